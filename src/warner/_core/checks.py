@@ -235,4 +235,6 @@ def kind(value: Any) -> str:
         return "an integer"
     if isinstance(value, numbers.Real):
         return "NaN" if math.isnan(value) else "a number"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
     return f"a {type(value).__name__}"

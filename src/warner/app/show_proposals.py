@@ -16,8 +16,9 @@ from warner.results.tables import as_text
 _TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "Intervals are of 95 %. Their widths are averages over made distributions. For "
-    "your answers they may be different, mostly by less than a fifth."
+    "Intervals are of 95 %, those of many labels on average over the labels. Their widths are "
+    "averages over made distributions. For your answers they may be different, mostly by less "
+    "than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -151,10 +152,20 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
         times: how many these are.
     """
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
+    sure = f"{100 * odds.surer():.3g} %"
+    which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who sees {seen}, and thought two answers equally likely, can be "
-        f"{100 * odds.surer():.3g} % sure of one of them at most."
+        f"A neighbour who sees {seen}, and thought two answers equally likely, can be {sure} sure "
+        f"of {which} at most."
     ]
+    if odds.of_sensitive:
+        out.append("An answer that is not sensitive can be shown.")
+    if odds.delta:
+        out = [
+            f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
+            f"them, is right in {sure} of cases at most. With delta = {odds.delta:.3g} rare "
+            "reports can tell much more."
+        ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
         out.append(
             f"Of 100 people who answer {as_text(odds.answer)}, {odds.sent:.2g} send the report "

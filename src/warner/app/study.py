@@ -594,14 +594,24 @@ class Study:
             FileError: the file cannot be opened.
             StudyError: not UTF-8, TOML or JSON, or a rule is broken.
         """
-        text = None
-        # The decoding error holds the bytes of the file, so it must not be the context of ours.
-        with contextlib.suppress(UnicodeDecodeError):
-            text = read_whole(path).decode()
-        if text is None:
-            remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
-            raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
-        return cls.parse(text, str(path))
+        return cls.parse(study_text(path), str(path))
+
+
+def study_text(path: str | os.PathLike[str]) -> str:
+    """The text of a study file.
+
+    Raises:
+        FileError: no such file.
+        StudyError: no text in UTF-8.
+    """
+    text = None
+    # The decoding error holds the bytes of the file, so it must not be the context of ours.
+    with contextlib.suppress(UnicodeDecodeError):
+        text = read_whole(path).decode()
+    if text is None:
+        remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
+        raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
+    return text
 
 
 # On the command line the study file and the file of answers are easily swapped.

@@ -16,7 +16,7 @@ from warner._core.text import meant
 from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
-from warner.domains import Categorical, Domain, Missing, Product, with_missing
+from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated
 
@@ -66,12 +66,17 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     def made(domain: Domain) -> Mechanism:
         nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
         labels = None if keys is None else _labels(keys, domain.missing)
-        return _several(cls.from_study(domain, nats, others, labels, tags), spec.reports)
+        return cls.from_study(domain, nats, others, labels, tags)
 
     asked = domain
     try:
         asked = stated_domain(spec) if domain is None else domain
-        return made(asked)
+        found = made(asked)
+        if not found.shows_silence:
+            return _several(found, spec.reports)
+        raise _silence_shown(f"{place}.sensitive", asked)
+    except StudyProblems:
+        raise
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
     if asked is not None and asked.silence is not None and _works(made, asked.answered):
@@ -79,6 +84,19 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         text = message(f"{place}.missing", rule, None, _OF_LABELS)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
+
+
+def _silence_shown(place: str, domain: Domain) -> StudyProblems:
+    """The error of a table whose silence, a value of its own, is not among the sensitive values.
+
+    A report could then show that a person gave no answer, which ``missing = "answer"`` promises to
+    protect.
+    """
+    rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes silence a value to protect'
+    remedy = "Otherwise a report shows who gave no answer"
+    if domain.attributes:
+        rule = rule.replace("list", "list all combinations with")
+    return broken(("sensitive",), rule, None, remedy, place)
 
 
 def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:

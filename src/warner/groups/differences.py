@@ -41,6 +41,7 @@ from warner.results.tables import as_text
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_MOST_ROWS = 50  # in a notebook
 _SHOWN = 10  # names of groups in a sentence
 
 
@@ -165,7 +166,12 @@ class Differences(Tabular):
         return [dict(row) for row in self._rows]
 
     def _repr_html_(self) -> str:
-        return of_rows(self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}")
+        rows, caption = self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}"
+        if len(rows) <= _MOST_ROWS:
+            return of_rows(rows, caption)
+        count = f"{_MOST_ROWS} of {len(rows):,} rows: those with the smallest p."
+        found = sorted(rows, key=lambda row: row["p"])[:_MOST_ROWS]
+        return of_rows(found, f"{caption} {count}")
 
     @property
     def text(self) -> str:

@@ -152,6 +152,18 @@ class Description(ABC):
             return []
         return self.domain.decode(np.flatnonzero(self.sensitive_mask))
 
+    @property
+    def shows_silence(self) -> bool:
+        """Whether a report can show that its sender gave no answer, since that is not sensitive."""
+        if self.sensitive_mask is None:
+            return False
+        domain, shown = self.domain.untagged, np.flatnonzero(~self.sensitive_mask)
+        if not domain.attributes:
+            return domain.silence is not None and domain.silence in shown
+        index = np.unravel_index(shown, domain.shape)
+        parts = zip(domain.attributes.values(), index, strict=True)
+        return any(part.silence is not None and part.silence in own for part, own in parts)
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments other than domain and epsilon, as JSON data."""

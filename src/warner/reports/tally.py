@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -394,6 +394,30 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
         raise ArgumentError(message("tallies", rule, got, remedy))
     # A stream of a million tallies is not slowed down by the memory of all of them.
     return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
+
+
+def require_different(keys: Sequence[Any], tallies: Sequence[Tally]) -> None:
+    """Refuse a tally that stands for two groups, or is part of the tallies of two groups.
+
+    Args:
+        keys: the public values of each group.
+        tallies: the tally of each group.
+
+    Raises:
+        ArgumentError: the groups of such a pair.
+    """
+    place: dict[Hashable, int] = {}
+    for i, tally in enumerate(tallies):
+        for mark in tally.sources if tally.n else ():
+            first = place.setdefault(mark, i)
+            if first == i:
+                continue
+            shown = (key[0] if isinstance(key, tuple) and len(key) == 1 else key for key in keys)
+            names = [show(key) for key in shown]
+            rule = "must be of different people: no tally may be in two groups"
+            remedy = "If they are counts of other people, pass tally.of_others()"
+            got = f"one tally in {names[first]} and {names[i]}"
+            raise ArgumentError(message("groups", rule, got, remedy))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -148,6 +148,25 @@ def test_tables_below_an_attribute_and_line_ends_are_kept() -> None:
     assert list(Study.parse(new).mechanisms) == ["pay"]
 
 
+def test_any_name_and_any_text_is_kept() -> None:
+    """Python ends lines at characters where TOML does not; JSON escapes names as TOML does not."""
+    name = "q \U0001f600"
+    text = f'# one\u2028two\n[attributes."{name}".interval]\nlow = 0\nhigh = 1\nbins = 3\n'
+    cheap = propose(Categorical(["a", "b"]), 100, 1.0)
+    planned = {name: Planned(cheap, {"mechanism": "SquareWave", "epsilon": 1.0})}
+    new = Draft.parse(text).completed(planned, {})
+    assert new.startswith(text.split("\n")[0] + "\n") and list(Study.parse(new).mechanisms) == [
+        name
+    ]
+
+
+def test_what_is_no_text_is_not_read_as_a_draft(draft: Path) -> None:
+    draft.write_bytes(b"label = '\xff CANARY'")
+    with pytest.raises(StudyError, match="must be UTF-8") as caught:
+        Draft.load("draft.toml")
+    assert "CANARY" not in str(caught.value) and caught.value.__context__ is None
+
+
 def test_json_drafts_are_planned_and_not_written(draft: Path) -> None:
     text = json.dumps({"attributes": {"smokes": {"values": ["no", "yes"]}}})
     found = Draft.parse(text)

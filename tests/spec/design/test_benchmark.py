@@ -157,7 +157,7 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     )
     assert [(row["mechanism"], row["method"]) for row in found.rows()] == [("RR", "mle")]
     text = str(found)
-    assert "spline with RR is left out of 1 settings: domain" in text
+    assert "spline with RR is left out of 1 setting: domain" in text
     assert "raised ZeroDivisionError: no reports" in text and "steps is left out" in text
 
 

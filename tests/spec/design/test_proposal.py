@@ -15,12 +15,15 @@ from warner import (
     RandomizedResponse,
     SquareWave,
     UnaryEncoding,
+    UtilityOptimizedRR,
     estimate,
 )
+from warner.app.show_proposals import in_odds
 from warner.design.proposal import LADDER, propose
 from warner.design.proposal_odds import odds_of
 from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
+from warner.mechanisms.gaussian import Gaussian
 
 COIN = Categorical(["no", "yes"])
 
@@ -82,6 +85,17 @@ def test_odds_are_those_of_the_realised_law() -> None:
     before = np.array([0.01, 0.3, 0.99])
     after = np.array([odds.surer(float(b)) for b in before])
     assert after / (1 - after) == pytest.approx(math.e * before / (1 - before))
+
+
+def test_odds_say_whom_they_protect_and_how_surely() -> None:
+    some = odds_of(UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, ["a"]))
+    assert some.of_sensitive and some.of_all(2).of_sensitive and some.delta == 0
+    assert "sure of a sensitive one" in in_odds(some)[0] and "can be shown" in in_odds(some)[1]
+    rare = odds_of(Gaussian(Integers(0, 3), 1.0, 0.01))
+    assert 0 < rare.delta <= 0.01 and rare.answer is None and not rare.of_sensitive
+    assert rare.surer() == pytest.approx((math.e + rare.delta) / (1 + math.e))
+    assert rare.of_all(2).delta == 2 * rare.delta
+    assert "guesses between them, is right in 73.4 %" in in_odds(rare)[0]
 
 
 def test_places_get_a_proposal_from_mechanisms_that_are_named() -> None:

@@ -35,6 +35,7 @@ from warner.app.terminal import (
     show_sources,
 )
 from warner.design.comparison import compare as compare_methods
+from warner.design.comparison import usual_methods
 from warner.design.losses import LOSSES
 from warner.estimators import Estimator
 from warner.reports.grouped_tally import GroupedTally
@@ -45,21 +46,6 @@ from warner.results.estimate import Estimate
 from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
-
-# The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
-_COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
-_COMPARED = (
-    "inversion",
-    "project",
-    "base-cut",
-    "threshold",
-    "mle",
-    "em:100",
-    "em:auto",
-    "eb",
-    "spline",
-    "uniform",
-)
 
 
 @click.command()
@@ -360,6 +346,4 @@ def compare(
 
 def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
     """The methods named, or the usual ones for the reports of a tally and a loss."""
-    usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
-    of_mean = ("mean",) if LOSSES[loss].of_mean else ()
-    return [method(name) for name in names or (*usual, *of_mean)]
+    return [method(name) for name in names or usual_methods(part, loss)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from warner.app.study import Study
 from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
-from warner.mechanisms import from_header
+from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
@@ -280,10 +281,16 @@ def _questions(
     questions: list[Question] = []
     for name, parts, names in steps(asked, "estimating"):
         inside = attributes_of(parts)
+        shown = any(_shows_silence(from_header(part.header)) for part in parts)
         for result in estimates_of(name, parts, chosen, names, only):
             if names is None and inside and result.attribute not in inside:
                 continue
             own = None if not inside else tuple(names or (str(result.attribute),))
             of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
-            questions.append(Question(result, settings, of_groups, own))
+            questions.append(Question(result, settings, of_groups, own, shown))
     return questions
+
+
+def _shows_silence(mechanism: Mechanism) -> bool:
+    """Whether a report can show that its sender gave no answer."""
+    return mechanism.shows_silence or math.isinf(mechanism.guarantee.total)

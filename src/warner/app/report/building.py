@@ -126,12 +126,12 @@ def _privacy(source: Source, settings: Settings) -> Section:
         hides_all(mechanism.guarantee) for known in files for mechanism, _ in known.values()
     )
     blocks: list[Block] = [
-        "Each answer was randomised by itself: chance kept it or changed it. What was counted is a "
-        "report, not the answer. This document was made from reports alone. An answer that was "
+        "The answers of each person were randomised: chance kept or changed them. What was counted "
+        "are reports, not answers. This document was made from reports alone. An answer that was "
         "kept nowhere cannot be lost."
         if known_to_hide
-        else "Answers were randomised one by one before they were counted. How much a report tells "
-        "depends on the question.",
+        else "The answers of each person were randomised before they were counted. How much a "
+        "report tells depends on the question.",
         "The numbers below follow from the law by which the reports were made.",
     ]
     if any(part.simulated for parts in source.tallies.values() for part in parts):
@@ -171,14 +171,15 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     is_several = questions > 1 or any(count > 1 for known in files for _, count in known.values())
     if is_several:
         found = largest(once)
-        sentences = of_guarantee(found, "A person's whole set of reports")
+        sentences = of_guarantee(found, "A person's whole set of reports", questions > 1)
         blocks.append(
             f"Somebody who sees all reports of one person together learns more, because the odds "
             f"multiply. {' '.join(sentences)} The total epsilon is {found.total:.4g}."
         )
     if rounds > 1:
         found = largest(all_rounds)
-        sentences = of_guarantee(found, f"The set of a person's reports of all {rounds} rounds")
+        subject = f"The set of a person's reports of all {rounds} rounds"
+        sentences = of_guarantee(found, subject, questions > 1)
         blocks.append(
             f"If the same people send fresh reports in {rounds} rounds, the odds multiply again. "
             f"{' '.join(sentences)} The total epsilon is {found.total:.4g}."
@@ -256,7 +257,7 @@ def _method(source: Source, settings: Settings) -> Section:
             rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
     blocks: list[Block] = [
-        "Each answer was randomised by itself, before anything was counted (local differential "
+        "The answers of each person were randomised before they were counted (local differential "
         "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
         "of epsilon is the factor named above.",
         Table("How reports were randomised", head, tuple(dict.fromkeys(rows))),
@@ -264,7 +265,7 @@ def _method(source: Source, settings: Settings) -> Section:
     notes: dict[str, list[str]] = {}
     for question in source.questions:
         result = question.estimate
-        kind = result.interval_kind(settings.target)
+        kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
         text = f"{result.method}. {_sentences(result.estimator.summary)} {about}"

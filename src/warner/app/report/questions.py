@@ -20,6 +20,7 @@ from warner.app.report.tables import (
     Shares,
     answer_rows,
     figures_of,
+    kind_of_each,
     name_of,
     shares_of,
     table_by_group,
@@ -79,12 +80,14 @@ class Question:
         settings: how results are shown.
         groups: {public values: tally} where the tally has groups, else None.
         attributes: for tallies of several attributes, the one that is asked for; else None.
+        shows_silence: whether a report can show that its sender gave no answer.
     """
 
     estimate: Estimate
     settings: Settings
     groups: Mapping[Any, Tally] | None = None
     attributes: tuple[str, ...] | None = None
+    shows_silence: bool = False
 
     @property
     def name(self) -> str:
@@ -146,6 +149,13 @@ class Question:
             self.estimate, self.settings.level, self.settings.target, self.settings.top
         )
 
+    @property
+    def interval_kind(self) -> str:
+        """The kind of the intervals of the shares that are shown."""
+        if not self._keys and self._shares.at_once:
+            return "simultaneous"
+        return kind_of_each(self.estimate, self.settings.target)
+
     def in_short(self) -> str:
         """The result in one sentence."""
         if self._summary_rows:
@@ -179,10 +189,10 @@ class Question:
         if not self.has_silence:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
+        hidden = "" if self.shows_silence else " Who did is hidden as well."
         return (
-            f"{people} took part, and {_figures(row)} of them answered. Who did is hidden as well. "
-            "The shares are of those who answered; they say nothing of what the others would have "
-            "said."
+            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares are of "
+            "those who answered; they say nothing of what the others would have said."
         )
 
     def _about_shares(self) -> list[Block]:
