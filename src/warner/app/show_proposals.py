@@ -14,11 +14,12 @@ from warner.domains import Categorical
 from warner.mechanisms import RandomizedResponse
 from warner.results.tables import as_text
 
+_TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "Intervals hold the truth with 95 %, those of many labels on average over the labels. Their "
-    "widths are averages over made distributions. For your answers they may be different, mostly "
-    "by less than a fifth."
+    "Intervals are of 95 %, those of many labels on average over the labels. Their widths are "
+    "averages over made distributions. For your answers they may be different, mostly by less "
+    "than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -128,9 +129,13 @@ def sentences(planned: Planned) -> list[str]:
     if best.people is not None:
         out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")
     if not proposal.meets:
+        few = proposal.domain.size <= 2
         out.append(
-            "These intervals are wider than wanted. Ask more people, or ask for fewer values."
+            "These intervals are wider than wanted. Ask more people"
+            + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
         )
+        if found.share is not None and found.share > _TELLS_NOTHING:
+            out.append("They tell next to nothing: a study of this size is not worth its budget.")
     if planned.times > 1:
         out.append(
             f"This is of one report of each person. A person sends {planned.times:,}, which share "

@@ -102,6 +102,15 @@ def test_a_budget_is_split_so_that_intervals_are_equally_wide(draft: Path) -> No
         Draft.load("draft.toml").proposals(2000, 0.1)
 
 
+def test_too_few_people_are_told_so(draft: Path) -> None:
+    draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nepsilon = 1.0\n')
+    said = " ".join(run("plan", "draft.toml", "--people", "20").output.split())
+    assert "Ask more people, or allow a larger epsilon. They tell next to nothing" in said
+    assert "fewer values" not in said
+    said = run("plan", "draft.toml", "--people", "1000").output
+    assert "wider than wanted" in said and "next to nothing" not in said
+
+
 def test_a_split_adds_up() -> None:
     parts = split(2.0, {"a": [(0.5, 0.2), (1.0, 0.1)], "b": [(0.5, 0.4), (1.0, 0.1), (2.0, 0.1)]})
     assert sum(parts.values()) == pytest.approx(2.0) and parts["b"] >= parts["a"] > 0

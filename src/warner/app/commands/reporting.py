@@ -147,7 +147,8 @@ def report(
     if reference is not None:
         _check_reference(reference, groups)
     labels = {} if stated is None else stated.labels
-    settings = Settings(level, target, top, wanted, reference, labels, chosen)
+    dropped = () if stated is None else _dropped(stated)
+    settings = Settings(level, target, top, wanted, reference, labels, chosen, dropped)
     questions = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])
@@ -218,6 +219,17 @@ def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) ->
                     rule = f"states other values of {attribute!r} than the tally has"
                     raise MismatchError(message(path, rule, None, remedy))
     return study
+
+
+def _dropped(study: Study) -> tuple[str, ...]:
+    """The attributes at which people without an answer are left out."""
+    domains = [
+        (part, domain)
+        for own in study.by_group.values()
+        for name, mechanism in own.mechanisms.items()
+        for part, domain in (mechanism.attribute_domains or {name: mechanism.domain}).items()
+    ]
+    return tuple(dict.fromkeys(part for part, d in domains if d.missing.policy == "drop"))
 
 
 def _without_groups(

@@ -58,6 +58,7 @@ class Settings:
         reference: the group that others are compared with; None for all others together.
         labels: {attribute: the text of its question}.
         method: the estimator of groups; None for the default of each.
+        dropped: the attributes at which people without an answer were left out.
     """
 
     level: float = 0.95
@@ -67,6 +68,7 @@ class Settings:
     reference: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     method: Estimator | None = None
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -289,8 +291,6 @@ class Question:
         of = "mean" if self.summaries else "shares"
         if self._keys:
             return ["There is no test for keys with values."]
-        if self.summaries and self.has_silence:
-            return ["There is no test for means where silence is an answer of its own."]
         try:
             found = difference(
                 self.groups,
@@ -358,7 +358,7 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     blocks.append(
         table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
     )
-    if question.has_silence:
+    if question.has_silence and found.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
@@ -366,6 +366,10 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     ]
     if found.of == "shares":
         notes.append(found.test.text)
+    notes.append(
+        "A difference is taken from estimates without bias. The estimates of groups above are "
+        "steadied, which makes their errors smaller, so they need not differ by the same number."
+    )
     if found.left_out:
         count = plural(len(found.left_out), "group", "groups")
         notes.append(f"Left out, with fewer than 2 reports: {count}.")

@@ -278,7 +278,7 @@ def table_of_differences(
     ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
     end = scale_end(ends)
     width = min((scale * (row["high"] - row["low"]) for row in rows), default=1.0)
-    decimals = max(decimals_of_number(width) - 1, 0)
+    decimals = max(decimals_of_number(width) - is_share, 0)
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
