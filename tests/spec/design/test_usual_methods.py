@@ -30,7 +30,9 @@ def test_a_loss_of_the_mean_ranks_the_mean() -> None:
 
 def test_keys_have_methods_of_their_own() -> None:
     mechanism = KeyValue(Categorical(["a", "b"]), Interval(-1, 1, bins=4), 2.0)
-    tally = mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.5}, {"key": "b", "value": -0.5}] * 50))
+    tally = mechanism.tally(
+        mechanism.randomize([{"key": "a", "value": 0.5}, {"key": "b", "value": -0.5}] * 50)
+    )
     assert usual_methods(tally)[0] == "pckv"
 
 
