@@ -130,7 +130,7 @@ def test_names_are_taken_wherever_an_estimator_is(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert warner.estimate(tally, name).method == repr(chosen)
-        assert warner.estimate({"x": tally, "y": tally}, name).pool == "none"
+        assert warner.estimate({"x": tally, "y": tally.of_others()}, name).pool == "none"
         compared = warner.compare(tally, [name, "project"], runs=2)
     assert {result.method for result in compared.results} == {chosen, warner.Inversion("project")}
 
