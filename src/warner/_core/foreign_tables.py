@@ -25,6 +25,16 @@ class ForeignTable(Protocol):
     ) -> Any:
         """The tally of the reports in the frame."""
 
+    def tally_by(
+        self,
+        mechanism: Any,
+        by: Any,
+        column: ColumnNames,
+        keep_reports: bool,
+        ways: int | None,
+    ) -> Any:
+        """The tally of each group of people, by columns of the frame or by values beside it."""
+
 
 Reader = Callable[[Any], ForeignTable | None]
 """Returns the table that an object is, or None for an object of another sort."""

@@ -147,8 +147,8 @@ def _end_on_interrupt() -> None:
 class JsonLines:
     """A file of finished work: a header, then one line of JSON for each piece.
 
-    A line that was being written when
-    a run was stopped has no end; it is left out.
+    A line that was being written when a run was stopped has no end; it is left out. So is an empty
+    file, which a run left that was stopped at once.
 
     Args:
         path: the file; its folder is made.
@@ -157,20 +157,25 @@ class JsonLines:
             Otherwise it is refused.
 
     Raises:
-        FileError: a file with another header that is not replaced.
+        FileError: a file with another header that is not replaced, a folder, or a line that is no
+            JSON.
 
     Attributes:
+        path: the file.
         found: the pieces that were there before, in their order.
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], replace: bool = True) -> None:
-        self._path = path
+        self.path = path
         self.found: list[dict[str, Any]] = []
+        if path.is_dir():
+            raise FileError(message(str(path), "is a folder", None, "Name a file in it"))
         path.parent.mkdir(parents=True, exist_ok=True)
         first = canonical(dict(header))
-        lines = path.read_text().split("\n") if path.exists() else []
+        text = path.read_text() if path.exists() else ""
+        lines = text.split("\n") if text else []
         if lines and lines[0] == first:
-            self.found = [json.loads(line) for line in lines[1:-1]]
+            self.found = [self._piece(i, line) for i, line in enumerate(lines[1:-1], 2)]
             if lines[-1]:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
         elif lines and not replace:
@@ -179,7 +184,18 @@ class JsonLines:
         else:
             write_whole(path, f"{first}\n".encode())
 
+    def _piece(self, number: int, line: str) -> dict[str, Any]:
+        """The piece of a line."""
+        try:
+            piece = json.loads(line)
+        except ValueError:
+            piece = None
+        if not isinstance(piece, dict):
+            rule, remedy = "is no finished piece of work", "Remove the line: its work is done again"
+            raise FileError(message(f"{self.path}, line {number}", rule, None, remedy))
+        return piece
+
     def add(self, piece: Mapping[str, Any]) -> None:
         """Keep a finished piece of work."""
-        with self._path.open("a") as file:
+        with self.path.open("a") as file:
             file.write(json.dumps(piece) + "\n")

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from warner._core.atomic_files import read_whole
-from warner._core.checks import show
 from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.progress import steps
-from warner.app.study import Study
+from warner.app.study import Study, study_text
 from warner.app.study_problems import located
+from warner.app.toml_text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -75,8 +75,7 @@ class Draft:
             StudyError: a rule of study files is broken, other than that an attribute has a
                 mechanism and an epsilon.
         """
-        text = read_whole(path).decode(errors="replace")
-        return cls.parse(text, path)
+        return cls.parse(study_text(path), path)
 
     @classmethod
     def parse(cls, text: str, name: str = "study") -> Self:
@@ -352,8 +351,9 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
     """The text with lines at the end of the table of an attribute."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"# {line}" for line in comment]
-    lines += [f"{key} = {_toml(value)}" for key, value in added.items()]
-    old = text.splitlines()
+    lines += [f"{key} = {toml(value)}" for key, value in added.items()]
+    # Not splitlines: a text or a comment may hold other characters that end lines on a screen.
+    old = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
     heads = [(i, path) for i, line in enumerate(old) if (path := _head(line)) is not None]
     wanted = ("attributes", attribute)
     start = next((i for i, path in heads if path == wanted), None)
@@ -361,7 +361,7 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
         inner = next((i for i, path in heads if path[:2] == wanted), None)
         if inner is None:
             raise StudyError(message(f"attributes.{attribute}", "is no table", None, _TABLES))
-        before = [f"[attributes.{_key(attribute)}]", *lines, ""]
+        before = [f"[attributes.{toml_key(attribute)}]", *lines, ""]
         return newline.join([*old[:inner], *before, *old[inner:]]) + newline
     stop = next((i for i, _ in heads if i > start), len(old))
     end = stop
@@ -402,19 +402,3 @@ def _head(line: str) -> tuple[str, ...] | None:
         ((key, found),) = found.items()
         path.append(key)
     return tuple(path)
-
-
-def _key(name: str) -> str:
-    """A key as TOML writes it."""
-    return name if name.isascii() and name.replace("_", "").isalnum() else json.dumps(name)
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool | str | int):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    raise StudyError(message("study", "cannot state an option", show(value)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from warner.app.draft import Planned
+from warner.app.report.figures import of_hundred
 from warner.app.terminal import Side, console, plural, table
 from warner.design.proposal import Proposal
 from warner.design.proposal_odds import Odds, odds_of
@@ -13,10 +14,12 @@ from warner.domains import Categorical
 from warner.mechanisms import RandomizedResponse
 from warner.results.tables import as_text
 
+_TELLS_NOTHING = 0.4  # width of the interval of a share
 _COMMENT = 96  # characters of a line
 _ABOUT_WIDTHS = (
-    "Intervals hold the truth with 95 %. Their widths are averages over made distributions. For "
-    "your answers they may be different, mostly by less than a fifth."
+    "Intervals are of 95 %, those of many labels on average over the labels. Their widths are "
+    "averages over made distributions. For your answers they may be different, mostly by less "
+    "than a fifth."
 )
 _EXPLAINED = (0.5, 1.0, 2.0)
 
@@ -118,16 +121,21 @@ def sentences(planned: Planned) -> list[str]:
         )
     if found.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
+        whose = "" if proposal.domain.silence is None else " of those who answer"
         out.append(
-            f"Expect an interval {found.mean:.3g} wide for the mean, of values from {low:.6g} to "
-            f"{high:.6g}."
+            f"Expect an interval {found.mean:.3g} wide for the mean{whose}, of values from "
+            f"{low:.6g} to {high:.6g}."
         )
     if best.people is not None:
         out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")
     if not proposal.meets:
+        few = proposal.domain.size <= 2
         out.append(
-            "These intervals are wider than wanted. Ask more people, or ask for fewer values."
+            "These intervals are wider than wanted. Ask more people"
+            + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
         )
+        if found.share is not None and found.share > _TELLS_NOTHING:
+            out.append("They tell next to nothing: a study of this size is not worth its budget.")
     if planned.times > 1:
         out.append(
             f"This is of one report of each person. A person sends {planned.times:,}, which share "
@@ -145,15 +153,25 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
         times: how many these are.
     """
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
+    sure = f"{100 * odds.surer():.3g} %"
+    which = "a sensitive one" if odds.of_sensitive else "one of them"
     out = [
-        f"A neighbour who sees {seen}, and thought two answers equally likely, can be "
-        f"{100 * odds.surer():.3g} % sure of one of them at most."
+        f"A neighbour who sees {seen}, and thought two answers equally likely, can be {sure} sure "
+        f"of {which} at most."
     ]
+    if odds.of_sensitive:
+        out.append("An answer that is not sensitive can be shown.")
+    if odds.delta:
+        out = [
+            f"A neighbour who sees {seen}, thought two answers equally likely and guesses between "
+            f"them, is right in {sure} of cases at most. With delta = {odds.delta:.3g} rare "
+            "reports can tell much more."
+        ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
+        sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
-            f"Of 100 people who answer {as_text(odds.answer)}, {odds.sent:.2g} send the report "
-            f"that speaks most for it; of 100 who answer {as_text(odds.other)}, "
-            f"{odds.sent_by_other:.2g} send it too."
+            f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that speaks "
+            f"most for it; of 100 who answer {as_text(odds.other)}, {by_other} send it too."
         )
     return out
 

@@ -84,7 +84,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -450,6 +450,15 @@ class Study:
         >>> study.tally(frame, {"smokes": "said"})["smokes"].n
         3
         """
+        return {
+            name: mechanism.tally(own, column=column).per_person(self.rows_per_person)
+            for name, mechanism, own, column in self._asked(reports, columns)
+        }
+
+    def _asked(
+        self, reports: Any, columns: Mapping[str, ColumnNames] | None
+    ) -> Iterator[tuple[str, Mechanism, Any, ColumnNames]]:
+        """The attributes, mechanisms, reports and columns that are to be counted, checked."""
         given, known = dict(columns or {}), self.mechanisms
         is_frame = foreign_table(reports) is not None
         if not is_frame and not isinstance(reports, Mapping):
@@ -462,23 +471,25 @@ class Study:
         if not is_frame and given:
             rule = "name columns of a data frame, and the reports are none"
             raise ArgumentError(message("columns", rule, None, "Leave them out"))
-        found = {}
         for name in known if is_frame else reports:
             mechanism = known[name]
             column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
-            found[name] = mechanism.tally(
-                reports if is_frame else reports[name], column=column
-            ).per_person(self.rows_per_person)
-        return found
+            yield name, mechanism, reports if is_frame else reports[name], column
 
     def tally_by(
-        self, reports: Mapping[str, Reports], by: Mapping[str, Any]
+        self,
+        reports: Any,
+        by: Any,
+        columns: Mapping[str, ColumnNames] | None = None,
     ) -> dict[str, GroupedTally]:
         """Count the reports of each group of people, by public columns that the study declares.
 
         Args:
-            reports: {attribute: n reports} of the same people in the same order.
-            by: {name: values}, n values of each public column, in the same order.
+            reports: {attribute: n reports} of the same people in the same order; or a data frame,
+                as in :meth:`tally`.
+            by: {name: values}, n values of each public column, in the same order. Of a frame also
+                the name of one of its columns, or several names.
+            columns: of a frame, as in :meth:`tally`.
 
         Returns:
             {attribute: GroupedTally}.
@@ -486,6 +497,8 @@ class Study:
         Raises:
             ArgumentError: a column that the study does not declare, or one of another length; or a
                 study with groups, each of which has mechanisms of its own.
+            ArgumentTypeError: reports or public columns of another sort.
+            ReportError: public values of a frame that are missing or were never declared.
             ValuesError: a value that is missing or was never declared, by its position.
 
         >>> study = Study.parse('''
@@ -500,12 +513,22 @@ class Study:
         >>> list(study.tally_by(reports, {"ward": ["south", "north"]})["smokes"])
         [('north',), ('south',)]
         """
-        for name in by:
-            if name not in self.public:
+        names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+        for name in names:
+            if not isinstance(name, str) or name not in self.public:
                 rule = f"must be public columns of the study: {', '.join(self.public) or 'none'}"
                 raise ArgumentError(message("by", rule, show(name)))
-        columns = {name: PublicColumn(self.public[name], values) for name, values in by.items()}
-        return {name: self.mechanisms[name].tally_by(own, columns) for name, own in reports.items()}
+        if isinstance(by, Mapping):
+            wanted: Any = {n: PublicColumn(self.public[n], values) for n, values in by.items()}
+        elif foreign_table(reports) is not None:
+            wanted = {name: self.public[name] for name in names}
+        else:
+            rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
+            raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+        return {
+            name: mechanism.tally_by(own, wanted, column=column)
+            for name, mechanism, own, column in self._asked(reports, columns)
+        }
 
     @property
     def digest(self) -> str:
@@ -558,7 +581,7 @@ class Study:
         except (ValueError, RecursionError) as error:
             # A file of answers may be given by mistake. So neither the message nor the context of
             # the error may hold the text.
-            remedy = f"{_reason(error)}{_SWAPPED}"
+            remedy = f"{_reason(error, text)}{_SWAPPED}"
             problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
         if problem is not None:
             raise StudyError(problem)
@@ -594,13 +617,24 @@ class Study:
             FileError: the file cannot be opened.
             StudyError: not UTF-8, TOML or JSON, or a rule is broken.
         """
-        text = None
-        # The decoding error holds the bytes of the file, so it must not be the context of ours.
-        with contextlib.suppress(UnicodeDecodeError):
-            text = read_whole(path).decode()
-        if text is None:
-            raise StudyError(message(str(path), "must be UTF-8 text", None, _SWAPPED))
-        return cls.parse(text, str(path))
+        return cls.parse(study_text(path), str(path))
+
+
+def study_text(path: str | os.PathLike[str]) -> str:
+    """The text of a study file.
+
+    Raises:
+        FileError: no such file.
+        StudyError: no text in UTF-8.
+    """
+    text = None
+    # The decoding error holds the bytes of the file, so it must not be the context of ours.
+    with contextlib.suppress(UnicodeDecodeError):
+        text = read_whole(path).decode()
+    if text is None:
+        remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
+        raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
+    return text
 
 
 # On the command line the study file and the file of answers are easily swapped.
@@ -635,10 +669,22 @@ _REASONS = {
 }
 
 
-def _reason(error: Exception) -> str:
+# What word processors and spreadsheets write into the line at which the parser stopped.
+_HABITS = {
+    r"[\u2018-\u201f\u00ab\u00bb]": 'Quotes are straight, as in "never"',
+    r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Decimals have a point, as in 1.5",
+}
+
+
+def _reason(error: Exception, text: str) -> str:
     """What a parser stopped at, in words that quote nothing from the text."""
-    text = str(error)
-    return next((f"{told}. " for known, told in _REASONS.items() if text.startswith(known)), "")
+    said = str(error)
+    if (found := re.search(r"line (\d+)", _place(error))) is not None:
+        line = text.split("\n")[int(found[1]) - 1].strip()
+        for habit, told in _HABITS.items():
+            if re.search(habit, line):
+                return f"{told}. "
+    return next((f"{told}. " for known, told in _REASONS.items() if said.startswith(known)), "")
 
 
 def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:

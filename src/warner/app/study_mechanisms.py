@@ -16,7 +16,7 @@ from warner._core.text import meant
 from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
 from warner.app.study_schema import BY_KEY
 from warner.app.toml_lines import Path
-from warner.domains import Categorical, Domain, Missing, Product, with_missing
+from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated, with_silence
 
@@ -69,12 +69,17 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         labels = None if keys is None else _labels(keys, domain.missing)
         values = domain.answered if cls.leaves_silence_out else domain
         one = cls.from_study(values, nats, others, labels, tags)
-        return _several(with_silence(one, domain) if values is not domain else one, spec.reports)
+        return with_silence(one, domain) if values is not domain else one
 
     asked = domain
     try:
         asked = stated_domain(spec) if domain is None else domain
-        return made(asked)
+        found = made(asked)
+        if not found.shows_silence:
+            return _several(found, spec.reports)
+        raise _silence_shown(f"{place}.sensitive", asked)
+    except StudyProblems:
+        raise
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
     if asked is not None and asked.silence is not None and _works(made, asked.answered):
@@ -82,6 +87,19 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
         text = message(f"{place}.missing", rule, None, _GO_WITH_SILENCE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
+
+
+def _silence_shown(place: str, domain: Domain) -> StudyProblems:
+    """The error of a table whose silence, a value of its own, is not among the sensitive values.
+
+    A report could then show that a person gave no answer, which ``missing = "answer"`` promises to
+    protect.
+    """
+    rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes silence a value to protect'
+    remedy = "Otherwise a report shows who gave no answer"
+    if domain.attributes:
+        rule = rule.replace("list", "list all combinations with")
+    return broken(("sensitive",), rule, None, remedy, place)
 
 
 def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:

@@ -278,6 +278,9 @@ def show_groups(
             rows.append([*map(as_text, key), attribute, as_text(value), *figures])
     console().print(table(columns, rows))
     console().print(f"Each group was estimated alone. Intervals are of the {target}.")
+    console().print(
+        "All people together: in the report of warner report, or from a tally made without --by."
+    )
 
 
 def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:

@@ -8,7 +8,7 @@ import inspect
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -18,12 +18,19 @@ import numpy as np
 
 from warner._core import html
 from warner._core.canonical_json import canonical
-from warner._core.checks import choice, integer, kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner._core.checks import budget, choice, integer, kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    WarnerError,
+    message,
+)
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
+from warner._core.references import SOFTWARE, bibtex_of
 from warner._core.text import meant
-from warner.design import benchmark_chart
+from warner.design import benchmark_chart, benchmark_latex
 from warner.design.candidates import Maker, candidates
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import to_nine_digits
@@ -38,6 +45,24 @@ from warner.results.charts import save
 from warner.results.methods import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
+_ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
+_ELSEWHERE = {  # names of the literature
+    "K-RR": "RandomizedResponse",
+    "KRR": "RandomizedResponse",
+    "GRR": "RandomizedResponse",
+    "RR": "RandomizedResponse",
+    "SUE": "UnaryEncoding symmetric",
+    "RAPPOR": "UnaryEncoding symmetric",
+    "OUE": "UnaryEncoding optimized",
+    "OLH": "LocalHashing",
+    "SS": "SubsetSelection",
+    "HR": "HadamardResponse",
+    "PG": "ProjectiveGeometry",
+    "PGR": "ProjectiveGeometry",
+    "SW": "SquareWave",
+    "PM": "Piecewise",
+    "SR": "StochasticRounding",
+}
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -72,6 +97,7 @@ class Benchmark:
         values: {(setting, method): {loss: (runs,)}}, the loss of each run.
         left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
             be made.
+        sources: the papers of the mechanisms and methods, as ``bibtex`` prints them.
     """
 
     cells: tuple[Cell, ...]
@@ -80,6 +106,7 @@ class Benchmark:
     runs: int
     values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]] = field(repr=False)
     left_out: Mapping[tuple[Cell, str | None], str] = field(repr=False)
+    sources: tuple[str, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each setting, method and loss.
@@ -134,6 +161,39 @@ class Benchmark:
         """
         table = self.rows()
         return frame({key: [row[key] for row in table] for key in (table or [{}])[0]}, backend)
+
+    def to_latex(self, loss: str | None = None, digits: int = 3) -> str:
+        r"""The mean losses as a table in LaTeX, for the package booktabs.
+
+        Rows are mechanisms and methods, columns are budgets and numbers of people. The least mean
+        of each column is bold, with those that are equal to it in the digits shown. Bold does not
+        say that a difference is beyond chance: ``margin`` and ``excess_margin`` of the rows do. A
+        dash stands where a method is left out.
+
+        Args:
+            loss: one of the losses; None for the first.
+            digits: the significant digits.
+
+        Returns:
+            A ``tabular``; one for each truth, below each other.
+
+        Raises:
+            ArgumentError: another loss.
+        """
+        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        integer("digits", digits, 1)
+        rows = [row for row in self.rows() if row["loss"] == chosen]
+        return benchmark_latex.tables(rows, digits)
+
+    def bibtex(self) -> str:
+        """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
+
+        >>> from warner import Integers, RandomizedResponse
+        >>> found = benchmark([0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], runs=2)
+        >>> found.bibtex().count("@article{warner1965")
+        1
+        """
+        return "\n\n".join(filter(None, [bibtex_of(self.sources), SOFTWARE.bibtex("warner")]))
 
     def to_json(self) -> dict[str, Any]:
         """The benchmark as JSON data."""
@@ -210,7 +270,7 @@ class Benchmark:
             name = cell.mechanism if method is None else f"{method} with {cell.mechanism}"
             found[name, reason] = found.get((name, reason), 0) + 1
         return [
-            f"{name} is left out of {count} settings: {reason}"
+            f"{name} is left out of {count} setting{'s' * (count > 1)}: {reason}"
             for (name, reason), count in found.items()
         ]
 
@@ -258,7 +318,7 @@ def benchmark(
         store: a file of JSON lines that keeps each finished run. With the same file only what is
             missing is done: further runs, methods, budgets. A run is kept under its contents: the
             law of the mechanism, the truth, n, the seed, the method with its options, the code of a
-            method from outside the package, and the version of warner.
+            method from outside the package, and the version of warner. So is a method's refusal.
         processes: the number of processes; 1 for this process. A script that starts several needs
             ``if __name__ == "__main__":``, and own parts in a module that can be imported.
 
@@ -281,20 +341,22 @@ def benchmark(
     """
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
-    losses = tuple([loss] if isinstance(loss, str) else loss)
+    losses = tuple(_several("loss", loss))
     for each in losses:
         LOSSES[choice("loss", each, tuple(LOSSES))].require(each, domain)
     integer("runs", runs, 2)
-    chosen = _methods(methods)
-    work = _Work(domain, losses, seed, runs, chosen, store)
-    makers = _makers(mechanisms, domain)
-    people = [integer("n", each, 1) for each in _several(n)]
-    for name, shares in truths_of(truth, domain).items():
-        for called, make in makers.items():
-            for budget in _several(epsilon):
-                for count in people:
-                    work.add(Cell(name, called, float(budget), count), make, shares)
     integer("processes", processes, 1)
+    chosen = _methods(methods)
+    makers = _makers(mechanisms, domain)
+    budgets = [budget(each, infinite=True) for each in _several("epsilon", epsilon)]
+    people = [integer("n", each, 1) for each in _several("n", n)]
+    truths = truths_of(truth, domain)
+    work = _Work(domain, losses, integer("seed", seed, 0), runs, chosen, store)
+    for name, shares in truths.items():
+        for called, make in makers.items():
+            for nats in budgets:
+                for count in people:
+                    work.add(Cell(name, called, nats, count), make, shares)
     if processes > 1:
         _check_importable(chosen.values(), work.mechanisms.values())
     with Workers(processes) as workers:
@@ -302,9 +364,13 @@ def benchmark(
     return work.result()
 
 
-def _several(value: Any) -> list[Any]:
-    """One value or several as a list."""
-    return list(value) if isinstance(value, Sequence | np.ndarray) else [value]
+def _several(name: str, value: Any) -> list[Any]:
+    """One value or several as a list, each once."""
+    is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
+    found = list(dict.fromkeys(value)) if is_list else [value]
+    if not found:
+        raise ArgumentError(message(name, "must hold at least one value"))
+    return found
 
 
 def _methods(methods: Any) -> dict[str, Estimator]:
@@ -321,11 +387,15 @@ def _methods(methods: Any) -> dict[str, Estimator]:
 def _makers(mechanisms: Any, domain: Domain) -> dict[str, Maker]:
     """The makers by name."""
     if isinstance(mechanisms, Mapping):
-        return {str(name): _maker(each, domain)[1] for name, each in mechanisms.items()}
+        return {
+            str(name): each if _is_lambda(each) else _maker(each, domain)[1]
+            for name, each in mechanisms.items()
+        }
     alone = isinstance(mechanisms, str) or not isinstance(mechanisms, Sequence)
     if alone or not mechanisms:
         rule, remedy = "must be a list of mechanisms", "For example [RandomizedResponse]"
-        raise ArgumentTypeError(message("mechanisms", rule, kind(mechanisms), remedy))
+        got = kind(mechanisms) if alone else "an empty list"
+        raise ArgumentTypeError(message("mechanisms", rule, got, remedy))
     return dict(_maker(each, domain) for each in mechanisms)
 
 
@@ -338,19 +408,40 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         }
         if given not in known:
             rule = f"must be one of {', '.join(known)}"
-            raise ArgumentError(message("mechanisms", rule, show(given), meant(given, known)))
+            here = _ELSEWHERE.get(given.upper())
+            remedy = meant(given, known) if here is None else f"Here it is {here!r}"
+            raise ArgumentError(message("mechanisms", rule, show(given), remedy))
         return given, known[given]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
-    name = getattr(given, "__name__", "<lambda>")
     if not callable(given) or isinstance(given, Mechanism):
         rule, remedy = "must be classes, names or functions", "For example RandomizedResponse"
         raise ArgumentTypeError(message("mechanisms", rule, kind(given), remedy))
-    if name == "<lambda>":
+    if _is_lambda(given):
         rule, remedy = "need names", 'Write {"my mechanism": lambda domain, epsilon: ...}'
         raise ArgumentError(message("mechanisms", rule, "a lambda", remedy))
-    return name, given
+    return given.__name__, given
+
+
+def _is_lambda(given: Any) -> bool:
+    """Whether something that can be called has no name."""
+    return callable(given) and getattr(given, "__name__", "<lambda>") == "<lambda>"
+
+
+def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
+    """Refuse what is no mechanism of the domain at the budget of its row."""
+    name = f"mechanism {cell.mechanism!r}"
+    if not isinstance(made, Mechanism):
+        rule, remedy = "must be made by its function", "Return a mechanism"
+        raise ArgumentTypeError(message(name, rule, kind(made), remedy))
+    if made.domain != domain:
+        rule, remedy = "must be of the domain of the benchmark", "Use the function's first argument"
+        raise ArgumentError(message(name, rule, repr(made.domain), remedy))
+    if cell.epsilon * _ROUNDING < made.requested < math.inf:
+        rule = f"must spend at most the budget of its row, {cell.epsilon!r}"
+        remedy = "Use the function's second argument"
+        raise ArgumentError(message(name, rule, repr(made.requested), remedy))
 
 
 def _check_importable(methods: Any, mechanisms: Any) -> None:
@@ -385,10 +476,13 @@ class _Work:
         self.left_out: dict[tuple[Cell, str | None], str] = {}
         self._file = None if store is None else JsonLines(Path(store), _FORMAT, replace=False)
         self._done: dict[tuple[str, str, int], Losses] = {}
+        self._refused: dict[tuple[str, str], str] = {}  # by the method itself, for all losses
         for piece in self._file.found if self._file is not None else ():
-            for key, found in piece["losses"].items():
+            for key, found in piece.get("losses", {}).items():
                 known = self._done.setdefault((piece["cell"], key, piece["run"]), {})
                 known.update(found)
+            for key, reason in piece.get("refused", {}).items():
+                self._refused[piece["cell"], key] = reason
         self._keys = {name: _key_of_method(each) for name, each in methods.items()}
 
     def add(self, cell: Cell, make: Maker, shares: np.ndarray) -> None:
@@ -397,10 +491,16 @@ class _Work:
         self.shares[cell.truth] = shares
         try:
             made = make(self.domain, cell.epsilon)
-            made.channel()
-            self.mechanisms[cell] = made
+            if isinstance(made, Mechanism):
+                made.channel()
         except WarnerError as reason:
             self.left_out[cell, None] = str(reason)
+            return
+        except Exception as problem:
+            problem.add_note(f"It was raised when the mechanism {cell.mechanism!r} was made.")
+            raise
+        _require_made(made, cell, self.domain)
+        self.mechanisms[cell] = made
 
     @functools.cached_property
     def _cell_keys(self) -> dict[Cell, str]:
@@ -423,7 +523,8 @@ class _Work:
         return tuple(
             name
             for name in self.methods
-            if not set(self.losses) <= self._done.get((key, self._keys[name], run), {}).keys()
+            if (key, self._keys[name]) not in self._refused
+            and not set(self.losses) <= self._done.get((key, self._keys[name], run), {}).keys()
         )
 
     def _tasks(self) -> Iterator[tuple[Any, ...]]:
@@ -441,25 +542,46 @@ class _Work:
     def do(self, workers: Workers) -> None:
         """Do what is missing, and keep each run when it is done."""
         tasks = list(self._tasks())
-        for task, (found, refused) in steps(workers.work(_work_on, tasks), "benchmark", len(tasks)):
-            cell = task[0]
-            for name, reason in refused.items():
-                self.left_out[cell, name] = reason
-            key = self._cell_keys[cell]
-            for run, losses in found.items():
-                by_key = {self._keys[name]: each for name, each in losses.items()}
-                for method, each in by_key.items():
-                    self._done.setdefault((key, method, run), {}).update(each)
-                if self._file is not None:
-                    names = {self._keys[name]: name for name in losses}
-                    about = {**vars(cell), "methods": names}
-                    self._file.add({"cell": key, "run": run, "losses": by_key, "about": about})
+        done = steps(workers.work(_work_on, tasks), "benchmark", len(tasks))
+        try:
+            for task, (found, refused) in done:
+                self._keep(task[0], found, refused)
+        except KeyboardInterrupt as stop:
+            if self._file is not None:
+                stop.add_note(f"Finished runs are in {self._file.path}: the same call goes on.")
+            raise
+
+    def _keep(
+        self, cell: Cell, found: Mapping[int, dict[str, Losses]], refused: Mapping[str, _Refusal]
+    ) -> None:
+        """Keep a piece of work, and write it to the store."""
+        key = self._cell_keys[cell]
+        for name, refusal in refused.items():
+            self.left_out[cell, name] = refusal.reason
+        lasting = {self._keys[n]: each.reason for n, each in refused.items() if each.is_lasting}
+        for method, reason in lasting.items():
+            self._refused[key, method] = reason
+        for run, losses in found.items():
+            by_key = {self._keys[name]: each for name, each in losses.items()}
+            for method, each in by_key.items():
+                self._done.setdefault((key, method, run), {}).update(each)
+            self._write(cell, losses, {"cell": key, "run": run, "losses": by_key})
+        self._write(cell, refused if lasting else {}, {"cell": key, "refused": lasting})
+
+    def _write(self, cell: Cell, names: Iterable[str], piece: dict[str, Any]) -> None:
+        """Write a piece to the store, unless it is of no method."""
+        methods = {self._keys[name]: name for name in names}
+        if methods and self._file is not None:
+            self._file.add({**piece, "about": {**vars(cell), "methods": methods}})
 
     def result(self) -> Benchmark:
         """The losses of all cells."""
         values = {}
         for cell in self.mechanisms:
             for name in self.methods:
+                reason = self._refused.get((self._cell_keys[cell], self._keys[name]))
+                if reason is not None:
+                    self.left_out[cell, name] = reason
                 if (cell, name) in self.left_out:
                     continue
                 found = [
@@ -469,9 +591,25 @@ class _Work:
                 values[cell, name] = {
                     loss: np.array([each[loss] for each in found]) for loss in self.losses
                 }
+        sources = [key for each in self.mechanisms.values() for key in each.sources]
+        sources += [key for each in self.methods.values() for key in each.references]
         return Benchmark(
-            tuple(self.cells), tuple(self.methods), self.losses, self.runs, values, self.left_out
+            tuple(self.cells),
+            tuple(self.methods),
+            self.losses,
+            self.runs,
+            values,
+            self.left_out,
+            tuple(dict.fromkeys(sources)),
         )
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why a method is left out; lasting where it is so for all losses and at every call."""
+
+    reason: str
+    is_lasting: bool = False
 
 
 def _work_on(
@@ -482,11 +620,11 @@ def _work_on(
     losses: Sequence[str],
     seed: int,
     runs: Sequence[int],
-) -> tuple[dict[int, dict[str, Losses]], dict[str, str]]:
+) -> tuple[dict[int, dict[str, Losses]], dict[str, _Refusal]]:
     """The losses of some runs of a cell, by run and method, and why methods refused."""
     channel, domain = mechanism.channel(), mechanism.domain
     found: dict[int, dict[str, Losses]] = {}
-    refused: dict[str, str] = {}
+    refused: dict[str, _Refusal] = {}
     for run in runs:
         operator, weights = channel.simulate_tally(
             truth, cell.n, _generator(seed, truth, cell, run)
@@ -496,17 +634,19 @@ def _work_on(
         for name, method in methods.items():
             if name in refused:
                 continue
+            fit = None
             try:
                 fit = method.fit(data)
                 found[run][name] = {
                     loss: float(LOSSES[loss].error(truth, fit, domain)) for loss in losses
                 }
             except WarnerError as reason:
-                refused[name] = str(reason)
+                of_the_data = isinstance(reason, ArgumentError | IdentifiabilityError)
+                refused[name] = _Refusal(str(reason), of_the_data and fit is None)
             except Exception as problem:
                 if is_of_package(type(method)):
                     raise
-                refused[name] = f"raised {type(problem).__name__}: {problem}"
+                refused[name] = _Refusal(f"raised {type(problem).__name__}: {problem}")
     return found, refused
 
 

@@ -21,6 +21,7 @@ from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.truths import truths_of
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms.headers import is_of_package
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.advice import advice
@@ -33,6 +34,22 @@ from warner.results.recommend import recommended
 # may take seconds beyond.
 _LARGEST_MAXIMUM = 1000
 _SAME = 1e-3  # sum of absolute differences below which two truths are one
+
+
+# The methods that are compared where none is named: for keys with values, and for the rest.
+_USUAL_KEYS = ("pckv", "per-key", "mle", "em:auto")
+_USUAL = (
+    "inversion",
+    "project",
+    "base-cut",
+    "threshold",
+    "mle",
+    "em:100",
+    "em:auto",
+    "eb",
+    "spline",
+    "uniform",
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +115,10 @@ class Comparison(Ranking[RankedMethod]):
         """The loss in words."""
         return LOSSES[self.loss].words
 
+    def __repr__(self) -> str:
+        found = super().__repr__()
+        return f"{found[:-1]}, left_out={len(self.left_out)})" if self.left_out else found
+
     def _settings(self) -> dict[str, Any]:
         return {
             "runs": self.runs,
@@ -125,7 +146,7 @@ class Comparison(Ranking[RankedMethod]):
 
 def compare(
     tally: Tally | Iterable[Tally],
-    methods: Sequence[Estimator | str],
+    methods: Sequence[Estimator | str] | None = None,
     loss: str = "l2",
     runs: int = 20,
     rng: np.random.Generator | None = None,
@@ -165,7 +186,8 @@ def compare(
 
     Args:
         tally: one tally, or several as for :func:`warner.estimate`.
-        methods: the estimators to compare, at least one: objects, or names such as ``"mle"``.
+        methods: the estimators to compare, at least one: objects, or names such as ``"mle"``. None
+            for the usual ones, as :func:`usual_methods` lists them.
         loss: one of the names above. "mae_mean" needs values with coordinates; "w1" and the last
             three need values in an order.
         runs: number of tallies simulated from the recommended estimate, at least 2. From each
@@ -195,8 +217,11 @@ def compare(
     """
     measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
     integer("runs", runs, 2)
+    parts = list(tally) if isinstance(tally, Iterable) else tally
+    data = likelihood_data(parts, attributes)
+    if methods is None:
+        methods = usual_methods(parts[0] if isinstance(parts, list) else parts, loss)
     chosen = estimators_of(methods)
-    data = likelihood_data(tally, attributes)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng
     given = None if truth is None else truths_of(truth, data.domain)
@@ -218,6 +243,10 @@ def compare(
             errors[method] = np.split(np.array(losses), ends)
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
+        except Exception as problem:
+            if is_of_package(type(method)):
+                raise
+            left_out[repr(method)] = f"raised {type(problem).__name__}: {problem}"
     if not errors:
         reason = next(iter(left_out.values()))
         raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))
@@ -229,6 +258,22 @@ def compare(
         for i, (name, each) in enumerate(truths.items())
     )
     return Comparison(_ranked(errors), loss, data.n, left_out, total, known, shown)
+
+
+def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:
+    """The names of the methods that are compared where none is named.
+
+    Args:
+        tally: the tally of the reports.
+        loss: the loss of the comparison; losses of a mean also rank the mean of reports.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    >>> usual_methods(coin.tally(coin.randomize(["no"])))[:3]
+    ('inversion', 'project', 'base-cut')
+    """
+    usual = _USUAL_KEYS if tally.header.get("mechanism") == "KeyValue" else _USUAL
+    return (*usual, *(("mean",) if LOSSES[loss].of_mean else ()))
 
 
 def _truths(data: LikelihoodData, runs: int, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -279,7 +279,7 @@ def _offer(
             message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
         )
     least = min(errors.values())
-    if measured(domain).is_ordered and len(questions) > 1:
+    if domain.answered.is_ordered and len(questions) > 1:
         # Of numbers the order can depend on the distribution.
         near = [name for name in errors if errors[name] <= _NEAR * least]
         for name in near if len(near) > 1 else ():
@@ -310,7 +310,7 @@ def _made(
 ) -> Iterator[tuple[str, Mechanism]]:
     """The mechanisms that can be made, and the reasons of those that cannot, into ``left_out``."""
     for name, make in makers.items():
-        many = measured(domain).is_ordered and domain.size > _FEW
+        many = domain.answered.is_ordered and domain.size > _FEW
         left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
         if len(makers) > 1 and (name in left or (many and name not in _OF_NUMBERS)):
             continue
@@ -333,7 +333,7 @@ def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
 def _error(mechanism: Mechanism, question: Question, n: int) -> float:
     """The error that a mechanism is ranked by."""
     domain = question.domain
-    if measured(domain).is_ordered:
+    if domain.answered.is_ordered:
         found = expected_at_once(mechanism, question, n)
         return expected(mechanism, question, n, _FEWER).error if found is None else found.error
     if can_simulate(domain):
@@ -352,7 +352,7 @@ def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
         n: number of people.
     """
     domain, size = questions[0].domain, questions[0].domain.size
-    if can_simulate(domain) and not measured(domain).is_ordered:
+    if can_simulate(domain) and not domain.answered.is_ordered:
         # The default intervals of places are those of Wald.
         question = questions[0]
         error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
@@ -418,7 +418,8 @@ def questions_of(
 
     The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
     image and one with two humps; of places the first of these; of labels, shares that fall as
-    1 / rank, equal shares and shares that fall as 0.7^rank.
+    1 / rank, equal shares and shares that fall as 0.7^rank. Where silence is a value beside
+    numbers, one person in ten is silent.
 
     Args:
         domain: K values.
@@ -428,15 +429,15 @@ def questions_of(
         sensitive: (K,) booleans, the values that are protected; None for all. The label is one of
             them.
     """
+    numbers = domain.answered
     if theta is not None:
         guesses = [theta]
-    elif can_simulate(domain):
-        places = measured(domain)
-        early = made_shares(places)
+    elif can_simulate(domain) or numbers.is_ordered:
+        early = made_shares(numbers)
         guesses = [early]
-        if places.is_ordered:
+        if numbers.is_ordered:
             late = early[::-1]
-            guesses += [late, (early + np.roll(late, -(places.size // 8)) + 1e-9) / 2]
+            guesses += [late, (early + np.roll(late, -(numbers.size // 8)) + 1e-9) / 2]
         guesses = [with_silent(guess, domain) for guess in guesses]
     else:
         ranks = np.arange(domain.size)
@@ -452,7 +453,7 @@ def questions_of(
 def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
     """The question of a label that is protected, and has the judged share."""
     domain, theta, share = question.domain, question.theta, question.share
-    if measured(domain).is_ordered or domain.size < 2:
+    if domain.answered.is_ordered or domain.size < 2:
         return question
     near = np.abs(theta - share)
     if sensitive is not None:

@@ -74,33 +74,23 @@ class Question:
         """(2, K) weights of the judged share and of the mean, for numbers.
 
         The share is that of the largest numbers: of as many values as hold it, the last one in
-        part.
-
-        Where silence is a value, both are of those who answered: ratios c'theta / f. They are
-        linear to first order, with the weights (c - c'theta / f) / f of the numbers, and 0 of
-        silence.
+        part. Where silence is a value, the mean is that of the f people in 1 who answered. It is
+        a ratio m, whose weights (point - m) / f have its width to first order.
         """
-        numbers = measured(self.domain)
-        points, given = numbers.points, self.theta[: numbers.size].sum()
+        points = self.domain.answered.points
         assert points is not None
-        theta = self.theta[: numbers.size] if numbers is self.domain else self._among_answers
-        tail, left = np.zeros(numbers.size), self.share
+        size = len(points)
+        tail, mean, left = np.zeros(self.domain.size), np.zeros(self.domain.size), self.share
         for x in np.argsort(points[:, 0], kind="stable")[::-1]:
-            tail[x] = 1.0 if theta[x] <= left else left / theta[x]
-            left -= tail[x] * theta[x]
+            tail[x] = 1.0 if self.theta[x] <= left else left / self.theta[x]
+            left -= tail[x] * self.theta[x]
             if left <= 0:
                 break
-        weights = np.stack([tail, points[:, 0]])
-        if numbers is self.domain:
-            return weights
-        weights = (weights - (weights @ theta)[:, None]) / given
-        return np.concatenate([weights, np.zeros((2, 1))], axis=1)
-
-    @property
-    def _among_answers(self) -> np.ndarray:
-        """(K,) the shares of the numbers among those who answered."""
-        answers = self.theta[:-1]
-        return np.asarray(answers / answers.sum())
+        mean[:size] = points[:, 0]
+        if self.domain.silence is not None:
+            answered = self.theta[:size]
+            mean[:size] = (mean[:size] - mean @ self.theta / answered.sum()) / answered.sum()
+        return np.stack([tail, mean])
 
     def loss(self, shares: np.ndarray, truth: np.ndarray) -> float:
         """The loss of an estimate (K,)."""
@@ -135,7 +125,7 @@ class Question:
             bounds = posterior(solution, self.level, weights=self.functions)
             share, mean = np.diff(bounds, axis=1)[:, 0]
             return float(share), float(mean)
-        if kind == "none" or measured(self.domain).is_ordered:
+        if kind == "none" or self.domain.answered.is_ordered:
             return None, None
         low, high = interval(solution, self.level)[self.value]
         return float(high - low), None
@@ -167,7 +157,7 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
             shares += [] if share is None else [share]
             means += [] if mean is None else [mean]
     width: float | None = float(np.mean(shares)) if shares else None
-    if width is None and kind == "wald":
+    if width is None and kind == "wald" and not question.domain.answered.is_ordered:
         width = wald_width(mechanism.channel(), question, n)
     margin = float(np.std(losses, ddof=1)) / math.sqrt(runs)
     mean_width = float(np.mean(means)) if means else None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import distribution
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
 from warner.domains import Domain
 
 _SUM = 1e-6  # of shares, which people write with a few digits
@@ -17,8 +17,9 @@ _SUM = 1e-6  # of shares, which people write with a few digits
 def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     """The distributions that an argument means, by name.
 
-    Floats that are as many as the values, none negative, with the sum 1, are shares. Everything
-    else is a column of values, whose shares are the truth.
+    Floats that are as many as the values are shares. Everything else is a column of values, whose
+    shares are the truth. Another number of floats that sum to 1 is refused, because it is rather a
+    truth of another domain than a few answers.
 
     Args:
         truth: (K,) shares; n values of the domain; or {name: either of them}.
@@ -47,13 +48,26 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
 def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
     """The shares (K,) of one truth."""
     floats = _floats(given)
-    if floats is not None:
-        is_distribution = floats.shape == (domain.size,) and (floats >= 0).all()
-        near = is_distribution and abs(floats.sum() - 1) < _SUM
-        if near or not domain.dimension:  # labels are no floats, so the message is on shares
-            shares = distribution(name, floats, domain.size, _SUM)
-            return np.asarray(shares / shares.sum())
+    if floats is not None and _are_shares(floats, given, domain):
+        shares = distribution(name, floats, domain.size, _SUM)
+        return np.asarray(shares / shares.sum())
     return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
+
+
+def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:
+    """Whether floats are meant as shares, right or wrong ones."""
+    if floats.ndim != 1:
+        return False
+    near = (floats >= 0).all() and abs(floats.sum() - 1) < _SUM
+    if near or floats.size in (0, domain.size) or not domain.dimension:
+        return True
+    try:
+        domain.encode(given)
+    except ValuesError:  # numbers of the domain, some of which are outside
+        return False
+    except ArgumentTypeError:  # floats are no values here, so the message is on shares
+        return True
+    return False
 
 
 def _floats(given: Any) -> np.ndarray | None:

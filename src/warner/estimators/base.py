@@ -11,12 +11,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.checks import kind
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.references import bibtex_of
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
-from warner.estimators.fit import Fit
+from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
+
+_OUTSIDE = (Status.OUTSIDE_SIMPLEX, Status.KEY_ABSENT)
+_FAR_OFF = 1e-6  # far above rounding errors; warner.testing has a narrower limit
 
 
 class Estimator(ABC):
@@ -66,10 +70,16 @@ class Estimator(ABC):
 
         Returns:
             The fit, with its ``seconds``.
+
+        Raises:
+            ArgumentTypeError: ``_fit`` of an estimator of your own returned no fit.
+            ArgumentError: the method does not apply; or ``_fit`` returned a wrong number of shares,
+                shares that are not finite, or no distribution where the status says so.
         """
         start = perf_counter()
         with threads_for(data):
             fit = self._fit(data)
+        require_fit(type(self).__name__, fit, data.domain.size)
         return replace(fit, seconds=perf_counter() - start)
 
     def refit(self, data: LikelihoodData, near: np.ndarray) -> np.ndarray:
@@ -106,6 +116,42 @@ class Estimator(ABC):
     @abstractmethod
     def _fit(self, data: LikelihoodData) -> Fit:
         """The fit, without ``seconds``."""
+
+
+def require_fit(name: str, fit: Fit, size: int) -> None:
+    """Refuse what an estimator outside the package may return in place of a fit of K values.
+
+    Args:
+        name: of the estimator, for the message.
+        fit: what its ``_fit`` returned.
+        size: K.
+
+    Raises:
+        ArgumentTypeError: no fit, or no status.
+        ArgumentError: shares that are not K, not finite, or no distribution.
+    """
+    if not isinstance(fit, Fit):
+        remedy = "Write Fit(shares, Status.COMPLETED)"
+        raise ArgumentTypeError(message(name, "_fit must return a Fit", kind(fit), remedy))
+    if not isinstance(fit.status, Status):
+        remedy = "For example Status.COMPLETED"
+        raise ArgumentTypeError(message(name, "must state a Status", kind(fit.status), remedy))
+    if fit.probabilities is None:
+        return
+    shares = np.asarray(fit.probabilities)
+    if shares.shape != (size,):
+        rule, remedy = f"must return shares of shape ({size},)", "Give each value a share"
+        raise ArgumentError(message(name, rule, str(shares.shape), remedy))
+    bad = int((~np.isfinite(shares)).sum())
+    if bad:
+        rule, remedy = "must return finite shares", "Is there a division by zero?"
+        raise ArgumentError(message(name, rule, f"{bad} that are not finite", remedy))
+    total, least = float(shares.sum()), float(shares.min())
+    if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
+        rule = f"must return a distribution with {fit.status.name}"
+        remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
+        got = f"the sum {total:.6g} and the least share {least:.6g}"
+        raise ArgumentError(message(name, rule, got, remedy))
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:

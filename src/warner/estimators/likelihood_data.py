@@ -22,7 +22,8 @@ class LikelihoodData:
 
     Attributes:
         channel: A (m, K).
-        weights: w (m,), frequencies of the rows with the sum 1.
+        weights: w (m,), frequencies of the rows with the sum 1. They cannot be written to, because
+            other methods read them next.
         n: number of reports.
         domain: the K values.
         simulated: whether the reports were made with a generator that can be repeated.
@@ -36,13 +37,17 @@ class LikelihoodData:
     simulated: bool = False
     reports_per_person: int = 1
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", _read_only(self.weights))
+
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, with frequencies of few bytes."""
         return vars(self) | {"weights": packed(self.weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            object.__setattr__(self, name, unpacked(value) if name == "weights" else value)
+            is_weights = name == "weights"
+            object.__setattr__(self, name, _read_only(unpacked(value)) if is_weights else value)
 
     @property
     def least_people(self) -> int:
@@ -92,3 +97,10 @@ class LikelihoodData:
         """
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)
+
+
+def _read_only(weights: FloatArray) -> FloatArray:
+    """A view that cannot be written to."""
+    view = weights.view()
+    view.flags.writeable = False
+    return view

@@ -41,6 +41,7 @@ from warner.results.tables import as_text
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_MOST_ROWS = 50  # in a notebook
 _SHOWN = 10  # names of groups in a sentence
 
 
@@ -157,14 +158,20 @@ class Differences(Tabular):
 
         Returns:
             One dict per pair of groups and quantity: ``"group"``, ``"reference"``, ``"value"``
-            (of shares; else ``"mean"`` or the quantile), ``"estimate"`` and
+            (of shares; else ``"mean"``, ``"mean of those who answered"`` where silence is a
+            value, or the quantile), ``"estimate"`` and
             ``"reference_estimate"``, ``"difference"``, ``"low"``, ``"high"``, ``"p"`` and
             ``"p_holm"``.
         """
         return [dict(row) for row in self._rows]
 
     def _repr_html_(self) -> str:
-        return of_rows(self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}")
+        rows, caption = self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}"
+        if len(rows) <= _MOST_ROWS:
+            return of_rows(rows, caption)
+        count = f"{_MOST_ROWS} of {len(rows):,} rows: those with the smallest p."
+        found = sorted(rows, key=lambda row: row["p"])[:_MOST_ROWS]
+        return of_rows(found, f"{caption} {count}")
 
     @property
     def text(self) -> str:
@@ -233,9 +240,11 @@ def difference(
         d = c'(T_a - T_b),   d -+ z sqrt(c'C_a c / n_a + c'C_b c / n_b)
 
     where c picks a share, or holds the numbers that values stand for. C_g is taken at the shares of
-    group g. For a quantile each group has the interval of Woodruff (1952), which inverts intervals
-    of its cumulative shares. The two are combined by the method of Zou and Donner (2008), and the
-    p-value is 1 less the largest level whose interval leaves out 0.
+    group g. Where silence is a value of its own, the mean is that of the people who answered, a
+    ratio, whose variance is taken to first order. For a quantile each group has the interval of
+    Woodruff (1952), which inverts intervals of its cumulative shares. The two are combined by the
+    method of Zou and Donner (2008), and the p-value is 1 less the largest level whose interval
+    leaves out 0.
 
     The test of no difference at all is the Wald test
 
@@ -399,9 +408,14 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
         labels = domain.labels
         return lambda a, b: zip(labels, _of_shares(a, b, z), strict=True)
     if of == "mean":
-        points = _points(domain)
+        points = _points(domain.answered)
+        if domain.silence is not None:
+            return lambda a, b: [("mean of those who answered", _of_answers(a, b, points, z))]
         return lambda a, b: [("mean", _of_weights(a, b, points, z))]
     assert not isinstance(of, str)
+    if domain.silence is not None:
+        rule, remedy = "has no quantile where silence is a value", "Use of='mean' or of='shares'"
+        raise ArgumentTypeError(message("of", rule, None, remedy))
     line = cumulative_on(domain)
     name = "median" if of == 0.5 else f"quantile {of:g}"
     return lambda a, b: [(name, _of_quantile(a, b, Quantile(line, of), level))]
@@ -431,6 +445,31 @@ def _of_weights(a: Sample, b: Sample, weights: np.ndarray, z: float) -> Compared
     reach = float(np.ptp(weights))
     of_a, of_b = (float(centred @ s.shares) + middle for s in (a, b))
     return _wald(of_a, of_b, float(np.sqrt(max(variance, 0.0))), z, (-reach, reach))
+
+
+def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
+    """The difference of the means of those who answered, where silence is a value of its own.
+
+        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f, and 0 of silence
+
+    v runs over the values but silence, and c_v are their numbers. The variance is that of the
+    linear part, which needs f well above its noise. Where f is within z standard deviations of 0,
+    in either group, nothing is known of its mean.
+    """
+    reach, found = float(np.ptp(points)), []
+    for sample in (a, b):
+        shares, covariance = sample.shares[: points.size], sample.covariance()
+        covariance = covariance[: points.size, : points.size]
+        f = float(shares.sum())
+        if f <= z * float(np.sqrt(max(covariance.sum(), 0.0))):
+            middle = float(points.min() + reach / 2)
+            return Compared(middle, middle, -reach, reach, 1.0)
+        m = float(np.clip(points @ shares / f, points.min(), points.max()))
+        g = (points - m) / f
+        found.append((m, float(g @ covariance @ g)))
+    (of_a, spread_a), (of_b, spread_b) = found
+    sd = float(np.sqrt(max(spread_a + spread_b, 0.0)))
+    return _wald(of_a, of_b, sd, z, (-reach, reach))
 
 
 def _wald(a: float, b: float, sd: float, z: float, limits: tuple[float, float]) -> Compared:

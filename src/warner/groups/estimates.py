@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, overload
@@ -35,6 +35,7 @@ from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
 from warner.results.methods import estimator_of
+from warner.results.top import place_of
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "wald")
@@ -95,9 +96,15 @@ class GroupEstimates:
         rows = self.rows()
         shares = np.where(self.sizes[:, None] > 0, self.probabilities, 0.0)
         sums = shares.T @ self.sizes
-        shown = set(np.argsort(-sums, kind="stable")[:_MOST_VALUES].tolist())
         size = self.domain.size
-        few = [row for i, row in enumerate(rows) if i % size in shown][:_MOST_ROWS]
+        # Over time the rows of a value stand together, so that they read as a series.
+        series = self.time is not None
+        most = max(1, min(_MOST_VALUES, _MOST_ROWS // len(self))) if series else _MOST_VALUES
+        shown = np.argsort(-sums, kind="stable")[:most].tolist()
+        few = [row for i, row in enumerate(rows) if i % size in shown]
+        if series:
+            few = [row for x in shown for row in rows[x::size]]
+        of_all, few = len(few), few[:_MOST_ROWS]
         largest = max((row["high"] for row in few), default=0.0) or 1.0
         cells = [
             [
@@ -106,13 +113,18 @@ class GroupEstimates:
             ]
             for row in few
         ]
-        chosen = f" The {_MOST_VALUES} values of {size:,} with the largest shares."
+        values = f"{most} values" if most > 1 else "value"
+        chosen = f" The {values} of {size:,} with the largest shares." * (size > most)
+        if of_all > len(few):
+            chosen += f" The first {len(few)} of {of_all:,} rows."
+        average = ", which hold on average over groups" * (self.interval_kind() == "posterior")
         about = (
-            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %."
+            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %"
+            f"{average}."
         )
         spent = f" {self.spent_text}" if self.time is not None else ""
         head = [*self.names, *list(rows[0])[len(self.names) :], ""]
-        return html.table(head, cells, about + chosen * (size > _MOST_VALUES) + spent)
+        return html.table(head, cells, about + chosen + spent)
 
     @property
     def rounds(self) -> int:
@@ -150,9 +162,34 @@ class GroupEstimates:
     def __len__(self) -> int:
         return len(self.table.keys)
 
+    def __iter__(self) -> Iterator[Key]:
+        """The public values of each group, as in ``keys``."""
+        return iter(self.keys)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self.table.place(key)
+        except ArgumentError:
+            return False
+        return True
+
     def __getitem__(self, key: Any) -> np.ndarray:
         """The shares (K,) of a group, by its public values."""
         return np.asarray(self.probabilities[self.table.place(key)])
+
+    def _places(self, values: Sequence[Any]) -> list[int]:
+        """The places of values that a caller names, each once."""
+        listed = [values] if isinstance(values, str) else list(values)
+        rule, remedy = "must be values of the domain", "Estimates list them under domain.labels"
+        if not listed:
+            raise ArgumentError(message("values", rule, "none", remedy))
+        found = []
+        for value in listed:
+            place = place_of(self.domain, value)
+            if place is None:
+                raise ArgumentError(message("values", rule, repr(value), remedy))
+            found.append(place)
+        return list(dict.fromkeys(found))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -199,7 +236,8 @@ class GroupEstimates:
 
                 - ``"posterior"``, for pooled groups: posterior mean and standard deviation. It
                   holds on average over groups: of all groups the share ``level`` is covered. A
-                  group that is unlike the others is missed more often.
+                  group that is unlike the others is missed more often. Over time so is a value that
+                  moves much more than the others, most at the first and the last time.
                 - ``"wald"``, from the reports of the group alone. It holds for every group, and
                   is wider. It can leave out the pooled estimate.
                 - None: ``"posterior"`` where there is one and the target is the population. Else,
@@ -321,6 +359,7 @@ class GroupEstimates:
         level: float = 0.95,
         target: str = "population",
         top: int = charts.MOST_PANELS,
+        values: Sequence[Any] | None = None,
     ) -> Any:
         """A chart with one panel for each value: groups as dots with bars, or a line over time.
 
@@ -330,12 +369,13 @@ class GroupEstimates:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
             top: the number of panels. Of more values those with the largest shares are drawn.
+            values: the values to draw instead, in this order, such as ``["often"]``.
 
         Returns:
             The Altair chart.
 
         Raises:
-            ArgumentError: a path with another suffix.
+            ArgumentError: a path with another suffix, or values that are not in the domain.
             MissingExtraError: the extra 'plot' is not installed.
         """
         integer("top", top, 1)
@@ -344,9 +384,14 @@ class GroupEstimates:
             "wald": f"{100 * level:.4g} % intervals of each group",
             "own": f"{100 * level:.4g} % intervals of each group",
         }[self.interval_kind(target)]
-        picture = charts.chart(
-            self.rows(level, target), self.names, self.time, f"{self.n:,} reports; {caption}", top
-        )
+        about = f"{self.n:,} reports; {caption}"
+        rows = self.rows(level, target)
+        if values is not None:
+            size, places = self.domain.size, self._places(values)
+            rows = [rows[g * size + x] for g in range(len(self)) for x in places]
+            top = max(len(places), 1)
+            about += f"; {len(places)} of {size:,} values"
+        picture = charts.chart(rows, self.names, self.time, about, top)
         if path is not None:
             pictures.save(picture, path)
         return picture
@@ -401,7 +446,8 @@ def estimate(
             else ``"partial"`` from three groups on. It is ``"none"`` for two groups, with a
             ``method``, and for reports whose noise has no known covariance.
         time: for groups on a path, the public column with the time: numbers or dates. Groups that
-            are alike in the other columns are one path. Not needed if it is the only column.
+            are alike in the other columns are one path. The only column of a plain dict has no
+            name: ``time="week"`` gives it one.
 
     Returns:
         Estimate: shares (K,) in the domain's order, with a status and intervals. Of a mapping,
@@ -421,8 +467,9 @@ def estimate(
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
     (4,)
     >>> weeks = {w: mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 50)) for w in range(5)}
-    >>> estimate(weeks, time="group").pool
-    'path'
+    >>> series = estimate(weeks, time="week")
+    >>> series.pool, series.names
+    ('path', ('week',))
     """
     if isinstance(tally, Mapping):
         if values is not None:
@@ -463,7 +510,7 @@ def _of_groups(
     time: str | None,
 ) -> GroupEstimates:
     """The estimates of groups, pooled as asked."""
-    table = GroupTable.of(groups, attributes)
+    table = GroupTable.of(groups, attributes, only=time)
     chosen = _pool(table, method, choice("pool", pool, (*POOLS, None)), time)
     if chosen == "none":
         return _alone(table, groups, method, attributes)

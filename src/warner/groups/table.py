@@ -21,7 +21,7 @@ from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
-from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.tally import Tally, merge, require_different, require_same_origin
 from warner.results.from_tally import likelihood_data
 from warner.results.tables import as_text
 
@@ -53,6 +53,12 @@ class GroupTable:
     parts: tuple[LikelihoodData | None, ...]
     guarantee: Guarantee
 
+    def __repr__(self) -> str:
+        by = ", ".join(self.names)
+        return (
+            f"GroupTable({len(self.keys)} groups by {by}, K={self.domain.size}, n={self.whole.n})"
+        )
+
     @property
     def domain(self) -> Domain:
         """The K values."""
@@ -74,7 +80,9 @@ class GroupTable:
         return [label(key) for key in self.keys]
 
     @classmethod
-    def of(cls, groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+    def of(
+        cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
+    ) -> GroupTable:
         """The table of a mapping from public values to tallies.
 
         Args:
@@ -82,6 +90,7 @@ class GroupTable:
                 the value of the only one. The attribute ``names``, where the mapping has it, names
                 the columns.
             attributes: as for :func:`warner.estimate`.
+            only: the name of the only public column of a mapping that names none.
 
         Raises:
             ArgumentTypeError: not a mapping to tallies.
@@ -89,7 +98,7 @@ class GroupTable:
             MismatchError: tallies of different mechanisms or kinds, or some of them simulated.
         """
         tallies, keys = _tallies_of(groups)
-        names = _names_of(groups, len(keys[0]))
+        names = _names_of(groups, len(keys[0]), only)
         sizes = np.array([t.n for t in tallies], dtype=np.int64)
         if not sizes.any():
             rule = "must have at least one report in some group"
@@ -115,7 +124,7 @@ class GroupTable:
         shown = self.labels
         if isinstance(key, str) and shown.count(key) == 1:
             return shown.index(key)
-        known = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+        known = "; ".join(shown[:8]) + ("; ..." if len(shown) > 8 else "")
         raise ArgumentError(message(name, f"must be one of the groups {known}", repr(key)))
 
     def covariance(self, centre: np.ndarray) -> np.ndarray:
@@ -175,20 +184,36 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
             raise ArgumentTypeError(message("groups", rule, kind(tally), remedy))
     first = tallies[0]
     require_same_origin([t.simulated for t in tallies], "groups")
-    for tally in tallies:
+    for key, tally in zip(keys, tallies, strict=True):
         alike = tally.header == first.header and tally.kind == first.kind
         if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
             rule = "must hold reports of one mechanism, budget and domain"
             remedy = "Compare estimates of different mechanisms by difference(a, b)"
-            raise MismatchError(message("groups", rule, None, remedy))
+            raise MismatchError(
+                message("groups", rule, _unlike(keys[0], first, key, tally), remedy)
+            )
+    if not hasattr(groups, "names"):  # groups of one GroupedTally are of different reports
+        require_different(keys, tallies)
     return tallies, keys
 
 
-def _names_of(groups: Any, width: int) -> tuple[str, ...]:
+def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
+    """How the reports of two groups differ, in words."""
+    for name, entry in ours.header.items():
+        if (found := theirs.header.get(name)) != entry:
+            plain = _plain(entry) and _plain(found)
+            values = f"{entry} in {label(key)} and {found} in {label(other)}" if plain else ""
+            return f"another {name}: {values}" if plain else f"another {name} in {label(other)}"
+    return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
+
+
+def _names_of(groups: Any, width: int, only: str | None) -> tuple[str, ...]:
     """The names of the public columns, apart from those of other columns of a table."""
     names = tuple(map(str, getattr(groups, "names", ())))
     if len(names) == width:
         return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
+    if isinstance(only, str) and only and only not in RESERVED and width == 1:
+        return (only,)
     return ("group",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
 
 

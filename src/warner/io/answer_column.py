@@ -27,6 +27,7 @@ _CASE = (
     "Write labels as the study does: some answers differ from a label only by upper and lower case "
     "or spaces around"
 )
+_NUMBERS = "Write a number alone, as in 12, without a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
 
 
@@ -174,7 +175,8 @@ class AnswerColumn:
         good = pc.match_substring_regex(column, form.pattern).to_numpy(zero_copy_only=False)
         if not good.all():
             self._refuse(column, ~good & _are_empty(column), form.rule, _EMPTY, encode)
-            self._refuse(column, ~good, form.rule, "a string that is none", encode)
+            remedy = _NUMBERS if form.parts is None else None
+            self._refuse(column, ~good, form.rule, "a string that is none", encode, remedy)
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
             return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))

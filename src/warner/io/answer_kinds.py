@@ -12,12 +12,13 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from warner._core.errors import ArgumentError, FileError, message
 from warner._core.text import unreadable
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.read_answers import _parts
+from warner.io.text_encodings import SEPARATOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +117,7 @@ def contents_of(
             if kind in ("integers", "numbers"):
                 limits[name] += _ends(column, patterns[name][kind])
             else:
-                labels[name].update(_distinct(column))
+                labels[name].update(_distinct(column, name))
                 if len(labels[name]) > most_labels:
                     rule = f"has more than {most_labels} different labels, so it may be free text"
                     remedy = "State its labels with --values"
@@ -128,7 +129,8 @@ def contents_of(
                 message(f"column {name!r}", rule, None, "State its labels with --values")
             )
         ends = limits[name]
-        low, high = (min(ends), max(ends)) if ends else (None, None)
+        # Numbers of Parquet's decimal type are written as floats.
+        low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
         yield name, Contents(tuple(sorted(labels[name], key=str)), low, high)
 
 
@@ -183,7 +185,10 @@ def _first_line(path: str) -> str | None:
     """The first line of a text file; None for what is no text, or no file."""
     line = b"\0"
     with contextlib.suppress(OSError), open(path, "rb") as file:
-        line = file.readline(_LONGEST_LINE).rstrip(b"\r\n").split(b"\r")[0]
+        line = file.readline(_LONGEST_LINE)
+        if SEPARATOR.fullmatch(line):
+            line = file.readline(_LONGEST_LINE)
+        line = line.rstrip(b"\r\n").split(b"\r")[0]
     if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return line.decode("utf-16", errors="ignore")
     if b"\0" in line:
@@ -266,8 +271,17 @@ def _ends(column: pa.Array, pattern: str) -> list[float]:
     return [] if found["min"] is None else [found["min"], found["max"]]
 
 
-def _distinct(column: pa.Array) -> list[str | bool]:
-    """The different answers of a column of labels, as they are written."""
+def _number(number: Any) -> float:
+    """A number as an integer or a float."""
+    return number if isinstance(number, int) else float(number)
+
+
+def _distinct(column: pa.Array, name: str) -> list[str | bool]:
+    """The different answers of a column of labels, as they are written.
+
+    Raises:
+        ArgumentError: a column whose answers are no texts.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -276,6 +290,19 @@ def _distinct(column: pa.Array) -> list[str | bool]:
         listed = pc.is_in(pc.utf8_trim_whitespace(present), value_set=pa.array(_MISSING))
         present = present.filter(pc.invert(listed))
     elif not pa.types.is_boolean(present.type):
-        present = pc.cast(present, pa.string())
+        present = _as_texts(present)
+    if present is None:
+        rule, remedy = "has labels that are no texts", "State its labels with --values"
+        raise ArgumentError(message(f"column {name!r}", rule, None, remedy))
     found: list[str | bool] = present.unique().to_pylist()
     return found
+
+
+def _as_texts(column: pa.Array) -> pa.Array | None:
+    """A column as texts; None where Arrow cannot do so. Its errors may quote answers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with contextlib.suppress(pa.ArrowException):
+        return pc.cast(column, pa.string())
+    return None

@@ -21,7 +21,7 @@ from warner.io.file_format import (
     require_columns,
 )
 from warner.io.public_values import arrow_type
-from warner.io.text_encodings import as_utf8
+from warner.io.text_encodings import SEPARATOR, as_utf8
 from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
@@ -118,7 +118,10 @@ class CsvFormat(FileFormat):
 
         source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
         shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
-        begin, whole = as_utf8(source.read(_ANSWER_BLOCK), source, shown)
+        first = source.read(_ANSWER_BLOCK)
+        if not bare:
+            first = SEPARATOR.sub(b"", first, 1)
+        begin, whole = as_utf8(first, source, shown)
         # Without empty lines, the numbers of all rows after them would shift.
         parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
         if begin:

@@ -300,6 +300,7 @@ def report_columns(
 
     Raises:
         ReportError: a column that is not there.
+        ArgumentTypeError: a name that is no text.
         ArgumentError: names that the schema does not have, or reports of several attributes.
 
     >>> from warner.reports.schema import IntegerColumns
@@ -308,6 +309,9 @@ def report_columns(
     """
     wanted = list(schema.file_columns())
     named = {name: name for name in wanted}
+    if not isinstance(column, str | Mapping | None):
+        rule, remedy = "must be the name of a column, or a dict of names", "For example 'report'"
+        raise ArgumentTypeError(message("column", rule, kind(column), remedy))
     if isinstance(column, Mapping):
         unknown = [name for name in column if name not in named]
         if unknown:
@@ -322,7 +326,10 @@ def report_columns(
         named = _guessed(wanted, found) or named
     if missing := [name for name in named.values() if name not in found]:
         several = len(named) > 1
-        rule = f"must have the {'columns' if several else 'column'} {_few(list(named.values()))}"
+        listed = _few(list(named.values()))
+        if isinstance(column, str) and not several:
+            listed = f"{column} or {listed}"
+        rule = f"must have the {'columns' if several else 'column'} {listed}"
         there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
         got = f"no {_few(missing)} among {there}" if found else "no columns"
         remedy = "Name the column that holds the reports" + " of each" * several
@@ -347,6 +354,50 @@ def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | No
     return {wanted[0]: found[0]} if len(wanted) == len(found) == 1 else None
 
 
+def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | None:
+    """The public columns of a frame as {name: domain or None}; None where values are given.
+
+    Raises:
+        ArgumentError: no names, or a column that is not there.
+    """
+    if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
+        return None
+    wanted = dict.fromkeys([by]) if isinstance(by, str) else None
+    if wanted is None and isinstance(by, Mapping):
+        wanted = dict(by)
+    elif wanted is None and isinstance(by, Sequence) and all(isinstance(n, str) for n in by):
+        wanted = dict.fromkeys(by)
+    if not wanted or any(name not in found for name in wanted):
+        rule = "must be a column of the frame, a list of columns, or {name: values}"
+        raise ArgumentError(message("by", rule, show(by), f"Columns: {_few(found)}"))
+    return wanted
+
+
+def _list_matrix(rows: Any, name: str) -> np.ndarray:
+    """A column of arrays of one length as a matrix (n, length).
+
+    Args:
+        rows: an eager Narwhals frame.
+        name: the column.
+
+    Raises:
+        EmptyError: no rows.
+        ReportError: missing arrays, or arrays of several lengths.
+    """
+    if not len(rows):
+        raise EmptyError(message("data", "holds no reports"))
+    column = rows.to_arrow().column(name).combine_chunks()
+    values = column.flatten()
+    rule = "must hold arrays of integers of one length, without gaps"
+    if column.null_count or values.null_count or len(values) % len(column):
+        raise ReportError(message(f"data: {name}", rule))
+    table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    ends = column.offsets.to_numpy() if hasattr(column, "offsets") else np.zeros(0)
+    if len(np.unique(np.diff(ends))) > 1 or table.dtype.kind not in "iu":
+        raise ReportError(message(f"data: {name}", rule))
+    return table
+
+
 def _few(names: Sequence[str]) -> str:
     """Names of columns for a message, not more than eight."""
     more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
@@ -355,11 +406,20 @@ def _few(names: Sequence[str]) -> str:
 
 def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
     """A Narwhals series as an array of the smallest type, refused unless it holds 0..size-1."""
-    if not series.dtype.is_integer() or series.null_count():
-        rule = "must be a column of integers without gaps"
-        raise ReportError(message(name, rule, str(series.dtype)))
+    import narwhals.stable.v2 as nw
+
+    rule, got = "must be a column of integers without gaps", str(series.dtype)
+    if series.null_count():
+        missing = f"{got} with missing values"
+        raise ReportError(message(name, rule, missing, "Leave out the rows without a report"))
+    if not series.dtype.is_integer():
+        cure = "Cast it to integers" if series.dtype.is_numeric() else None
+        raise ReportError(message(name, rule, got, cure))
     if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
-        raise ReportError(message(name, f"must lie in 0..{size - 1}"))
+        remedy = "Check that it holds reports, and that they were made with this domain"
+        raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
+    if series.dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
+        series = series.cast(nw.Int64)
     array: np.ndarray = series.to_numpy().astype(smallest_dtype(size))
     return array
 
@@ -377,8 +437,8 @@ class FrameOfReports:
 
     def reports(self, mechanism: Mechanism, column: ColumnNames) -> Reports:
         """The reports in the frame, in its order."""
-        if (matrix := self._matrix(mechanism, column)) is not None:
-            return mechanism.reports(matrix)
+        if (whole := self._arrays(mechanism, column)) is not None:
+            return whole
         names = report_columns(mechanism.schema, _names(self._lazy), column)
         return frame_reports(mechanism, self._native, names)
 
@@ -386,10 +446,66 @@ class FrameOfReports:
         self, mechanism: Mechanism, column: ColumnNames, keep_reports: bool, ways: int | None
     ) -> Tally:
         """The tally of the reports, counted by the frame's own GROUP BY where that is possible."""
-        if (matrix := self._matrix(mechanism, column)) is not None:
-            return mechanism.tally(mechanism.reports(matrix), keep_reports)
+        if (whole := self._arrays(mechanism, column)) is not None:
+            return mechanism.tally(whole, keep_reports)
         names = report_columns(mechanism.schema, _names(self._lazy), column)
         return count_frame(mechanism, self._native, names, ways, keep_reports)
+
+    def tally_by(
+        self,
+        mechanism: Mechanism,
+        by: Any,
+        column: ColumnNames,
+        keep_reports: bool,
+        ways: int | None,
+    ) -> GroupedTally:
+        """The tally of each group of people, by columns of the frame or by values beside it."""
+        wanted = _public_names(by, _names(self._lazy))
+        if wanted is None:
+            return mechanism.tally_by(self.reports(mechanism, column), by, keep_reports, ways)
+        if not keep_reports and self._listed(mechanism, column) is None:
+            named = report_columns(mechanism.schema, _names(self._lazy), column)
+            return count_frame_by(mechanism, self._lazy, wanted, named, ways)
+        rows = self._lazy.collect()  # once: an engine may give rows in another order each time
+        reports = FrameOfReports(rows.to_native(), rows.lazy()).reports(mechanism, column)
+        values = {
+            name: rows[name].to_list()
+            if domain is None
+            else PublicColumn(domain, rows[name].to_list())
+            for name, domain in wanted.items()
+        }
+        return mechanism.tally_by(reports, values, keep_reports, ways)
+
+    def _arrays(self, mechanism: Mechanism, column: ColumnNames) -> Reports | None:
+        """The reports, where a column holds an array for each report, or each bit has a column."""
+        listed = self._listed(mechanism, column)
+        if listed is None:
+            matrix = self._matrix(mechanism, column)
+            return None if matrix is None else mechanism.reports(matrix)
+        table = _list_matrix(self._lazy.select(listed).collect(), listed)
+        sizes = mechanism.schema.file_columns()
+        if table.shape[1] == mechanism.schema.width_as_matrix:
+            return mechanism.reports(table)
+        if table.shape[1] != len(sizes):
+            rule = f"must hold arrays of length {len(sizes)} or {mechanism.schema.width_as_matrix}"
+            raise ReportError(message(f"data: {listed}", rule, f"length {table.shape[1]}"))
+        parts = {part: table[:, i] for i, part in enumerate(sizes)}
+        return frame_reports(mechanism, frame(parts), {part: part for part in sizes})
+
+    def _listed(self, mechanism: Mechanism, column: ColumnNames) -> str | None:
+        """The column with an array for each report, such as the bytes of bits; None without one."""
+        import narwhals.stable.v2 as nw
+
+        if mechanism.schema.width_as_matrix is None or isinstance(column, Mapping):
+            return None
+        (own, *_) = mechanism.schema.empty(0)
+        kinds = self._lazy.collect_schema()
+        listed = [name for name, dtype in kinds.items() if isinstance(dtype, nw.Array | nw.List)]
+        if column is not None:
+            wanted = [column, f"{column}_{own}"]
+        else:
+            wanted = [own, *(listed if len(listed) == 1 else ())]
+        return next((name for name in wanted if name in listed), None)
 
     def _matrix(self, mechanism: Mechanism, column: ColumnNames) -> np.ndarray | None:
         """The frame as a matrix (n, K), where it has a column for each bit or digit of a report."""
@@ -425,9 +541,11 @@ def _check_public(name: str, column: Any, n: int) -> None:
         group_people({name: column}, n)
         return
     except (ArgumentError, ArgumentTypeError):
-        pass
+        values = column.values if isinstance(column, PublicColumn) else column
+        kinds = {"no value" if value is None else kind(value) for value in values}
     rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
-    raise ReportError(message(f"data: public column {name!r}", rule))
+    got = " and ".join(sorted(kinds))
+    raise ReportError(message(f"data: public column {name!r}", rule, got))
 
 
 class _GroupedFrame:

@@ -96,8 +96,13 @@ def read_values(
     if waiting:
         yield _joined(held)
     elif not answered:
-        rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
-        raise EmptyError(message(_shown(path), rule, None, remedy))
+        raise _nobody(path)
+
+
+def _nobody(path: str | BinaryIO) -> EmptyError:
+    """The error of a file in which everybody is left out."""
+    rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
+    return EmptyError(message(_shown(path), rule, None, remedy))
 
 
 class _GroupNames(Categorical):
@@ -147,7 +152,7 @@ def read_groups(
     wanted = list(dict.fromkeys([column, *beside, *columns]))
     width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
     size = rows_at_a_time(width, ROWS_PER_BATCH)
-    refused = _Refused()
+    refused, answered = _Refused(), False
     for part, row in _parts(path, wanted, size, bare):
         index = {
             name: refused.collect(partial(_encoded, domain, part, name, row))
@@ -175,8 +180,11 @@ def read_groups(
                 found[group] = {name: known[rows] for name, known in index.items()}
                 for name, taker in mechanisms.items():
                     found[group][name] = done[name, _reading(taker)][rows]
+        answered = answered or bool(found)
         yield found
     refused.raise_them()
+    if not answered:
+        raise _nobody(path)
 
 
 def require_group(path: str, column: str, group: str) -> None:

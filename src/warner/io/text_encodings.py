@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from typing import Any
 
 from warner._core.errors import FileError, message
@@ -18,6 +19,8 @@ _OTHERS = {
 }
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _BLOCK = 2**20
+# Excel can name the delimiter in a line of its own, before the line of names.
+SEPARATOR = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
 
 
 def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]:

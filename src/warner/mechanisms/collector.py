@@ -92,7 +92,7 @@ class Collector(Description):
                     "reports",
                     "must be Reports",
                     kind(reports),
-                    "Check foreign outputs in with mechanism.reports(outputs)",
+                    "Pass mechanism.reports(outputs), or a data frame with a column of them",
                 )
             )
         require_same(self.header, reports.header, "mechanism and reports")
@@ -156,26 +156,32 @@ class Collector(Description):
 
     def tally_by(
         self,
-        reports: Reports,
-        by: Mapping[str, Any],
+        reports: Any,
+        by: Any,
         keep_reports: bool = False,
         ways: int | None = None,
+        *,
+        column: ColumnNames = None,
     ) -> GroupedTally:
         """Count the reports of each group of people, by public columns such as a ward or a week.
 
         Args:
-            reports: n reports made by this mechanism.
+            reports: n reports made by this mechanism, or a data frame with them; as in
+                :meth:`tally`.
             by: {name: values}, n values of each public column in the order of the reports. They are
                 texts, integers, booleans or dates, or a
-                :class:`~warner.reports.public_columns.PublicColumn` with its domain.
+                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of a frame
+                also the name of one of its columns, several names, or {name: domain}.
             keep_reports: as in :meth:`tally`.
             ways: for PerAttribute, the number of attributes that each table combines.
+            column: of a frame, the columns of the reports; as in :meth:`reports`.
 
         Returns:
             GroupedTally: {values of the public columns: Tally}. Those of batches add up exactly.
 
         Raises:
-            MismatchError, ReportError: as :meth:`tally`.
+            MismatchError, ReportError: as :meth:`tally`. ReportError also for public values of a
+                frame that are missing or were never declared.
             ValuesError: a public value that is missing or was never declared, by its position.
             ArgumentError: no columns, columns of another length, or more groups than there is
                 memory for.
@@ -185,7 +191,16 @@ class Collector(Description):
         >>> groups = coin.tally_by(coin.randomize(["no", "yes", "no"]), {"year": [1, 1, 2]})
         >>> {key: tally.n for key, tally in groups.items()}
         {(1,): 2, (2,): 1}
+        >>> import pyarrow
+        >>> table = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> list(coin.tally_by(table, "week", column="said"))
+        [(1,), (2,)]
         """
+        table = foreign_table(reports)
+        if table is not None:
+            found: GroupedTally = table.tally_by(self, by, column, keep_reports, ways)
+            return found
+        refuse_column(column)
         self.check(reports)
         groups = group_people(by, len(reports))
         counted = self.tally_groups(reports.columns, groups, None, ways, keep_reports)

@@ -90,6 +90,10 @@ class Combined(Mechanism):
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     @property
+    def shows_silence(self) -> bool:
+        return any(part.shows_silence for part in self.parts.values())
+
+    @property
     def guarantee(self) -> Guarantee:
         return self._guarantee
 

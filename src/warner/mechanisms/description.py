@@ -111,6 +111,8 @@ class Description(ABC):
         Raises:
             BudgetError: the law of the integer thresholds misses the requested epsilon.
         """
+        # A subclass that changes the law calls this again, after the constructor of its base.
+        vars(self).pop("_realised_epsilon", None)
         _ = self.epsilon
 
     @property
@@ -154,6 +156,18 @@ class Description(ABC):
         if self.sensitive_mask is None:
             return []
         return self.domain.decode(np.flatnonzero(self.sensitive_mask))
+
+    @property
+    def shows_silence(self) -> bool:
+        """Whether a report can show that its sender gave no answer, since that is not sensitive."""
+        if self.sensitive_mask is None:
+            return False
+        domain, shown = self.domain.untagged, np.flatnonzero(~self.sensitive_mask)
+        if not domain.attributes:
+            return domain.silence is not None and domain.silence in shown
+        index = np.unravel_index(shown, domain.shape)
+        parts = zip(domain.attributes.values(), index, strict=True)
+        return any(part.silence is not None and part.silence in own for part, own in parts)
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

@@ -222,13 +222,15 @@ class Personalized(Mechanism):
 
     def tally_by(
         self,
-        reports: Reports,
-        by: Mapping[str, Any],
+        reports: Any,
+        by: Any,
         keep_reports: bool = False,
         ways: int | None = None,
+        *,
+        column: ColumnNames = None,
     ) -> GroupedTally:
         """Count reports of any number of devices by group. See :meth:`Collector.tally_by`."""
-        return self.mechanism.tally_by(reports, by, keep_reports, ways)
+        return self.mechanism.tally_by(reports, by, keep_reports, ways, column=column)
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         return self.mechanism.report_channel(rows)

@@ -45,6 +45,7 @@ from warner.reports.tally import (
     marks,
     new_source,
     parse_entries,
+    require_different,
     require_same,
     require_same_origin,
 )
@@ -211,7 +212,8 @@ class GroupedTally(Mapping[Key, Tally]):
             EmptyError: no tallies.
             MismatchError: tallies of different mechanisms, or real ones among simulated ones.
             ArgumentTypeError: something that is no tally.
-            ArgumentError, ValuesError: a name or a value that a public column cannot have.
+            ArgumentError, ValuesError: a name or a value that a public column cannot have, or one
+                tally in two groups.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -244,6 +246,7 @@ class GroupedTally(Mapping[Key, Tally]):
         if len(groups.keys) < len(parts):
             rule = "must be of different groups"
             raise ArgumentError(message("tallies", rule, None, "Add those of one group first"))
+        require_different(keys, parts)
         place = {int(group): i for i, group in enumerate(groups.place)}
         return cls.of([parts[place[i]] for i in range(len(parts))], groups)
 

@@ -32,6 +32,8 @@ Key = tuple[Value, ...]
 
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, bool)
+_RULE = "must be a text, an integer, a boolean or a date"
+_REMEDY = "Give each person a value, such as 'unknown'"
 
 
 def domain_from_spec(spec: Any) -> Domain:
@@ -208,6 +210,10 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
     if isinstance(given, np.ndarray) and given.dtype.kind == "M":
         index, place = np.unique(days.encode(given), return_inverse=True)
         return list(days.decode(index)), place.ravel()
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f" and np.isnan(given).any():
+        # Frames turn integers with gaps into floats.
+        first = int(np.argmax(np.isnan(given)))
+        raise ValuesError(first, _RULE, "no value", _REMEDY)
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     for i, value in enumerate(listed):
         if type(value) in _ORDERED:
@@ -217,9 +223,8 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         elif isinstance(value, datetime.date | np.datetime64):
             listed[i] = days.decode(days.encode([value]))[0]
         else:
-            rule = "must be a text, an integer, a boolean or a date"
             got = "no value" if value is None else kind(value)
-            raise ValuesError(i, rule, got, "Give each person a value, such as 'unknown'")
+            raise ValuesError(i, _RULE, got, _REMEDY)
     known = list(dict.fromkeys(listed))
     if len({type(value) for value in known}) > 1:
         odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))

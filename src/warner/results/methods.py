@@ -105,7 +105,9 @@ def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
     alone = isinstance(methods, Estimator | str)
     if alone or not isinstance(methods, Sequence) or not methods:
         rule, remedy = "must be a list of estimators", "For example [MaximumLikelihood(), 'eb']"
-        raise ArgumentTypeError(message("methods", rule, kind(methods), remedy))
+        is_empty = isinstance(methods, Sequence) and not methods
+        got = "an empty list" if is_empty else kind(methods)
+        raise ArgumentTypeError(message("methods", rule, got, remedy))
     for each in methods:
         if not isinstance(each, Estimator | str):
             rule = "must all be estimators, or names such as 'mle'"

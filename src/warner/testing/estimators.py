@@ -12,6 +12,7 @@ from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, WarnerError, message
 from warner.domains import Categorical, Domain, Integers, Interval, Product
 from warner.estimators import Estimator, MaximumLikelihood
+from warner.estimators.base import threads_for
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import log_likelihood_at
@@ -138,7 +139,18 @@ def _data(mechanism: Mechanism, theta: np.ndarray) -> LikelihoodData:
 
 def _copied(data: LikelihoodData) -> LikelihoodData:
     """The data with frequencies of their own, which an estimator may spoil."""
-    return replace(data, weights=data.weights.copy())
+    copy = replace(data)
+    object.__setattr__(copy, "weights", data.weights.copy())  # one that can be written to
+    return copy
+
+
+def _fitted(estimator: Estimator, data: LikelihoodData) -> Fit:
+    """The fit as it is, because ``fit`` refuses a wrong one before its properties are checked."""
+    with threads_for(data):
+        found: object = estimator._fit(data)
+    if not isinstance(found, Fit):
+        raise TypeError(f"_fit returned {kind(found)}, not a Fit")
+    return found
 
 
 @dataclass
@@ -156,14 +168,15 @@ class _Subject:
         for name, data in self.problems.items():
             given = _copied(data)
             try:
-                self.fits[name] = self.estimator.fit(given)
+                self.fits[name] = _fitted(self.estimator, given)
             except WarnerError as refusal:
                 self.refused[name] = str(refusal)
             except Exception as problem:
                 broken.append(f"on {name} it raised {type(problem).__name__}: {problem}")
             if not np.array_equal(given.weights, data.weights):
                 self.changed.append(name)
-        require(not broken, "; ".join(broken))
+        more = f"; and on {len(broken) - 2} more" if len(broken) > 2 else ""
+        require(not broken, "; ".join(broken[:2]) + more)
         reason = next(iter(self.refused.values()), "there are no problems")
         require(bool(self.fits), f"it refuses every problem: {reason}")
         left = "".join(f"; refused {name}: {text}" for name, text in self.refused.items())
@@ -240,7 +253,7 @@ class _Subject:
 
     def determinism(self) -> str:
         for name, shares in self._shares().items():
-            again = self.estimator.fit(_copied(self.problems[name])).shares
+            again = _fitted(self.estimator, _copied(self.problems[name])).shares
             off = float(np.abs(again - shares).max())
             require(off == 0, f"on {name} a second fit differs by {off:.3g}; seed the draws")
         return f"on {len(self._shares())} problems"

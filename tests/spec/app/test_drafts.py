@@ -89,17 +89,26 @@ def test_what_is_stated_stays(draft: Path) -> None:
 
 def test_a_budget_is_split_so_that_intervals_are_equally_wide(draft: Path) -> None:
     draft.write_text("budget = 4.0\n" + DRAFT)
-    planned = Draft.load("draft.toml").proposals(2000, 0.1)
+    found = Draft.load("draft.toml")
+    planned = found.proposals(2000, 0.1)
     spent = {name: found.added["epsilon"] for name, found in planned.items()}
     assert 2.98 < sum(spent.values()) <= 3.0  # 1.0 is spent already
     widths = [found.proposal.best.expected.share for found in planned.values()]
     assert max(w or 1 for w in widths) < 1.25 * min(w or 1 for w in widths)
     assert spent["smokes"] < spent["how often"]
-    run("plan", "draft.toml", "--write", "study.toml")
-    assert Study.load("study.toml").epsilon <= 4.0
+    assert Study.parse(found.completed(planned, {})).epsilon <= 4.0
     draft.write_text("budget = 1.0\n" + DRAFT)
     with pytest.raises(ArgumentError, match="is spent"):
         Draft.load("draft.toml").proposals(2000, 0.1)
+
+
+def test_too_few_people_are_told_so(draft: Path) -> None:
+    draft.write_text('[attributes.smokes]\nvalues = ["no", "yes"]\nepsilon = 1.0\n')
+    said = " ".join(run("plan", "draft.toml", "--people", "20").output.split())
+    assert "Ask more people, or allow a larger epsilon. They tell next to nothing" in said
+    assert "fewer values" not in said
+    said = run("plan", "draft.toml", "--people", "1000").output
+    assert "wider than wanted" in said and "next to nothing" not in said
 
 
 def test_a_split_adds_up() -> None:
@@ -137,6 +146,25 @@ def test_tables_below_an_attribute_and_line_ends_are_kept() -> None:
     assert "\n" not in new.replace("\r\n", "") and new.endswith(text)
     assert new.startswith("[attributes.pay]\r\n# why\r\nmechanism")
     assert list(Study.parse(new).mechanisms) == ["pay"]
+
+
+def test_any_name_and_any_text_is_kept() -> None:
+    """Python ends lines at characters where TOML does not; JSON escapes names as TOML does not."""
+    name = "q \U0001f600"
+    text = f'# one\u2028two\n[attributes."{name}".interval]\nlow = 0\nhigh = 1\nbins = 3\n'
+    cheap = propose(Categorical(["a", "b"]), 100, 1.0)
+    planned = {name: Planned(cheap, {"mechanism": "SquareWave", "epsilon": 1.0})}
+    new = Draft.parse(text).completed(planned, {})
+    assert new.startswith(text.split("\n")[0] + "\n") and list(Study.parse(new).mechanisms) == [
+        name
+    ]
+
+
+def test_what_is_no_text_is_not_read_as_a_draft(draft: Path) -> None:
+    draft.write_bytes(b"label = '\xff CANARY'")
+    with pytest.raises(StudyError, match="must be UTF-8") as caught:
+        Draft.load("draft.toml")
+    assert "CANARY" not in str(caught.value) and caught.value.__context__ is None
 
 
 def test_json_drafts_are_planned_and_not_written(draft: Path) -> None:

@@ -79,7 +79,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here: Path) -> None:
         (("groups", f"a={FILES[0]}", f"a={FILES[1]}"), "different names"),
         (("groups", *FILES, "--only", "age"), "must be one of value"),
         (("difference", *FILES, "--of", "median"), "must be shares, mean, or a number"),
-        (("difference", *FILES, "--reference", "west"), "groups north, south, east"),
+        (("difference", *FILES, "--reference", "west"), "groups north; south; east"),
         (("groups", *FILES, "--json", "-", "--csv", "-"), "cannot both"),
         (("groups", *FILES, "--json", FILES[0]), "must not be one of the inputs"),
         (("groups", *FILES, "--pool", "path"), "must hold numbers or dates"),

@@ -100,6 +100,23 @@ def test_a_mechanism_of_numbers_has_silence_beside_it(here: Path, mechanism: str
         assert units["answered"]["estimate"] == pytest.approx(0.6, abs=0.1)
 
 
+@pytest.mark.parametrize("more", ["", "reports = 2", 'tags = ["home"]'])
+def test_silence_must_be_sensitive_where_some_answers_are_not(more: str) -> None:
+    """Otherwise a report shows who gave no answer, and the study promises to protect it."""
+    text = """
+    [attributes.smokes]
+    values = ["never", "often"]
+    mechanism = "UtilityOptimizedRR"
+    epsilon = 1.0
+    missing = "answer"
+    sensitive = ["often"%s]
+    """
+    with pytest.raises(warner.errors.StudyError, match=r"sensitive: must list '.no answer.'"):
+        warner.Study.parse(text % "" + more)
+    study = warner.Study.parse(text % ', "(no answer)"' + more)
+    assert not study.mechanisms["smokes"].shows_silence
+
+
 def test_keys_of_a_study_are_checked(here: Path) -> None:
     for old, new, said in (
         ('missing = "answer"', 'missing = "ignore"', "missing"),

@@ -219,6 +219,8 @@ def test_a_broken_text_is_answered_with_a_reason_that_quotes_nothing() -> None:
         ("[attributes.CANARY]\nx = 1\nx = 2\n", "A key stands twice"),
         ("a = { b = 1,\n c = 2 }\n", "on one line"),
         ("a = [1, 2\nb = 3\n", "A list ends in ]"),
+        ("[attributes.a]\nepsilon = 1,5  # CANARY\n", "Decimals have a point"),
+        ("[attributes.a]\nlabel = \u201cCANARY\u201d\n", "Quotes are straight"),
     ):
         with pytest.raises(StudyError, match="is not valid TOML or JSON, at line") as caught:
             Study.parse(text)

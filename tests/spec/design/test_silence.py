@@ -10,9 +10,9 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Integers, Interval
-from warner.design.candidates import candidates
+from warner.design.candidates import candidates, options_of
 from warner.design.planning import can_simulate, made_shares
-from warner.design.proposal import propose, questions_of
+from warner.design.proposal import questions_of
 from warner.design.proposal_widths import distance_of_values
 from warner.domains import Optional
 
@@ -32,34 +32,12 @@ def test_the_distance_is_that_of_those_who_answered() -> None:
     assert distance_of_values(p, q, Optional(Integers(3, 4))) == 1.0
 
 
-def test_weights_of_a_question_are_those_of_the_ratio() -> None:
-    """By differences: the share of the largest numbers and the mean, of those who answered."""
-    question = questions_of(_SILENT, None, 0.1, 0.95)[0]
-    plain = questions_of(_SILENT.answered, None, 0.1, 0.95)[0].functions
-    theta, step = question.theta, 1e-6
-
-    def ratios(shares: np.ndarray) -> np.ndarray:
-        return np.asarray(plain @ shares[:-1] / shares[:-1].sum())
-
-    for x in range(9):
-        moved = theta + step * (np.eye(9)[x] - theta)
-        slope = (ratios(moved) - ratios(theta)) / step
-        expected = question.functions[:, x] - question.functions @ theta
-        assert slope == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_proposal_for_numbers_with_silence_is_of_numbers() -> None:
-    domain = Optional(Interval(0.0, 10.0, bins=20))
-    found, plain = (
-        propose(d, 2000, 1.0, among={k: every[k] for k in ("SquareWave", "SubsetSelection")})
-        for d in (domain, domain.answered)
-        for every in [dict(candidates(d, None, None, None, True))]
-    )
-    assert found.best.name == plain.best.name == "SquareWave" and not found.best.options
-    assert isinstance(found.mechanism, warner.mechanisms.WithSilence)
-    # Silence costs reports, so intervals are wider than where everybody answers.
-    ours, theirs = found.best.expected.mean, plain.best.expected.mean
-    assert ours is not None and theirs is not None and theirs < ours < 2 * theirs
+def test_candidates_for_numbers_have_silence_beside_them() -> None:
+    makers = dict(candidates(_SILENT, None, None, None, True))
+    for name in ("SquareWave", "Piecewise", "Laplace"):
+        made = makers[name](_SILENT, 1.0)
+        assert isinstance(made, warner.mechanisms.WithSilence) and made.domain == _SILENT
+        assert options_of(makers[name]) == {}  # a study names the mechanism of numbers alone
 
 
 def test_a_draft_with_silence_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from warner import (
     independence,
 )
 from warner.domains import Product
+from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.groups.differences import holm
 
@@ -105,6 +106,28 @@ def test_holm_corrects_for_all_rows() -> None:
     assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
 
 
+def test_a_mean_is_that_of_those_who_answered() -> None:
+    """Without randomisation: the two means and their standard errors are those of the answers."""
+    domain = Optional(Interval(0, 12, 4))
+    plain = RandomizedResponse(domain, float("inf"))
+    answers = {"a": [1.0, 4.0, 4.0, 11.0, None] * 80, "b": [1.0, 4.0, None, None, None] * 80}
+    groups = {key: plain.tally(plain.randomize(given)) for key, given in answers.items()}
+    (row,) = difference(groups, of="mean").rows()
+    assert row["value"] == "mean of those who answered"
+    known = {key: np.array([v for v in given if v is not None]) for key, given in answers.items()}
+    centres = {key: (v // 3) * 3 + 1.5 for key, v in known.items()}
+    assert row["estimate"] == pytest.approx(centres["a"].mean())
+    assert row["reference_estimate"] == pytest.approx(centres["b"].mean())
+    error = sum(v.var() / v.size for v in centres.values()) ** 0.5
+    z = NormalDist().inv_cdf(0.975)
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(z * error, rel=0.02)
+    with pytest.raises(ArgumentTypeError, match="no quantile where silence"):
+        difference(groups, of=0.5)
+    silent = plain.tally(plain.randomize([None] * 400))
+    (row,) = difference({"a": groups["a"], "b": silent}, of="mean").rows()
+    assert (row["low"], row["high"], row["p"]) == (-9, 9, 1.0)
+
+
 def test_results_are_told_in_words_and_as_data() -> None:
     groups = drawn(7, [400, 400])
     for of, text in (("shares", "The share of 0 is"), ("mean", "The mean is"), (0.5, "The median")):
@@ -126,7 +149,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         ((groups,), {"reference": "c"}, EmptyError, "group c: has fewer than 2 reports"),
         ((estimate(groups["c",]), a), {}, EmptyError, "must have at least 2 reports"),
         (({"a": two["a",]},), {}, ArgumentError, "at least 2 of 2 reports or more"),
-        ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a, b"),
+        ((two,), {"reference": "nobody"}, ArgumentError, "one of the groups a; b"),
         ((two,), {"of": "median"}, ArgumentError, "must be one of 'shares', 'mean'"),
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
         ((a, other), {}, MismatchError, "different domains"),

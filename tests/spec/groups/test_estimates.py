@@ -172,7 +172,7 @@ def test_bad_groups_are_refused() -> None:
         estimate(groups, warner.Inversion(), pool="partial")
     with pytest.raises(ArgumentError, match="must be one of the public columns"):
         estimate({("a", 1): groups["a",], ("b", 2): groups["b",]}, time="week")
-    with pytest.raises(ArgumentError, match="must be one of the groups a, b"):
+    with pytest.raises(ArgumentError, match="must be one of the groups a; b"):
         estimate(groups)["nowhere"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,6 +70,25 @@ def test_contents_are_labels_in_alphabetical_order_and_limits(tmp_path: Path) ->
     assert found["s"].labels == ("never", "often")
     assert (found["n"].low, found["n"].high) == (-2, 4)
     assert (found["w"].low, found["w"].high) == (1.5, 70.0)
+
+
+def test_decimals_are_limits_and_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    path, secret = str(tmp_path / "a.parquet"), "CANARY"
+    columns = {
+        "d": pa.array([Decimal("1.50"), Decimal("7.25")]),
+        "b": pa.array([b"\xff" + secret.encode(), b"b"]),
+        "l": pa.array([[secret], ["b"]]),
+        "s": pa.array([{"q": secret}, {"q": "b"}]),
+    }
+    pq.write_table(pa.table(columns), path)
+    found = dict(contents_of(path, {"d": "numbers"}))["d"]
+    assert (repr(found.low), repr(found.high)) == ("1.5", "7.25")
+    for name in "bls":
+        with pytest.raises(
+            ArgumentError, match=f"'{name}': has labels that are no texts"
+        ) as caught:
+            dict(contents_of(path, {name: "labels"}))
+        assert secret not in str(caught.value) and caught.value.__context__ is None
 
 
 def test_free_text_is_not_copied_and_not_quoted(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from warner import Categorical, Grid, Integers, Interval
 from warner.errors import EmptyError, FileError, ValuesError
 from warner.io import csv_format, read_values
+from warner.io.answer_kinds import kinds_of
 
 DOMAINS = {"ville": Categorical(["Zürich", "Genève"]), "pay": Interval(0, 100, 4)}
 TEXT = "id;ville;pay\n1;Zürich;12,5\n2;Genève;99\n"
@@ -38,6 +39,27 @@ def test_a_file_of_a_spreadsheet_is_read(
     Path("x.csv").write_bytes(text.replace("\n", end).encode(encoding))
     (batch,) = read_values("x.csv", DOMAINS)
     assert batch["ville"].tolist() == [0, 1] and batch["pay"].tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_line_that_names_the_delimiter_is_no_line_of_names(
+    here: Path, delimiter: str, mark: str
+) -> None:
+    text = (TEXT.replace(",", ".") if delimiter == "," else TEXT).replace(";", delimiter)
+    Path("x.csv").write_text(f"{mark}sep={delimiter}\n{text}", "utf-8", newline="\r\n")
+    (batch,) = read_values("x.csv", DOMAINS)
+    assert batch["ville"].tolist() == [0, 1] and batch["pay"].tolist() == [0, 3]
+    assert kinds_of("x.csv", ["ville", "pay"]) == {"ville": "labels", "pay": "numbers"}
+    # Without names the first line is an answer.
+    Path("x.csv").write_text("sep=;\n")
+    assert "data row 1" in _refusal("sep=;\n", bare=True)
+
+
+def test_words_beside_a_number_are_named_as_such(here: Path) -> None:
+    said = _refusal("ville;pay\nGenève;12,5 EUR\n")
+    assert "Write a number alone" in said and "clip" not in said and "EUR" not in said
+    assert "set clip" in _refusal("ville;pay\nGenève;125\n")
 
 
 def test_another_encoding_is_read_in_blocks(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

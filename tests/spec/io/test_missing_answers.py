@@ -107,6 +107,9 @@ def test_groups_drop_people_too(here: Path) -> None:
     (batch,) = read_groups("a.csv", "g", groups, dropped=counts.append)
     assert {g: part["q"].tolist() for g, part in batch.items()} == {"a": [1], "b": [2, 3]}
     assert sum(counts) == 2
+    Path("a.csv").write_text("g,q\na,\nb,\n")
+    with pytest.raises(EmptyError, match="nobody who answered"):
+        list(read_groups("a.csv", "g", groups, dropped=counts.append))
 
 
 def test_attributes_together_and_pairs_have_their_policies(here: Path) -> None:

@@ -19,6 +19,7 @@ from warner import (
     independence,
 )
 from warner.domains import Product
+from warner.domains.optional import Optional
 from warner.estimators import Inversion
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
@@ -52,6 +53,30 @@ def _pairs(of: str | float, runs: int = RUNS) -> list[tuple[Estimate, Estimate, 
         a, b = _drawn(FINE, SHARES, 1500, rng), _drawn(COARSE, SHARES[::-1], 3000, rng)
         found.append((a, b, difference(a, b, of=of).rows()[0]))
     return found
+
+
+def test_intervals_of_means_of_those_who_answered_cover_the_truth() -> None:
+    """Rejects the program that forgets that the number of answers is estimated, too."""
+    domain, points = Optional(DOMAIN), np.arange(4)
+    truth = SHARES @ points - SHARES[::-1] @ points
+    first, second = RandomizedResponse(domain, 2.0), UnaryEncoding(domain, 1.0)
+    rng, covered, narrow = np.random.default_rng(4), [], []
+    for _ in range(RUNS):
+        a = _drawn(first, np.append(0.7 * SHARES, 0.3), 1500, rng)
+        b = _drawn(second, np.append(0.5 * SHARES[::-1], 0.5), 3000, rng)
+        (row,) = difference(a, b, of="mean").rows()
+        covered.append(row["low"] <= truth <= row["high"])
+        # c'T divided by a number f that is taken as known.
+        variance = 0.0
+        for each in (a, b):
+            c = np.append(points, 0) / each.probabilities[:4].sum()
+            variance += c @ each.data.channel.covariance(each.probabilities) @ c / each.n
+        off = row["difference"] - truth
+        narrow.append(abs(off) <= 1.96 * variance**0.5)
+    rate, error = _rate(covered)
+    assert abs(rate - 0.95) < 4 * error
+    wrong, error = _rate(narrow)
+    assert abs(wrong - 0.95) > 3 * error
 
 
 @pytest.mark.parametrize("of", ["shares", "mean"])

@@ -23,7 +23,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
 from warner.app.csv_table import csv_of, csv_of_groups
 from warner.app.summary_options import Wanted, show_summaries, summary
@@ -35,6 +35,7 @@ from warner.app.terminal import (
     show_sources,
 )
 from warner.design.comparison import compare as compare_methods
+from warner.design.comparison import usual_methods
 from warner.design.losses import LOSSES
 from warner.estimators import Estimator
 from warner.reports.grouped_tally import GroupedTally
@@ -46,40 +47,12 @@ from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
 
-# The methods that ``compare`` tries where none is named: for keys with values, and for the rest.
-_COMPARED_KEYS = ("pckv", "per-key", "mle", "em:auto")
-_COMPARED = (
-    "inversion",
-    "project",
-    "base-cut",
-    "threshold",
-    "mle",
-    "em:100",
-    "em:auto",
-    "eb",
-    "spline",
-    "uniform",
-)
-
 
 @click.command()
 @click.argument("tallies", metavar="[TALLY]...", nargs=-1)
 @click.option("-m", "--method", "method_name", help=METHOD_HELP)
 @attributes
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Coverage of the intervals.",
-)
-@click.option(
-    "--target",
-    type=click.Choice(["population", "respondents"]),
-    default="population",
-    show_default=True,
-    help="Intervals for the population that people were drawn from, or for these respondents.",
-)
+@of_intervals
 @click.option(
     "--interval",
     "kind",
@@ -360,6 +333,4 @@ def compare(
 
 def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
     """The methods named, or the usual ones for the reports of a tally and a loss."""
-    usual = _COMPARED_KEYS if part.header.get("mechanism") == "KeyValue" else _COMPARED
-    of_mean = ("mean",) if LOSSES[loss].of_mean else ()
-    return [method(name) for name in names or (*usual, *of_mean)]
+    return [method(name) for name in names or usual_methods(part, loss)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
 from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
@@ -36,7 +37,7 @@ from warner.app.study import Study
 from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
-from warner.mechanisms import from_header
+from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
@@ -90,20 +91,7 @@ _SHOWN = 10  # names of groups in a message
     show_default=True,
     help="The most answers in one table.",
 )
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Coverage of the intervals.",
-)
-@click.option(
-    "--target",
-    type=click.Choice(["population", "respondents"]),
-    default="population",
-    show_default=True,
-    help="Intervals for the population that people were drawn from, or for these respondents.",
-)
+@of_intervals
 @additions
 def report(
     tallies: tuple[str, ...],
@@ -159,7 +147,8 @@ def report(
     if reference is not None:
         _check_reference(reference, groups)
     labels = {} if stated is None else stated.labels
-    settings = Settings(level, target, top, wanted, reference, labels, chosen)
+    dropped = () if stated is None else _dropped(stated)
+    settings = Settings(level, target, top, wanted, reference, labels, chosen, dropped)
     questions = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])
@@ -185,8 +174,18 @@ def _check_reference(reference: str, groups: Mapping[str, GroupedTally]) -> None
     """Refuse a reference that is no group."""
     known = list(dict.fromkeys(label(key) for found in groups.values() for key in found))
     if reference not in known:
-        shown = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
-        raise ArgumentError(message("--reference", f"must be one of the groups {shown}", reference))
+        shown = "; ".join(known[:_SHOWN]) + ("; ..." if len(known) > _SHOWN else "")
+        rule = f"must be one of the groups {shown}"
+        columns = [
+            name
+            for found in groups.values()
+            for key in found
+            if isinstance(key, tuple)
+            for name, value in zip(found.names, key, strict=True)
+            if str(value) == reference
+        ]
+        remedy = f"For groups by {columns[0]!r} alone add --by" if columns else None
+        raise ArgumentError(message("--reference", rule, reference, remedy))
 
 
 def _date(text: str | None) -> str:
@@ -220,6 +219,17 @@ def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) ->
                     rule = f"states other values of {attribute!r} than the tally has"
                     raise MismatchError(message(path, rule, None, remedy))
     return study
+
+
+def _dropped(study: Study) -> tuple[str, ...]:
+    """The attributes at which people without an answer are left out."""
+    domains = [
+        (part, domain)
+        for own in study.by_group.values()
+        for name, mechanism in own.mechanisms.items()
+        for part, domain in (mechanism.attribute_domains or {name: mechanism.domain}).items()
+    ]
+    return tuple(dict.fromkeys(part for part, d in domains if d.missing.policy == "drop"))
 
 
 def _without_groups(
@@ -258,10 +268,16 @@ def _questions(
     questions: list[Question] = []
     for name, parts, names in steps(asked, "estimating"):
         inside = attributes_of(parts)
+        shown = any(_shows_silence(from_header(part.header)) for part in parts)
         for result in estimates_of(name, parts, chosen, names, only):
             if names is None and inside and result.attribute not in inside:
                 continue
             own = None if not inside else tuple(names or (str(result.attribute),))
             of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
-            questions.append(Question(result, settings, of_groups, own))
+            questions.append(Question(result, settings, of_groups, own, shown))
     return questions
+
+
+def _shows_silence(mechanism: Mechanism) -> bool:
+    """Whether a report can show that its sender gave no answer."""
+    return mechanism.shows_silence or math.isinf(mechanism.guarantee.total)

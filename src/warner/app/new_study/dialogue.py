@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -57,12 +58,20 @@ def ask_until(text: str, read: Callable[[str], _T], default: str = "") -> _T:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a list with commas.
+    """The parts of a list with commas; a part with a comma stands in quotes, as in CSV.
 
     >>> split(" never, often,")
     ['never', 'often', '']
+    >>> split('North, "South, City"')
+    ['North', 'South, City']
     """
-    return [part.strip() for part in text.split(",")] if text.strip() else []
+    if not text.strip():
+        return []
+    try:
+        parts = next(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        parts = text.split(",")
+    return [part.strip() for part in parts]
 
 
 def ask_title() -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warner._core.progress import steps
-from warner.app.new_study.question import toml
 from warner.app.new_study.text import FirstStudy
 from warner.app.study import Study
+from warner.app.toml_text import toml
 from warner.design.proposal import Proposal, propose
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from decimal import Decimal
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.app.study_schema import TO_DECIDE
+from warner.app.toml_text import toml
 from warner.io.answer_kinds import Kind
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -220,17 +220,3 @@ def rounded_outwards(low: float, high: float) -> tuple[float, float]:
     last = last + step if last == first else last
     number = float if step < 1 else int
     return number(first), number(last)
-
-
-def toml(value: object) -> str:
-    """A value as TOML: text in quotes with escapes, a list, a number or a truth value.
-
-    >>> toml(["a", 1, True]), toml('"')
-    ('["a", 1, true]', '"\\\\""')
-    """
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, str):
-        # JSON leaves one control character as it is, which TOML does not allow.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return str(value).lower()

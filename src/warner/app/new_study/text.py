@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from warner._core.errors import StudyError
-from warner.app.new_study.question import WORDS, Question, toml
+from warner.app.new_study.question import WORDS, Question
 from warner.app.study import Study
 from warner.app.study_check import UNDECIDED
 from warner.app.study_problems import StudyProblems, located, problems_of
+from warner.app.toml_text import toml, toml_key
 
 COPIED = (
     "A label or a limit that stands in a study which everyone receives can be one person's answer. "
@@ -92,9 +93,9 @@ class FirstStudy:
         yield ""
         yield f"title = {toml(self.title or self._usual_title)}"
         yield from _comment(
-            f"All reports of one person together change the odds of any answers at most "
-            f"{_factor(self.budget)} times. The budget is the sum of the epsilons below. Asking "
-            "the same people again spends it again."
+            "All reports of one person together change the odds of any answers at most e^budget "
+            f"times, which is {_factor(self.budget)} for {self.budget}. The budget is the sum of "
+            "the epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
         for question in self.secret:
@@ -126,7 +127,7 @@ class FirstStudy:
 
     def _attribute(self, question: Question) -> Iterator[str]:
         yield ""
-        yield f"[attributes.{_key(question.name)}]"
+        yield f"[attributes.{toml_key(question.name)}]"
         label = question.name.replace("_", " ") if question.text is None else question.text
         yield f"label = {toml(label)}" + (
             "  # the question as people read it" * (not question.text)
@@ -139,7 +140,7 @@ class FirstStudy:
         yield f"{first}  # {reason}"
         yield from options
         odds = f"a report changes the odds of an answer at most {_factor(self.epsilon)} times"
-        yield f"epsilon = {self.epsilon}  # {odds}"
+        yield f"epsilon = {self.epsilon}  # at {self.epsilon}, {odds}"
 
 
 def _about(question: Question) -> Iterator[str]:
@@ -173,7 +174,7 @@ _COORDINATES = ("lat", "lon", "lng", "latitude", "longitude", "x", "y", "easting
 def _public(question: Question) -> Iterator[str]:
     """The lines of a public column."""
     yield ""
-    yield f"[public.{_key(question.name)}]"
+    yield f"[public.{toml_key(question.name)}]"
     if question.is_copied:
         yield from _comment("Copied from the file. Everyone who gets the study sees these values.")
     elif question.public.startswith("dates"):
@@ -203,12 +204,6 @@ def listed(names: Sequence[str]) -> str:
     shown = [name if name.isprintable() and name else toml(name) for name in names[:_SHOWN]]
     more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
     return ", ".join(shown + more)
-
-
-def _key(name: str) -> str:
-    """A name as a key of TOML."""
-    plain = name.isascii() and name.replace("_", "a").replace("-", "a").isalnum()
-    return name if plain else toml(name)
 
 
 def _factor(epsilon: str) -> str:

@@ -28,6 +28,18 @@ _SIMULATED = (
     "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
     "nobody, and the numbers are of a trial."
 )
+# Intervals of these kinds do not hold each number as often as the others do.
+_ON_AVERAGE = {
+    "posterior": (
+        "The intervals suppose that numbers next to each other are about equally frequent. Of few "
+        "people, and of numbers of which most are near one end, they hold the true number less "
+        "often than that."
+    ),
+    "average": (
+        "The intervals hold as many of the shares on average over all answers; a large share is "
+        "missed more often."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -114,11 +126,12 @@ def _privacy(source: Source, settings: Settings) -> Section:
         hides_all(mechanism.guarantee) for known in files for mechanism, _ in known.values()
     )
     blocks: list[Block] = [
-        "Each answer was randomised before it was sent: chance kept it or changed it. What arrived "
-        "is a report, not the answer. Nobody has the answers, so nobody can lose them."
+        "The answers of each person were randomised: chance kept or changed them. What was counted "
+        "are reports, not answers. This document was made from reports alone. An answer that was "
+        "kept nowhere cannot be lost."
         if known_to_hide
-        else "Answers were randomised before they were sent. How much a report tells depends on "
-        "the question.",
+        else "The answers of each person were randomised before they were counted. How much a "
+        "report tells depends on the question.",
         "The numbers below follow from the law by which the reports were made.",
     ]
     if any(part.simulated for parts in source.tallies.values() for part in parts):
@@ -158,14 +171,15 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     is_several = questions > 1 or any(count > 1 for known in files for _, count in known.values())
     if is_several:
         found = largest(once)
-        sentences = of_guarantee(found, "A person's whole set of reports")
+        sentences = of_guarantee(found, "A person's whole set of reports", questions > 1)
         blocks.append(
             f"Somebody who sees all reports of one person together learns more, because the odds "
             f"multiply. {' '.join(sentences)} The total epsilon is {found.total:.4g}."
         )
     if rounds > 1:
         found = largest(all_rounds)
-        sentences = of_guarantee(found, f"The set of a person's reports of all {rounds} rounds")
+        subject = f"The set of a person's reports of all {rounds} rounds"
+        sentences = of_guarantee(found, subject, questions > 1)
         blocks.append(
             f"If the same people send fresh reports in {rounds} rounds, the odds multiply again. "
             f"{' '.join(sentences)} The total epsilon is {found.total:.4g}."
@@ -186,9 +200,18 @@ def _meaning(source: Source, settings: Settings) -> Section:
         if settings.target == "population"
         else "the people who answered"
     )
+    kinds = {
+        question.heading: question.estimate.interval_kind(settings.target)
+        for question in source.questions
+    }
     says = [
         f"An interval of {level} % is for {whom}. Of 100 surveys made in this way, the intervals "
         f"of one number hold the true number in about {level}.",
+        *(
+            f"{lead(heading)} {_ON_AVERAGE[kind]}"
+            for heading, kind in kinds.items()
+            if kind in _ON_AVERAGE
+        ),
         "The intervals include the chance that hides the answers"
         + (
             " and the chance by which people were drawn."
@@ -198,9 +221,18 @@ def _meaning(source: Source, settings: Settings) -> Section:
         "Each interval holds for its own number, unless the table says that all hold at once. Of "
         "many intervals, some miss.",
     ]
+    dropped = [visible(settings.labels.get(name, name)) for name in settings.dropped]
     says_not = [
         "They do not include untrue answers, people who did not answer, or a choice of people that "
         "is not random.",
+        *(
+            [
+                "People who left a question open were left out with all their answers, and are "
+                "not counted here. This holds for: " + "; ".join(dropped)
+            ]
+            if dropped
+            else []
+        ),
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
@@ -225,15 +257,15 @@ def _method(source: Source, settings: Settings) -> Section:
             rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
     blocks: list[Block] = [
-        "Reports were randomised on the device of each person (local differential privacy). The "
-        "epsilon is the exact one of the integers that were sampled; e to the power of epsilon is "
-        "the factor named above.",
+        "The answers of each person were randomised before they were counted (local differential "
+        "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
+        "of epsilon is the factor named above.",
         Table("How reports were randomised", head, tuple(dict.fromkeys(rows))),
     ]
     notes: dict[str, list[str]] = {}
     for question in source.questions:
         result = question.estimate
-        kind = result.interval_kind(settings.target)
+        kind = question.interval_kind
         about = NO_INTERVALS if kind == "none" else INTERVALS.get(kind, "")
         about = f"Intervals of shares: {about[:1].lower()}{about[1:]}" if about else ""
         text = f"{result.method}. {_sentences(result.estimator.summary)} {about}"

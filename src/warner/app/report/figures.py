@@ -65,12 +65,12 @@ def at_most(value: float, digits: int = 3) -> str:
 
     >>> at_most(2.71828), at_most(8103.08), at_most(22026.5), at_most(1.0)
     ('2.72', '8,110', '22,100', '1')
-    >>> at_most(math.inf), at_most(1.2e9)
-    ('infinitely many', '1.2e+09')
+    >>> at_most(math.inf), at_most(1.2e9), at_most(1.01e-6)
+    ('infinitely many', '1.2e+09', '1.1e-06')
     """
     if math.isinf(value):
         return "infinitely many"
-    if value >= 1e7:
+    if value >= 1e7 or 0 < value < 1e-3:
         exponent = math.floor(math.log10(value))
         up = math.ceil(value / 10.0 ** (exponent - 1) - 1e-9) * 10.0 ** (exponent - 1)
         return f"{up:.1e}"

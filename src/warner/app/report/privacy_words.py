@@ -29,17 +29,21 @@ def odds(epsilon: float) -> str:
     return f"{at_most(math.exp(epsilon))} times" if epsilon <= _LARGEST else "any number of times"
 
 
-def certainty(epsilon: float) -> str:
+def certainty(epsilon: float, delta: float = 0.0) -> str:
     r"""How sure somebody can be afterwards who held two answers to be equally likely, rounded up.
 
-        e^epsilon / (1 + e^epsilon)
+        (e^epsilon + delta) / (1 + e^epsilon)
 
-    >>> certainty(1.0), certainty(3.0), certainty(math.inf)
-    ('73.2\xa0%', '95.3\xa0%', '100\xa0%')
+    With a delta, it is how often the best guess between the two answers is right, before the report
+    is known: Pr(right) = (1 + TV) / 2 with TV <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1). A
+    single report can then tell more.
+
+    >>> certainty(1.0), certainty(3.0), certainty(math.inf), certainty(1.0, 0.01)
+    ('73.2\xa0%', '95.3\xa0%', '100\xa0%', '73.4\xa0%')
     """
-    if epsilon > _LARGEST:
+    if epsilon > _LARGEST or delta >= 1:
         return "100\N{NO-BREAK SPACE}%"
-    doubt = 100 / (1 + math.exp(epsilon))
+    doubt = 100 * (1 - delta) / (1 + math.exp(epsilon))
     decimals = max(1, math.ceil(-math.log10(doubt)) + 1)
     sure = math.ceil((100 - doubt) * 10**decimals - 1e-6) / 10**decimals
     return f"{min(sure, 100.0):.{decimals}f}\N{NO-BREAK SPACE}%"
@@ -57,12 +61,14 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
     return [*_example(mechanism), *of_guarantee(promised, "A report")]
 
 
-def of_guarantee(promised: Guarantee, subject: str) -> list[str]:
+def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> list[str]:
     """What a guarantee bounds, as sentences.
 
     Args:
         promised: the guarantee.
         subject: what it is of, as the subject of a sentence: "A report".
+        several: whether it is of several questions together. Where some of them protect sensitive
+            answers only, it is of people whose answers to all of these are sensitive.
     """
     total = promised.total
     if math.isinf(total):
@@ -70,6 +76,13 @@ def of_guarantee(promised: Guarantee, subject: str) -> list[str]:
     if promised.sensitive is not None:
         protected = f"{len(promised.sensitive)} sensitive answer"
         protected += "" if len(promised.sensitive) == 1 else "s"
+        if several:
+            return [
+                "This protects only people whose answer is sensitive in each question that has "
+                f"sensitive answers ({protected} in all). {subject} is at most {odds(total)} as "
+                "likely from such answers as from any others. It can show an answer that is not "
+                "sensitive."
+            ]
         return [
             f"Only people with a sensitive answer are protected ({protected}). {subject} is at "
             f"most {odds(total)} as likely from a sensitive answer as from any other. It can show "
@@ -86,19 +99,24 @@ def of_guarantee(promised: Guarantee, subject: str) -> list[str]:
             f"{odds(promised.epsilon)} as likely from one answer as from another that is 1 unit "
             f"away. {far}"
         ]
-    words = [
+    if total > _NO_PROTECTION:
+        return [
+            f"{subject} can be more than a million times as likely from one answer as from "
+            "another. That is no protection to speak of."
+        ]
+    if promised.delta is not None:
+        return [
+            f"The probability that {subject[:1].lower()}{subject[1:]} is one of a given set is at "
+            f"most {odds(total)} as large for one answer as for any other, plus "
+            f"{at_most(promised.delta, 2)}. Somebody who held two answers to be equally likely, "
+            f"and guesses between them, is right in at most {certainty(total, promised.delta)} of "
+            "cases. In rare cases much more is told."
+        ]
+    return [
         f"{subject} is at most {odds(total)} as likely from one answer as from any other. Somebody "
         "who held two answers to be equally likely is afterwards at most "
         f"{certainty(total)} sure of one of them."
-        if total <= _NO_PROTECTION
-        else f"{subject} can be more than a million times as likely from one answer as from "
-        "another. That is no protection to speak of."
     ]
-    if promised.delta is not None:
-        words.append(
-            f"This bound can fail, with a probability of at most {promised.delta:.2g} for a person."
-        )
-    return words
 
 
 def _example(mechanism: Mechanism) -> list[str]:

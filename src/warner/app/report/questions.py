@@ -20,6 +20,7 @@ from warner.app.report.tables import (
     Shares,
     answer_rows,
     figures_of,
+    kind_of_each,
     name_of,
     shares_of,
     table_by_group,
@@ -57,6 +58,7 @@ class Settings:
         reference: the group that others are compared with; None for all others together.
         labels: {attribute: the text of its question}.
         method: the estimator of groups; None for the default of each.
+        dropped: the attributes at which people without an answer were left out.
     """
 
     level: float = 0.95
@@ -66,6 +68,7 @@ class Settings:
     reference: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     method: Estimator | None = None
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,14 @@ class Question:
         settings: how results are shown.
         groups: {public values: tally} where the tally has groups, else None.
         attributes: for tallies of several attributes, the one that is asked for; else None.
+        shows_silence: whether a report can show that its sender gave no answer.
     """
 
     estimate: Estimate
     settings: Settings
     groups: Mapping[Any, Tally] | None = None
     attributes: tuple[str, ...] | None = None
+    shows_silence: bool = False
 
     @property
     def name(self) -> str:
@@ -144,6 +149,13 @@ class Question:
             self.estimate, self.settings.level, self.settings.target, self.settings.top
         )
 
+    @property
+    def interval_kind(self) -> str:
+        """The kind of the intervals of the shares that are shown."""
+        if not self._keys and self._shares.at_once:
+            return "simultaneous"
+        return kind_of_each(self.estimate, self.settings.target)
+
     def in_short(self) -> str:
         """The result in one sentence."""
         if self._summary_rows:
@@ -177,10 +189,10 @@ class Question:
         if not self.has_silence:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
+        hidden = "" if self.shows_silence else " Who did is hidden as well."
         return (
-            f"{people} took part, and {_figures(row)} of them answered. Who did is hidden as well. "
-            "The shares are of those who answered; they say nothing of what the others would have "
-            "said."
+            f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares are of "
+            "those who answered; they say nothing of what the others would have said."
         )
 
     def _about_shares(self) -> list[Block]:
@@ -279,8 +291,6 @@ class Question:
         of = "mean" if self.summaries else "shares"
         if self._keys:
             return ["There is no test for keys with values."]
-        if self.summaries and self.has_silence:
-            return ["There is no test for means where silence is an answer of its own."]
         try:
             found = difference(
                 self.groups,
@@ -348,7 +358,7 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     blocks.append(
         table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
     )
-    if question.has_silence:
+    if question.has_silence and found.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
@@ -356,6 +366,10 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     ]
     if found.of == "shares":
         notes.append(found.test.text)
+    notes.append(
+        "A difference is taken from estimates without bias. The estimates of groups above are "
+        "steadied, which makes their errors smaller, so they need not differ by the same number."
+    )
     if found.left_out:
         count = plural(len(found.left_out), "group", "groups")
         notes.append(f"Left out, with fewer than 2 reports: {count}.")

@@ -88,13 +88,14 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
         result: an estimate of shares.
         level: of the intervals.
         target: of the intervals.
-        kind: of the intervals; None for the default.
+        kind: of the intervals; None for the default, see :func:`kind_of_each`.
     """
     domain = result.domain
     if domain.silence is not None:
         rows = result.answered().rows(level, target)
         return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
-    if available_kind(result, target, kind) == "none":
+    kind = kind_of_each(result, target) if kind is None else kind
+    if kind == "none":
         limits = np.tile([0.0, 1.0], (domain.size, 1))
     else:
         limits = result.interval(level, target, kind, rng=np.random.default_rng(_SEED))
@@ -108,6 +109,16 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
         }
         for label, share, (low, high) in zip(domain.labels, shares, limits, strict=True)
     ]
+
+
+def kind_of_each(result: Estimate, target: str) -> str:
+    """The kind of intervals that hold for each share: the default, or Wald's.
+
+    Intervals of average coverage miss large shares more often than their level says, and a report
+    shows the largest ones.
+    """
+    kind = available_kind(result, target)
+    return "wald" if kind == "average" else kind
 
 
 def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
@@ -267,7 +278,7 @@ def table_of_differences(
     ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
     end = scale_end(ends)
     width = min((scale * (row["high"] - row["low"]) for row in rows), default=1.0)
-    decimals = max(decimals_of_number(width) - 1, 0)
+    decimals = max(decimals_of_number(width) - is_share, 0)
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         d, low, high = (scale * row[key] for key in ("difference", "low", "high"))

@@ -210,3 +210,12 @@ def test_a_single_number_makes_no_limits(here: Path) -> None:
     assert 'integers = "TO DECIDE"' in text
     text = run("new", "b.csv", "--secret", "units", "--values-from-data", "--rounded").stdout
     assert "integers = [3, 4]" in text
+
+
+def test_a_label_with_a_comma_stands_in_quotes(here: Path) -> None:
+    stated = [*STATED[:-1], '--values=hospital=North, "South, City" ']
+    run("new", "answers.csv", "-o", "study.toml", *ASKED, *stated)
+    assert Study.load("study.toml").public["hospital"].labels == ["North", "South, City"]
+    unpaired = [*STATED[:-1], '--values=hospital=North,6" scale']
+    run("new", "answers.csv", "-o", "other.toml", *ASKED, *unpaired)
+    assert Study.load("other.toml").public["hospital"].labels == ["North", '6" scale']

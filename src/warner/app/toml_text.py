@@ -1,0 +1,37 @@
+"""Values and keys as TOML writes them."""
+
+from __future__ import annotations
+
+import json
+
+from warner._core.checks import kind
+from warner._core.errors import StudyError, message
+
+
+def toml(value: object) -> str:
+    """A value as TOML: text in quotes with escapes, a list, a number or a truth value.
+
+    Raises:
+        StudyError: a value of another type.
+
+    >>> toml(["a", 1, True]), toml('"'), toml(0.5)
+    ('["a", 1, true]', '"\\\\""', '0.5')
+    """
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, str):
+        # JSON leaves one control character as it is, which TOML does not allow.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    raise StudyError(message("study", "cannot state an option as TOML", kind(value)))
+
+
+def toml_key(name: str) -> str:
+    """A name as a key of TOML.
+
+    >>> toml_key("q-1"), toml_key("a b")
+    ('q-1', '"a b"')
+    """
+    plain = name.isascii() and name.replace("_", "a").replace("-", "a").isalnum()
+    return name if plain else toml(name)

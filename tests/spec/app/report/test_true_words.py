@@ -1,0 +1,84 @@
+"""What a report says of privacy and of intervals is true for each kind of guarantee."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app.report.test_report import _report, _words
+from warner.app.report.privacy_words import certainty, of_guarantee, of_mechanism
+from warner.app.report.questions import Question, Settings
+from warner.app.report.tables import answer_rows
+from warner.domains import NO_ANSWER, with_missing
+from warner.mechanisms.gaussian import Gaussian
+from warner.privacy.composition import side_by_side
+
+STATUS = warner.Categorical(["ill", "well", "fit"])
+
+
+def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
+    """(1, 0.01): some reports tell more than epsilon says, with more than delta's probability."""
+    delta = 0.01
+    mechanism = Gaussian(warner.Interval(0, 1, 8), 1.0, delta)
+    table = mechanism.channel().matvec(np.eye(8))
+    first, last = table[:, 0], table[:, -1]
+    assert first[first > math.e * last].sum() > 2 * delta  # so no "fails with probability delta"
+    right = 0.5 + np.abs(first - last).sum() / 4
+    said = float(certainty(1.0, delta).removesuffix("\N{NO-BREAK SPACE}%")) / 100
+    assert right <= said
+    likely = first > 1e-9
+    assert (first / (first + last))[likely].max() > 0.9 > said  # of a single report
+    (words,) = of_mechanism(mechanism)
+    assert "is right in at most 73.4" in words and "plus 0.01" in words
+    assert "In rare cases much more is told" in words and "can fail" not in words
+
+
+def test_of_several_questions_all_sensitive_answers_are_needed() -> None:
+    part = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"]).guarantee
+    both = side_by_side({"a": part, "b": part})
+    (words,) = of_guarantee(both, "A person's whole set of reports", several=True)
+    assert "only people whose answer is sensitive in each question" in words and "7.39" in words
+    survey = warner.UtilityOptimizedRR(STATUS, 1.0, ["ill"])
+    answers: list[object] = [*STATUS.labels] * 30
+    report = _report({"a": survey, "b": survey}, {"a": answers, "b": answers}, rounds=2)
+    assert _words(report).count("only people whose answer is sensitive in each question") == 2
+
+
+@pytest.mark.parametrize("also", [[], [NO_ANSWER]])
+def test_who_answered_is_said_to_be_hidden_only_where_it_is(also: list[str]) -> None:
+    survey = warner.UtilityOptimizedRR(with_missing(STATUS, "answer"), 3.0, ["ill", *also])
+    assert survey.shows_silence is not bool(also)
+    both = warner.PerAttribute(
+        warner.Product(a=survey.domain, b=STATUS),
+        {"a": survey, "b": warner.RandomizedResponse(STATUS, 1.0)},
+    )
+    assert both.shows_silence is survey.shows_silence
+    answers = ["ill", "well", "fit", None] * 100
+    result = warner.estimate(survey.tally(survey.randomize(answers)))
+    section = Question(result, Settings(), shows_silence=survey.shows_silence).section()
+    assert ("hidden as well" in str(section.blocks[0])) is bool(also)
+
+
+def test_attributes_together_show_silence_in_any_combination_that_is_not_sensitive() -> None:
+    domain = warner.Product(a=with_missing(STATUS, "answer"), b=STATUS)
+    silent = [value for value in domain.labels if value["a"] == NO_ANSWER]
+    assert not warner.UtilityOptimizedRR(domain, 1.0, silent).shows_silence
+    assert warner.UtilityOptimizedRR(domain, 1.0, silent[1:]).shows_silence
+    assert not warner.RandomizedResponse(domain, 1.0).shows_silence
+
+
+def test_intervals_of_the_largest_shares_are_not_of_average_coverage() -> None:
+    """Intervals of average coverage miss large shares, which a report is about."""
+    domain = warner.Categorical([f"s{i:02d}" for i in range(32)])
+    mechanism = warner.HadamardResponse(domain, 2.0)
+    rng = np.random.default_rng(0)
+    answers = [domain.labels[i] for i in rng.geometric(0.3, 1000) % 32]
+    result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng=rng)))
+    assert result.interval_kind() == "average"
+    assert Question(result, Settings(top=5)).interval_kind == "simultaneous"
+    # Tables by group show the largest shares of each group with these intervals.
+    shown = [(row["low"], row["high"]) for row in answer_rows(result, 0.95, "population")]
+    assert np.array_equal(shown, result.interval(kind="wald"))
