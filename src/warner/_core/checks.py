@@ -209,11 +209,9 @@ def distribution(
             message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape))
         )
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
-        raise ArgumentError(
-            message(
-                name, "must be a distribution: entries >= 0 that sum to 1", f"sum {array.sum():.6g}"
-            )
-        )
+        least = f" and least entry {array.min():.6g}" if (array < 0).any() else ""
+        rule = "must be a distribution: entries >= 0 that sum to 1"
+        raise ArgumentError(message(name, rule, f"sum {array.sum():.6g}{least}"))
     return array
 
 

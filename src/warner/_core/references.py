@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ class Reference:
         venue: the journal, the conference, or the publisher; empty where it is not known.
         year: of the publication; None where the source states none.
         group: the heading in the list of references.
+        place: volume, number and pages, as "60(309):63-69"; each of them may be left out.
     """
 
     kind: str
@@ -30,10 +32,12 @@ class Reference:
     venue: str
     year: int | None
     group: str
+    place: str = ""
 
     def line(self) -> str:
         """The reference as a line of a list."""
-        place = ", ".join(filter(None, [self.venue, str(self.year or "")]))
+        where = f"{self.venue} {self.place}".replace(" :", ", pages ").strip()
+        place = ", ".join(filter(None, [where, str(self.year or "")]))
         return ". ".join(filter(None, [", ".join(self.authors), self.title, place])) + "."
 
     def bibtex(self, key: str) -> str:
@@ -46,19 +50,73 @@ class Reference:
             "author": " and ".join(self.authors),
             "title": f"{{{self.title}}}",
             **({_FIELDS.get(self.kind, "howpublished"): self.venue} if self.venue else {}),
+            **self._places(),
             **({} if self.year is None else {"year": str(self.year)}),
         }
         body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
         return f"@{self.kind}{{{key},\n{body}}}"
 
+    def _places(self) -> dict[str, str]:
+        """The fields of volume, number and pages."""
+        found = re.fullmatch(r"(\d*)(?:\((\w+)\))?(?::(\d+)-(\d+))?", self.place)
+        assert found is not None, self.place
+        volume, number, first, last = found.groups()
+        pages = None if first is None else f"{first}--{last}"
+        fields = {"volume": volume, "number": number, "pages": pages}
+        return {name: value for name, value in fields.items() if value}
+
 
 def _listed(group: str, *rows: tuple[str, str, str, str, str, int | None]) -> dict[str, Reference]:
     """References of one heading: key, kind, authors, title, venue, year."""
     return {
-        key: Reference(kind, tuple(authors.split(", ")), title, venue, year, group)
+        key: Reference(
+            kind, tuple(authors.split(", ")), title, venue, year, group, _PLACES.get(key, "")
+        )
         for key, kind, authors, title, venue, year in rows
     }
 
+
+# Volume, number and pages, where they could be confirmed.
+_PLACES = {
+    "P1": "2018(3):84-104",
+    "warner1965": "60(309):63-69",
+    "mangat1994": "56(1):93-95",
+    "carter1979": "18(2):143-154",
+    "erlingsson2014": ":1054-1067",
+    "kairouz2016": ":2436-2444",
+    "wang2017": ":729-745",
+    "ye2018": "64(8):5662-5676",
+    "acharya2019": ":1120-1129",
+    "feldman2022": ":6418-6433",
+    "gu2020": ":967-984",
+    "deming1940": "11(4):427-444",
+    "csiszar1975": "3(1):146-158",
+    "james1961": "1:361-379",
+    "laurent2000": "28(5):1302-1338",
+    "polak1969": "3(R1):35-43",
+    "fang2023": ":2208-2222",
+    "fieller1954": "16(2):175-185",
+    "bergsma2013": "42(3):323-328",
+    "waudby2024": "52(6):2613-2640",
+    "duchi2013": ":429-438",
+    "wang2019": ":638-649",
+    "li2020": ":621-635",
+    "dwork2006": ":265-284",
+    "balle2018": ":394-403",
+    "canonne2020": "33:15676-15688",
+    "ghosh2009": ":351-360",
+    "andres2013": ":901-914",
+    "mcsherry2007": ":94-103",
+    "eilers1996": "11(2):89-121",
+    "gelman2006": "1(3):515-534",
+    "kurihara2007": ":2796-2801",
+    "stein1981": "9(6):1135-1151",
+    "woodruff1952": "47:635-646",
+    "clopper1934": "26(4):404-413",
+    "wang2007": "69(2):185-198",
+    "varadhan2008": "35(2):335-353",
+    "kim2011": "33(6):3261-3281",
+}
 
 _PAPER, _ARTICLE, _BOOK, _OTHER = "inproceedings", "article", "book", "misc"
 
@@ -70,7 +128,7 @@ PAPERS = {
             _ARTICLE,
             "T. Murakami, H. Hino, J. Sakuma",
             "Toward Distribution Estimation under Local Differential Privacy with Small Samples",
-            "Proceedings on Privacy Enhancing Technologies (3)",
+            "Proceedings on Privacy Enhancing Technologies",
             2018,
         ),
         (
@@ -95,8 +153,8 @@ PAPERS = {
             "E. ElSalamouny, C. Palamidessi",
             "Full Convergence of the Iterative Bayesian Update and Applications to Mechanisms for "
             "Privacy Protection",
-            "",
-            None,
+            "arXiv:1909.02961",
+            2019,
         ),
         (
             "P5",
@@ -118,7 +176,7 @@ REFERENCES: dict[str, Reference] = {
             _ARTICLE,
             "S. L. Warner",
             "Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias",
-            "Journal of the American Statistical Association 60",
+            "Journal of the American Statistical Association",
             1965,
         ),
         (
@@ -126,7 +184,7 @@ REFERENCES: dict[str, Reference] = {
             _ARTICLE,
             "N. S. Mangat",
             "An Improved Randomized Response Strategy",
-            "Journal of the Royal Statistical Society B 56",
+            "Journal of the Royal Statistical Society B",
             1994,
         ),
         (
@@ -134,7 +192,7 @@ REFERENCES: dict[str, Reference] = {
             _ARTICLE,
             "J. L. Carter, M. N. Wegman",
             "Universal Classes of Hash Functions",
-            "Journal of Computer and System Sciences 18",
+            "Journal of Computer and System Sciences",
             1979,
         ),
         (
@@ -144,6 +202,14 @@ REFERENCES: dict[str, Reference] = {
             "RAPPOR: Randomized Aggregatable Privacy-Preserving Ordinal Response",
             "CCS",
             2014,
+        ),
+        (
+            "kairouz2016",
+            _PAPER,
+            "P. Kairouz, K. Bonawitz, D. Ramage",
+            "Discrete Distribution Estimation under Local Privacy",
+            "ICML",
+            2016,
         ),
         (
             "wang2017",
@@ -174,7 +240,7 @@ REFERENCES: dict[str, Reference] = {
         (
             "feldman2022",
             _PAPER,
-            "V. Feldman, J. Nelson, H. L. Nguyen, K. Talwar",
+            "V. Feldman, J. Nelson, H. Nguyen, K. Talwar",
             "Private Frequency Estimation via Projective Geometry",
             "ICML",
             2022,
@@ -224,7 +290,7 @@ REFERENCES: dict[str, Reference] = {
             _PAPER,
             "W. James, C. Stein",
             "Estimation with Quadratic Loss",
-            "Berkeley Symposium",
+            "Fourth Berkeley Symposium on Mathematical Statistics and Probability",
             1961,
         ),
         (
@@ -240,7 +306,7 @@ REFERENCES: dict[str, Reference] = {
             _ARTICLE,
             "E. Polak, G. Ribiere",
             "Note sur la convergence de methodes de directions conjuguees",
-            "RIRO",
+            "Revue francaise d'informatique et de recherche operationnelle",
             1969,
         ),
     ),
@@ -317,7 +383,8 @@ REFERENCES: dict[str, Reference] = {
             "balle2018",
             _PAPER,
             "B. Balle, Y.-X. Wang",
-            "Improving the Gaussian Mechanism for Differential Privacy",
+            "Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and "
+            "Optimal Denoising",
             "ICML",
             2018,
         ),
@@ -403,11 +470,18 @@ REFERENCES: dict[str, Reference] = {
             "clopper1934",
             _ARTICLE,
             "C. J. Clopper, E. S. Pearson",
-            "The Use of Confidence or Fiducial Limits",
+            "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
             "Biometrika",
             1934,
         ),
-        ("cramer1946", _BOOK, "H. Cramer", "Mathematical Methods of Statistics", "Princeton", 1946),
+        (
+            "cramer1946",
+            _BOOK,
+            "H. Cramer",
+            "Mathematical Methods of Statistics",
+            "Princeton University Press",
+            1946,
+        ),
     ),
     **_listed(
         "Solvers",
@@ -472,7 +546,10 @@ def bibtex_of(keys: Iterable[str]) -> str:
     @article{warner1965,
       author = {S. L. Warner},
       title = {{Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias}},
-      journal = {Journal of the American Statistical Association 60},
+      journal = {Journal of the American Statistical Association},
+      volume = {60},
+      number = {309},
+      pages = {63--69},
       year = {1965},
     }
     """

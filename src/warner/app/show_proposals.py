@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from warner.app.draft import Planned
+from warner.app.report.figures import of_hundred
 from warner.app.terminal import Side, console, plural, table
 from warner.design.proposal import Proposal
 from warner.design.proposal_odds import Odds, odds_of
@@ -167,10 +168,10 @@ def in_odds(odds: Odds, times: int = 1) -> list[str]:
             "reports can tell much more."
         ]
     if odds.sent is not None and odds.sent_by_other is not None and odds.sent >= 1:
+        sent, by_other = of_hundred(odds.sent / 100), of_hundred(odds.sent_by_other / 100)
         out.append(
-            f"Of 100 people who answer {as_text(odds.answer)}, {odds.sent:.2g} send the report "
-            f"that speaks most for it; of 100 who answer {as_text(odds.other)}, "
-            f"{odds.sent_by_other:.2g} send it too."
+            f"Of 100 people who answer {as_text(odds.answer)}, {sent} send the report that speaks "
+            f"most for it; of 100 who answer {as_text(odds.other)}, {by_other} send it too."
         )
     return out
 

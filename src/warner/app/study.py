@@ -84,7 +84,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -450,6 +450,15 @@ class Study:
         >>> study.tally(frame, {"smokes": "said"})["smokes"].n
         3
         """
+        return {
+            name: mechanism.tally(own, column=column).per_person(self.rows_per_person)
+            for name, mechanism, own, column in self._asked(reports, columns)
+        }
+
+    def _asked(
+        self, reports: Any, columns: Mapping[str, ColumnNames] | None
+    ) -> Iterator[tuple[str, Mechanism, Any, ColumnNames]]:
+        """The attributes, mechanisms, reports and columns that are to be counted, checked."""
         given, known = dict(columns or {}), self.mechanisms
         is_frame = foreign_table(reports) is not None
         if not is_frame and not isinstance(reports, Mapping):
@@ -462,23 +471,25 @@ class Study:
         if not is_frame and given:
             rule = "name columns of a data frame, and the reports are none"
             raise ArgumentError(message("columns", rule, None, "Leave them out"))
-        found = {}
         for name in known if is_frame else reports:
             mechanism = known[name]
             column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
-            found[name] = mechanism.tally(
-                reports if is_frame else reports[name], column=column
-            ).per_person(self.rows_per_person)
-        return found
+            yield name, mechanism, reports if is_frame else reports[name], column
 
     def tally_by(
-        self, reports: Mapping[str, Reports], by: Mapping[str, Any]
+        self,
+        reports: Any,
+        by: Any,
+        columns: Mapping[str, ColumnNames] | None = None,
     ) -> dict[str, GroupedTally]:
         """Count the reports of each group of people, by public columns that the study declares.
 
         Args:
-            reports: {attribute: n reports} of the same people in the same order.
-            by: {name: values}, n values of each public column, in the same order.
+            reports: {attribute: n reports} of the same people in the same order; or a data frame,
+                as in :meth:`tally`.
+            by: {name: values}, n values of each public column, in the same order. Of a frame also
+                the name of one of its columns, or several names.
+            columns: of a frame, as in :meth:`tally`.
 
         Returns:
             {attribute: GroupedTally}.
@@ -486,6 +497,8 @@ class Study:
         Raises:
             ArgumentError: a column that the study does not declare, or one of another length; or a
                 study with groups, each of which has mechanisms of its own.
+            ArgumentTypeError: reports or public columns of another sort.
+            ReportError: public values of a frame that are missing or were never declared.
             ValuesError: a value that is missing or was never declared, by its position.
 
         >>> study = Study.parse('''
@@ -500,12 +513,22 @@ class Study:
         >>> list(study.tally_by(reports, {"ward": ["south", "north"]})["smokes"])
         [('north',), ('south',)]
         """
-        for name in by:
-            if name not in self.public:
+        names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+        for name in names:
+            if not isinstance(name, str) or name not in self.public:
                 rule = f"must be public columns of the study: {', '.join(self.public) or 'none'}"
                 raise ArgumentError(message("by", rule, show(name)))
-        columns = {name: PublicColumn(self.public[name], values) for name, values in by.items()}
-        return {name: self.mechanisms[name].tally_by(own, columns) for name, own in reports.items()}
+        if isinstance(by, Mapping):
+            wanted: Any = {n: PublicColumn(self.public[n], values) for n, values in by.items()}
+        elif foreign_table(reports) is not None:
+            wanted = {name: self.public[name] for name in names}
+        else:
+            rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
+            raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+        return {
+            name: mechanism.tally_by(own, wanted, column=column)
+            for name, mechanism, own, column in self._asked(reports, columns)
+        }
 
     @property
     def digest(self) -> str:

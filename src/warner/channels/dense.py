@@ -39,9 +39,13 @@ class DenseChannel(Channel):
             and (self.matrix >= 0).all()
             and np.allclose(self.matrix.sum(axis=0), 1, rtol=0, atol=1e-9)
         ):
-            raise ArgumentError(
-                message("matrix", "must have entries >= 0 and columns that sum to 1")
+            sums = self.matrix.sum(axis=0)
+            worst = int(np.argmax(np.where(np.isnan(sums), np.inf, np.abs(sums - 1))))
+            got = (
+                f"the sum {sums[worst]:.9g} in column {worst}, least entry {self.matrix.min():.3g}"
             )
+            rule = "must have entries >= 0 and columns that sum to 1"
+            raise ArgumentError(message("matrix", rule, got, "A column is the law of one value"))
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
     def matvec(self, theta: FloatArray) -> FloatArray:

@@ -28,8 +28,9 @@ from warner._core.errors import (
 )
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
+from warner._core.references import SOFTWARE, bibtex_of
 from warner._core.text import meant
-from warner.design import benchmark_chart
+from warner.design import benchmark_chart, benchmark_latex
 from warner.design.candidates import Maker, candidates
 from warner.design.losses import LOSSES
 from warner.design.ranked_results import to_nine_digits
@@ -45,6 +46,23 @@ from warner.results.methods import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
+_ELSEWHERE = {  # names of the literature
+    "K-RR": "RandomizedResponse",
+    "KRR": "RandomizedResponse",
+    "GRR": "RandomizedResponse",
+    "RR": "RandomizedResponse",
+    "SUE": "UnaryEncoding symmetric",
+    "RAPPOR": "UnaryEncoding symmetric",
+    "OUE": "UnaryEncoding optimized",
+    "OLH": "LocalHashing",
+    "SS": "SubsetSelection",
+    "HR": "HadamardResponse",
+    "PG": "ProjectiveGeometry",
+    "PGR": "ProjectiveGeometry",
+    "SW": "SquareWave",
+    "PM": "Piecewise",
+    "SR": "StochasticRounding",
+}
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -79,6 +97,7 @@ class Benchmark:
         values: {(setting, method): {loss: (runs,)}}, the loss of each run.
         left_out: {(setting, method): reason}; the method is None where the mechanism itself cannot
             be made.
+        sources: the papers of the mechanisms and methods, as ``bibtex`` prints them.
     """
 
     cells: tuple[Cell, ...]
@@ -87,6 +106,7 @@ class Benchmark:
     runs: int
     values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]] = field(repr=False)
     left_out: Mapping[tuple[Cell, str | None], str] = field(repr=False)
+    sources: tuple[str, ...] = field(default=(), repr=False)
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each setting, method and loss.
@@ -141,6 +161,39 @@ class Benchmark:
         """
         table = self.rows()
         return frame({key: [row[key] for row in table] for key in (table or [{}])[0]}, backend)
+
+    def to_latex(self, loss: str | None = None, digits: int = 3) -> str:
+        r"""The mean losses as a table in LaTeX, for the package booktabs.
+
+        Rows are mechanisms and methods, columns are budgets and numbers of people. The least mean
+        of each column is bold, with those that are equal to it in the digits shown. Bold does not
+        say that a difference is beyond chance: ``margin`` and ``excess_margin`` of the rows do. A
+        dash stands where a method is left out.
+
+        Args:
+            loss: one of the losses; None for the first.
+            digits: the significant digits.
+
+        Returns:
+            A ``tabular``; one for each truth, below each other.
+
+        Raises:
+            ArgumentError: another loss.
+        """
+        chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
+        integer("digits", digits, 1)
+        rows = [row for row in self.rows() if row["loss"] == chosen]
+        return benchmark_latex.tables(rows, digits)
+
+    def bibtex(self) -> str:
+        """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
+
+        >>> from warner import Integers, RandomizedResponse
+        >>> found = benchmark([0.5, 0.5], Integers(0, 1), [RandomizedResponse], ["mle"], runs=2)
+        >>> found.bibtex().count("@article{warner1965")
+        1
+        """
+        return "\n\n".join(filter(None, [bibtex_of(self.sources), SOFTWARE.bibtex("warner")]))
 
     def to_json(self) -> dict[str, Any]:
         """The benchmark as JSON data."""
@@ -355,7 +408,9 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         }
         if given not in known:
             rule = f"must be one of {', '.join(known)}"
-            raise ArgumentError(message("mechanisms", rule, show(given), meant(given, known)))
+            here = _ELSEWHERE.get(given.upper())
+            remedy = meant(given, known) if here is None else f"Here it is {here!r}"
+            raise ArgumentError(message("mechanisms", rule, show(given), remedy))
         return given, known[given]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
@@ -536,8 +591,16 @@ class _Work:
                 values[cell, name] = {
                     loss: np.array([each[loss] for each in found]) for loss in self.losses
                 }
+        sources = [key for each in self.mechanisms.values() for key in each.sources]
+        sources += [key for each in self.methods.values() for key in each.references]
         return Benchmark(
-            tuple(self.cells), tuple(self.methods), self.losses, self.runs, values, self.left_out
+            tuple(self.cells),
+            tuple(self.methods),
+            self.losses,
+            self.runs,
+            values,
+            self.left_out,
+            tuple(dict.fromkeys(sources)),
         )
 
 

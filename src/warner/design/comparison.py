@@ -21,6 +21,7 @@ from warner.design.ranked_results import Ranking, to_nine_digits
 from warner.design.truths import truths_of
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.mechanisms.headers import is_of_package
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.advice import advice
@@ -113,6 +114,10 @@ class Comparison(Ranking[RankedMethod]):
     def loss_name(self) -> str:
         """The loss in words."""
         return LOSSES[self.loss].words
+
+    def __repr__(self) -> str:
+        found = super().__repr__()
+        return f"{found[:-1]}, left_out={len(self.left_out)})" if self.left_out else found
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -238,6 +243,10 @@ def compare(
             errors[method] = np.split(np.array(losses), ends)
         except (ArgumentError, ArgumentTypeError, IdentifiabilityError) as problem:
             left_out[repr(method)] = str(problem)
+        except Exception as problem:
+            if is_of_package(type(method)):
+                raise
+            left_out[repr(method)] = f"raised {type(problem).__name__}: {problem}"
     if not errors:
         reason = next(iter(left_out.values()))
         raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))

@@ -117,8 +117,10 @@ class GroupEstimates:
         chosen = f" The {values} of {size:,} with the largest shares." * (size > most)
         if of_all > len(few):
             chosen += f" The first {len(few)} of {of_all:,} rows."
+        average = ", which hold on average over groups" * (self.interval_kind() == "posterior")
         about = (
-            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %."
+            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %"
+            f"{average}."
         )
         spent = f" {self.spent_text}" if self.time is not None else ""
         head = [*self.names, *list(rows[0])[len(self.names) :], ""]
@@ -234,7 +236,8 @@ class GroupEstimates:
 
                 - ``"posterior"``, for pooled groups: posterior mean and standard deviation. It
                   holds on average over groups: of all groups the share ``level`` is covered. A
-                  group that is unlike the others is missed more often.
+                  group that is unlike the others is missed more often. Over time so is a value that
+                  moves much more than the others, most at the first and the last time.
                 - ``"wald"``, from the reports of the group alone. It holds for every group, and
                   is wider. It can leave out the pooled estimate.
                 - None: ``"posterior"`` where there is one and the target is the population. Else,

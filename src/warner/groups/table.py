@@ -192,7 +192,8 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
             raise MismatchError(
                 message("groups", rule, _unlike(keys[0], first, key, tally), remedy)
             )
-    require_different(keys, tallies)
+    if not hasattr(groups, "names"):  # groups of one GroupedTally are of different reports
+        require_different(keys, tallies)
     return tallies, keys
 
 

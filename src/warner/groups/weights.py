@@ -228,8 +228,8 @@ def weighted(
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
-    >>> tally = coin.tally(coin.randomize(["yes"] * 50 + ["no"] * 50))
-    >>> groups = {("north", "f"): tally, ("north", "m"): tally, ("south", "f"): tally}
+    >>> people = [("north", "f"), ("north", "m"), ("south", "f")]
+    >>> groups = {key: coin.tally(coin.randomize(["yes", "no"] * 50)) for key in people}
     >>> both = {"column 1": {"north": 60, "south": 40}, "column 2": {"f": 70, "m": 30}}
     >>> weighted(groups, both).weights.round(3).tolist()
     [0.3, 0.3, 0.4]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _PIECE = 2**24  # bytes
+_WHOLE = r" *-?[0-9]+(\.0*)? *"  # other programs write whole numbers beside gaps as 1.0
 _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
 
 
@@ -246,7 +247,9 @@ def _relation(
     for name in dict.fromkeys([*by, *names.values()]):
         column = column_in_sql(name)
         is_number = name not in by or by[name].is_numeric
-        # What is no number becomes a gap, which is refused without showing it.
-        cast = f"TRY_CAST({column} AS BIGINT) AS {column}"
+        # What is no whole number becomes a gap, which is refused without showing it. The database
+        # itself would round 0.4 to 0, and take answers for reports.
+        is_whole = f"regexp_full_match({column}, '{_WHOLE}')"
+        cast = f"CASE WHEN {is_whole} THEN TRY_CAST({column} AS BIGINT) END AS {column}"
         parts.append(cast if file.is_text and is_number else column)
     return database.sql(f"SELECT {', '.join(parts)} FROM {file._table}")

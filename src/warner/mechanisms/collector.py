@@ -92,7 +92,7 @@ class Collector(Description):
                     "reports",
                     "must be Reports",
                     kind(reports),
-                    "Check foreign outputs in with mechanism.reports(outputs)",
+                    "Pass mechanism.reports(outputs), or a data frame with a column of them",
                 )
             )
         require_same(self.header, reports.header, "mechanism and reports")

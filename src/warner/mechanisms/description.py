@@ -108,6 +108,8 @@ class Description(ABC):
         Raises:
             BudgetError: the law of the integer thresholds misses the requested epsilon.
         """
+        # A subclass that changes the law calls this again, after the constructor of its base.
+        vars(self).pop("_realised_epsilon", None)
         _ = self.epsilon
 
     @property

@@ -103,7 +103,7 @@ class RandomizedResponse(Mechanism):
     Raises:
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
-    Source: Warner (1965); [P1 eq 10], [P3 eq 2].
+    Source: Warner (1965); Kairouz, Bonawitz and Ramage (2016); [P1 eq 10], [P3 eq 2].
 
     >>> from warner import Categorical
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), epsilon=1.0)
@@ -111,7 +111,7 @@ class RandomizedResponse(Mechanism):
     (3, 1.0)
     """
 
-    references = ("warner1965", "P1", "P3")
+    references = ("warner1965", "kairouz2016", "P1", "P3")
 
     law: TwoLevel
 

@@ -33,7 +33,7 @@ def add_mechanism(cls: type[Mechanism]) -> None:
 
     Raises:
         ArgumentError: the name is that of another mechanism.
-        ArgumentTypeError: not a class of mechanisms, or one that lacks methods.
+        ArgumentTypeError: not a class of mechanisms, or one that lacks methods or a version.
     """
     if not isinstance(cls, type) or not issubclass(cls, Mechanism):
         rule, remedy = "must be a class of mechanisms", "Derive it from warner.mechanisms.Mechanism"
@@ -42,6 +42,10 @@ def add_mechanism(cls: type[Mechanism]) -> None:
     if inspect.isabstract(cls):
         lacking = ", ".join(sorted(cls.__abstractmethods__))
         raise ArgumentTypeError(message(name, f"lacks {lacking}", None, "Define them"))
+    version: object = cls.version
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        rule, remedy = "must have a version that is an integer from 1", "Write version = 1"
+        raise ArgumentTypeError(message(name, rule, kind(version), remedy))
     known = MECHANISMS.get(name)
     if known is not None and not same_definition(known, cls):
         rule = f"is the name of another mechanism, of {known.__module__}"

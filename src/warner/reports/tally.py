@@ -43,6 +43,8 @@ from warner.reports.tally_kinds import TallyKind, tally_kind
 SCHEMA = 4
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _SEVERAL = 3  # the schema of a tally of people with several reports
+_OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
+_NO_CHANCE = 1e-12  # the probability below which equal counts are those of the same people
 _MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
 Sources = frozenset[Hashable]
 """Marks of the tallies that a tally is a sum of."""
@@ -257,7 +259,27 @@ class Tally:
         >>> (day + day.of_others()).n
         6
         """
-        return replace(self, sources=new_source())
+        return replace(self, sources=frozenset([(_OTHERS, os.urandom(12))]))
+
+    @property
+    def chance_of_a_twin(self) -> float:
+        """About the largest probability that reports of other people have the same counts.
+
+        A count c of n is most probable where c / n is its expectation: 1 / sqrt(2 pi v) with
+        v = c (1 - c / n), by Stirling's formula. Counts depend on each other, as the two of a coin
+        do, so the square root of the product over all counts is taken. It is 1 for tables of
+        several attributes, which count a report more than once, and for distinct reports.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> 0 < coin.tally(coin.randomize(["no", "yes"] * 5000)).chance_of_a_twin < 0.01
+        True
+        """
+        if self.rows is not None or self.ways is not None or self.n == 0:
+            return 1.0
+        counts = self.counts.ravel().astype(np.float64)
+        variance = np.maximum(counts * (1 - counts / self.n), 1 / (2 * np.pi))
+        return float(np.exp(-0.25 * np.log(2 * np.pi * variance).sum()))
 
     def per_person(self, most: int) -> Tally:
         """The same counts, where one person sent up to ``most`` reports of different values.
@@ -397,7 +419,7 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
 
 
 def require_different(keys: Sequence[Any], tallies: Sequence[Tally]) -> None:
-    """Refuse a tally that stands for two groups, or is part of the tallies of two groups.
+    """Refuse reports that stand for two groups: one tally, or counts that are no chance.
 
     Args:
         keys: the public values of each group.
@@ -407,17 +429,28 @@ def require_different(keys: Sequence[Any], tallies: Sequence[Tally]) -> None:
         ArgumentError: the groups of such a pair.
     """
     place: dict[Hashable, int] = {}
+    alike: dict[Hashable, int] = {}
     for i, tally in enumerate(tallies):
-        for mark in tally.sources if tally.n else ():
-            first = place.setdefault(mark, i)
-            if first == i:
-                continue
-            shown = (key[0] if isinstance(key, tuple) and len(key) == 1 else key for key in keys)
-            names = [show(key) for key in shown]
+        if not tally.n:
+            continue
+        first = min(place.setdefault(mark, i) for mark in tally.sources)
+        if first < i:
             rule = "must be of different people: no tally may be in two groups"
-            remedy = "If they are counts of other people, pass tally.of_others()"
-            got = f"one tally in {names[first]} and {names[i]}"
-            raise ArgumentError(message("groups", rule, got, remedy))
+            raise _same_people(keys, rule, "one tally", first, i)
+        if any(isinstance(mark, tuple) and mark[0] == _OTHERS for mark in tally.sources):
+            continue
+        first = alike.setdefault((tally.n, tally.counts.tobytes()), i)
+        if first < i and tally.chance_of_a_twin < _NO_CHANCE:
+            rule = "must be of different people, whose counts are never all equal"
+            raise _same_people(keys, rule, "equal counts", first, i)
+
+
+def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: int) -> Exception:
+    """The error of two groups with the same reports."""
+    names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
+    got = f"{what} in {names[first]} and {names[second]}"
+    remedy = "Count each group's own reports; if they are of other people, pass tally.of_others()"
+    return ArgumentError(message("groups", rule, got, remedy))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -249,7 +249,7 @@ class Estimate(Solution):
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
         >>> result = estimate(coin.tally(coin.randomize(["yes"] * 90)), "mle")
         >>> [line for line in result.bibtex().splitlines() if line.startswith("@")]
-        ['@misc{elsalamouny,', '@article{wang2007,', '@software{warner,']
+        ['@misc{elsalamouny2019,', '@article{wang2007,', '@software{warner,']
         """
         return "\n\n".join(filter(None, [self.estimator.bibtex(), SOFTWARE.bibtex("warner")]))
 

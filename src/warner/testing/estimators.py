@@ -175,7 +175,8 @@ class _Subject:
                 broken.append(f"on {name} it raised {type(problem).__name__}: {problem}")
             if not np.array_equal(given.weights, data.weights):
                 self.changed.append(name)
-        require(not broken, "; ".join(broken))
+        more = f"; and on {len(broken) - 2} more" if len(broken) > 2 else ""
+        require(not broken, "; ".join(broken[:2]) + more)
         reason = next(iter(self.refused.values()), "there are no problems")
         require(bool(self.fits), f"it refuses every problem: {reason}")
         left = "".join(f"; refused {name}: {text}" for name, text in self.refused.items())

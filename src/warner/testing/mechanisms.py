@@ -28,9 +28,20 @@ from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.from_tally import likelihood_data
 from warner.testing.battery import Broken, Checked, NotApplicable, checked, require
-from warner.testing.sampler import ALPHA, detectable, p_value, worst_p_value
+from warner.testing.sampler import (
+    ALPHA,
+    Sampler,
+    among_others,
+    detectable,
+    one_by_one,
+    p_value,
+    worst_p_value,
+)
 
 _VALUES = 8  # values whose reports are drawn, spread over the domain
+_ALONE = 400  # reports that are made one by one, as on devices
+_MIXED = 10_000  # reports that are made among those of other values
+_REPEATED = 2_000  # reports that are made again by an equal generator
 _PEOPLE = 300  # of the reports that are counted and written
 _LARGEST = 2**20  # entries of a channel that is made a matrix
 _CLOSE = 1e-12
@@ -47,6 +58,8 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
     - The sampler follows the law, by a chi-square test of ``draws`` reports for each of up to eight
       values. The finding states the error of a single probability that the test detects with a
       probability of 99 %. A right sampler fails with a probability of 1e-9 for each value.
+    - A report depends on its own person alone: reports that are made one by one, and reports among
+      those of other values, follow the law too.
     - The sampler draws from its source alone: equal generators make equal reports.
     - The channel has columns that sum to one, its products agree with each other, and its entries
       are those of the law.
@@ -87,6 +100,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
             ("the law sums to one", subject.law_sums_to_one),
             ("the audited epsilon is at most the requested one", subject.epsilon),
             ("the sampler follows the law", subject.sampler),
+            ("a report depends on its own person alone", subject.persons),
             ("the sampler draws from its source alone", subject.source),
             ("the channel's columns and products agree", subject.products),
             ("the channel is the law", subject.channel_is_law),
@@ -161,12 +175,7 @@ class _Subject:
     def sampler(self) -> str:
         chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
         self._enough_memory()
-        if self.mechanism.is_enumerable:
-            p, freedom, worst = worst_p_value(
-                self.mechanism, self.draws, chosen, drawn_for, self.seed
-            )
-        else:
-            p, freedom, worst = min(self._rows_p_value(int(x)) for x in chosen)
+        p, freedom, worst = self._worst(drawn_for, self.draws, chosen)
         bound = detectable(self.draws, freedom)
         require(p >= ALPHA, f"the worst report: {worst} (chi-square p-value {p:.1g})")
         return (
@@ -174,33 +183,50 @@ class _Subject:
             f"values; a probability that is off by {bound:.2g} is found"
         )
 
+    def persons(self) -> str:
+        ends = np.unique([0, self.size - 1])
+        many = min(self.draws, _MIXED)
+        for how, sampler, draws in (
+            ("made one by one", one_by_one(drawn_for), _ALONE),
+            ("among those of other values", among_others(drawn_for), many),
+        ):
+            p, _, worst = self._worst(sampler, draws, ends)
+            require(p >= ALPHA, f"reports {how}: {worst} (chi-square p-value {p:.1g})")
+        return f"{_ALONE} reports made one by one, and {many:,} among those of other values"
+
+    def _worst(self, sampler: Sampler, draws: int, values: np.ndarray) -> tuple[float, int, str]:
+        """The least p-value over values, its degrees of freedom, and the worst report."""
+        if self.mechanism.is_enumerable:
+            return worst_p_value(self.mechanism, draws, values, sampler, self.seed)
+        return min(self._rows_p_value(int(x), sampler, draws) for x in values)
+
     def _enough_memory(self) -> None:
         bits = self.draws * self.mechanism.schema.bytes_per_report
         require(bits < 2**31, f"{self.draws} reports take {bits / 2**30:.0f} GiB; pass fewer draws")
 
-    def _rows_p_value(self, x: int) -> tuple[float, int, str]:
+    def _rows_p_value(self, x: int, sampler: Sampler, draws: int) -> tuple[float, int, str]:
         """The test of the rows of the channel, where reports are too many to list."""
         mechanism, channel = self.mechanism, self.channel
         source = Source(np.random.default_rng(self.seed + x))
-        columns = drawn_for(mechanism, np.full(self.draws, x), source)
+        columns = sampler(mechanism, np.full(draws, x), source)
         tally = mechanism.tally_columns(columns)
         law = channel.columns(np.array([x]))[:, 0]
         if channel.rows_per_report == 1:
-            p, freedom, row = p_value(tally.row_counts.astype(float), law, self.draws)
+            p, freedom, row = p_value(tally.row_counts.astype(float), law, draws)
         else:
-            p, freedom, row = _least_of_bits(tally, law * channel.rows_per_report, self.draws)
-        share = tally.row_counts[row] / self.draws
+            p, freedom, row = _least_of_bits(tally, law * channel.rows_per_report, draws)
+        share = tally.row_counts[row] / draws
         return p, freedom, f"row {row} of value number {x} has the share {share:.5f}"
 
     def source(self) -> str:
         mechanism = self.mechanism
-        values = self._values(50)
+        values = self._values(_REPEATED)
         first, again, other = (
             mechanism.randomize(values, np.random.default_rng(s)).records()
             for s in (self.seed, self.seed, self.seed + 1)
         )
         differ = sum(a != b for a, b in zip(first, again, strict=True))
-        rule = f"{differ} of 50 reports differ between two equal generators"
+        rule = f"{differ} of {_REPEATED} reports differ between two equal generators"
         require(not differ, f"{rule}: some randomness does not come from the source")
         require(first != other, "reports do not depend on the generator")
         require(not mechanism.randomize(values).simulated, "real reports are marked as simulated")

@@ -12,8 +12,9 @@ import pyarrow.parquet
 import pytest
 
 from tests.spec.app._command import run
-from warner import Reports, Study
+from warner import Categorical, RandomizedResponse, Reports, Study
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ReportError
+from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import Tally, load_tallies
 
@@ -119,6 +120,19 @@ def test_reports_that_nobody_can_have_sent_are_refused(
             ok=False,
         )
         assert done.exit_code == 1 and rule in done.stderr and not Path("t.json").exists()
+
+
+@pytest.mark.parametrize("text", ["0.4", "1e0", "0x1", "1_0", "one", ""])
+def test_numbers_that_are_not_whole_are_no_reports(tmp_path: Path, text: str) -> None:
+    """The database rounds 0.4 to 0, and so would count answers as reports."""
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    path = tmp_path / "a.csv"
+    path.write_text("report,day\n0,1\n 1,2\n1.0,3\n")
+    assert tally_foreign(open_foreign(str(path)), {"q": coin})["q"].n == 3
+    path.write_text(f"report,day\n0,1\n{text},2\n")
+    with pytest.raises(ReportError, match="without gaps") as caught:
+        tally_foreign(open_foreign(str(path)), {"q": coin})
+    assert not text or f"got {text}" not in str(caught.value)
 
 
 def test_answers_given_by_mistake_are_not_shown(folder: Path) -> None:

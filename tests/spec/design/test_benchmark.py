@@ -164,6 +164,8 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
 def test_wrong_arguments_are_refused_with_a_remedy() -> None:
     for mechanisms, said in (
         (["RandomisedResponse"], "Is 'RandomizedResponse' meant"),
+        (["OUE"], "Here it is 'UnaryEncoding optimized'"),
+        (["k-RR"], "Here it is 'RandomizedResponse'"),
         ([lambda domain, epsilon: None], "need names"),
         ([RandomizedResponse(DOMAIN, 1.0)], "must be classes"),
         ("RandomizedResponse", "must be a list"),
@@ -186,8 +188,8 @@ def test_progress_is_told_and_a_partial_has_a_name() -> None:
 
 
 def test_pictures_are_saved(tmp_path: Path) -> None:
-    run(epsilon=[0.5, 1.0], n=[200, 400], runs=2).plot(str(tmp_path / "league.svg"))
-    assert (tmp_path / "league.svg").read_bytes().startswith(b"<svg")
+    run(epsilon=[0.5, 1.0], n=[200, 400], runs=2).plot(str(tmp_path / "league.json"))
+    assert json.loads((tmp_path / "league.json").read_text())["facet"]
 
 
 def test_each_panel_of_a_picture_has_its_own_rows() -> None:

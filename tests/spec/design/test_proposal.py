@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,14 +43,15 @@ def test_a_yes_or_no_question_gets_randomised_response() -> None:
 
 def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one() -> None:
     among = {"SquareWave": SquareWave, "GRR": RandomizedResponse}
-    found = propose(Integers(0, 29), 2000, 1.0, among=among, width=0.2)
+    found = propose(Integers(0, 19), 1000, 1.0, among=among, width=0.2)
     assert isinstance(found.mechanism, SquareWave)
-    assert found.best.expected.mean is not None and 1 < found.best.expected.mean < 4
+    assert found.best.expected.mean is not None and 0.7 < found.best.expected.mean < 4
     assert min(found.best.others, key=lambda name: found.best.others[name]) == "SquareWave"
 
 
 def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
-    few, many = propose(COIN, 500), propose(COIN, 50_000)
+    asked = partial(propose, COIN, among={"RandomizedResponse": RandomizedResponse})
+    few, many = asked(500), asked(50_000)
     assert [offer.epsilon for offer in few.offers] == list(LADDER)
     assert many.epsilon == LADDER[0] < few.epsilon and many.meets
     for proposal in (few, many):
@@ -57,7 +59,7 @@ def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
             width = offer.expected.share
             assert width is not None
             assert (width <= proposal.width) == (offer.epsilon >= proposal.epsilon)
-    hopeless = propose(COIN, 20)
+    hopeless = asked(20)
     assert not hopeless.meets and hopeless.epsilon == LADDER[-1]
 
 
@@ -90,6 +92,7 @@ def test_odds_are_those_of_the_realised_law() -> None:
 def test_odds_say_whom_they_protect_and_how_surely() -> None:
     some = odds_of(UtilityOptimizedRR(Categorical(["a", "b", "c"]), 1.0, ["a"]))
     assert some.of_sensitive and some.of_all(2).of_sensitive and some.delta == 0
+    assert "who answer a, 100 send the report" in in_odds(some)[2]
     assert "sure of a sensitive one" in in_odds(some)[0] and "can be shown" in in_odds(some)[1]
     rare = odds_of(Gaussian(Integers(0, 3), 1.0, 0.01))
     assert 0 < rare.delta <= 0.01 and rare.answer is None and not rare.of_sensitive

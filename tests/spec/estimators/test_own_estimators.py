@@ -59,7 +59,8 @@ def test_what_is_no_fit_is_refused_with_a_remedy(case: str, message: str) -> Non
     league = benchmark([0.25] * 4, DOMAIN, [RandomizedResponse], [Returns(case), "mle"], runs=2)
     assert [row["method"] for row in league.rows()] == ["mle"]
     assert len(league.left_out) == 1 and "Returns: " in str(league)
-    assert len(compare(TALLY, [Returns(case), "mle"]).results) == 1
+    ranking = compare(TALLY, [Returns(case), "mle"])
+    assert len(ranking.results) == 1 and "left_out=1)" in repr(ranking)
 
 
 def test_shares_outside_the_simplex_may_say_so() -> None:
@@ -85,6 +86,8 @@ def test_an_estimator_cannot_change_the_reports_that_the_next_one_reads() -> Non
     assert "read-only" in str(spoiled)
     with pytest.raises(ValueError, match="read-only"):
         estimate(TALLY, Overwrites())
+    ranking = compare(TALLY, [Overwrites(), "mle"])
+    assert "raised ValueError" in next(iter(ranking.left_out.values()))
 
 
 def test_the_reports_of_the_caller_stay_as_they_are() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import pickle
 from typing import Any
 
@@ -49,6 +51,41 @@ def test_a_tally_is_in_one_group_only() -> None:
     assert len(GroupedTally.from_tallies("week", [week, week.of_others()])) == 2
     # Groups with equal counts are of different people where their tallies are different ones.
     assert len(estimate({1: week, 2: Tally.from_json(week.to_json())})) == 2
+
+
+def test_a_frame_that_was_not_filtered_is_noticed() -> None:
+    """The same reports, counted again for each week, are different tallies with equal counts."""
+    mechanism = HadamardResponse(Categorical([f"s{i}" for i in range(60)]), 2.0)
+    reports = mechanism.randomize([f"s{i % 60}" for i in range(3000)])
+    weeks = {week: mechanism.tally(reports) for week in (1, 2, 3)}
+    for wrong in (
+        lambda: estimate(weeks, time="week"),
+        lambda: GroupedTally.from_tallies("week", weeks),
+    ):
+        with pytest.raises(ArgumentError, match=r"equal counts in 1 and 2. Count each group's own"):
+            wrong()
+    others = {week: tally.of_others() for week, tally in weeks.items()}
+    assert estimate(others, time="week").n == 9000
+    series = GroupedTally.from_tallies("week", others)
+    assert estimate(series).n == estimate(pickle.loads(pickle.dumps(series))).n == 9000
+
+
+@pytest.mark.parametrize("cells, n", [(2, 5), (2, 100), (3, 20), (4, 12), (6, 9)])
+def test_a_twin_is_hardly_more_probable_than_stated(cells: int, n: int) -> None:
+    """Exact, for all counts: under the law that makes the counts most probable.
+
+    It rejects a product over counts without its square root, which counts a coin twice.
+    """
+    mechanism = RandomizedResponse(Categorical([f"s{i}" for i in range(cells)]), 1.0)
+    kind = mechanism.tally(mechanism.randomize(["s0"])).kind
+    for bars in itertools.combinations(range(n + cells - 1), cells - 1):
+        edges = np.array([-1, *bars, n + cells - 1])
+        counts = np.diff(edges) - 1
+        chance = math.factorial(n) * math.prod(
+            (int(c) / n) ** int(c) / math.factorial(int(c)) for c in counts
+        )
+        stated = Tally(mechanism.header, kind, counts.astype(np.int64), n).chance_of_a_twin
+        assert chance <= 1.1 * stated <= 1.1
 
 
 def test_groups_of_one_grouped_tally_are_different() -> None:

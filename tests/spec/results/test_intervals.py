@@ -160,7 +160,7 @@ def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
         def _fit(self, data):  # type: ignore[no-untyped-def]
             fit = super()._fit(data)
             raised = fit.probabilities + np.array([0.1, 0.0])
-            return type(fit)(raised, fit.status)
+            return type(fit)(raised, warner.estimators.fit.Status.OUTSIDE_SIMPLEX)
 
     coin = warner.RandomizedResponse(warner.Integers(0, 1), 3.0)
     rng = np.random.default_rng(0)

@@ -117,6 +117,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register("Big Name")(Shrunk), "lower-case"),
         (lambda: warner.register("raked-own")(warner.estimators.RakedJoint.fit), "default"),
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),
+        (lambda: warner.register(type("Text", (Forced,), {"version": "1"})), "version = 1"),
     ):
         with pytest.raises(warner.WarnerError, match=said):
             wrong()
@@ -129,7 +130,7 @@ def test_names_are_taken_wherever_an_estimator_is(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert warner.estimate(tally, name).method == repr(chosen)
-        assert warner.estimate({"x": tally, "y": tally}, name).pool == "none"
+        assert warner.estimate({"x": tally, "y": tally.of_others()}, name).pool == "none"
         compared = warner.compare(tally, [name, "project"], runs=2)
     assert {result.method for result in compared.results} == {chosen, warner.Inversion("project")}
 

@@ -40,7 +40,7 @@ def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
 @pytest.mark.parametrize("weights", [None, [0.2, 0.5, 0.3]])
 def test_a_right_mechanism_of_ones_own_has_every_property(weights: Any) -> None:
     found = testing.check_mechanism(Forced(Integers(0, 2), 1.0, weights))
-    assert all(each.holds for each in found.findings) and len(found.findings) == 12
+    assert all(each.holds for each in found.findings) and len(found.findings) == 13
     assert "off by 0.01" in str(found)  # the power of the test of the sampler
 
 

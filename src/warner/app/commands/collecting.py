@@ -59,7 +59,8 @@ _PEOPLE = ("person", "people")
 @click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Repeatable randomness, for simulations only. Leave it out for real answers.",
+    help="Repeatable randomness, for simulations only. Leave it out for real answers. Made-up "
+    "answers need another seed than this one.",
 )
 @click.option(
     "--keep-order",

@@ -23,7 +23,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
 from warner.app.csv_table import csv_of, csv_of_groups
 from warner.app.summary_options import Wanted, show_summaries, summary
@@ -52,20 +52,7 @@ from warner.results.redistribution import has_tags, redistribute
 @click.argument("tallies", metavar="[TALLY]...", nargs=-1)
 @click.option("-m", "--method", "method_name", help=METHOD_HELP)
 @attributes
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Coverage of the intervals.",
-)
-@click.option(
-    "--target",
-    type=click.Choice(["population", "respondents"]),
-    default="population",
-    show_default=True,
-    help="Intervals for the population that people were drawn from, or for these respondents.",
-)
+@of_intervals
 @click.option(
     "--interval",
     "kind",

@@ -17,7 +17,7 @@ from warner.app.command_files import (
     say_written,
     write_text,
 )
-from warner.app.commands.options import as_json, options
+from warner.app.commands.options import as_json, of_intervals, options
 from warner.app.csv_table import as_cell
 from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
@@ -35,20 +35,7 @@ _COMMON = options(
         help="Some public columns of a tally of groups, for coarser groups. Default: all.",
     ),
     click.option("--only", metavar="NAME", help="Only this attribute."),
-    click.option(
-        "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.95,
-        show_default=True,
-        help="Coverage of the intervals.",
-    ),
-    click.option(
-        "--target",
-        type=click.Choice(["population", "respondents"]),
-        default="population",
-        show_default=True,
-        help="Intervals for the population that people were drawn from, or for these respondents.",
-    ),
+    of_intervals,
     click.option("--json", "json_path", help="Write JSON to this file; - is standard output."),
     click.option("--csv", "csv_path", help="Write CSV to this file; - is standard output."),
     click.option("--allow-simulated", is_flag=True, help="Mix simulated and real reports."),

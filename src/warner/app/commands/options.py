@@ -56,6 +56,22 @@ smallest_group = click.option(
     help="Warn of groups by public columns that have fewer people than this: they can point at a "
     "person.",
 )
+of_intervals = options(
+    click.option(
+        "--level",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.95,
+        show_default=True,
+        help="Coverage of the intervals.",
+    ),
+    click.option(
+        "--target",
+        type=click.Choice(["population", "respondents"]),
+        default="population",
+        show_default=True,
+        help="Intervals for the population that people were drawn from, or for these respondents.",
+    ),
+)
 additions = options(
     click.option(
         "--allow-equal",

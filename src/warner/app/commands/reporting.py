@@ -28,7 +28,7 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes
+from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
 from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
@@ -91,20 +91,7 @@ _SHOWN = 10  # names of groups in a message
     show_default=True,
     help="The most answers in one table.",
 )
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Coverage of the intervals.",
-)
-@click.option(
-    "--target",
-    type=click.Choice(["population", "respondents"]),
-    default="population",
-    show_default=True,
-    help="Intervals for the population that people were drawn from, or for these respondents.",
-)
+@of_intervals
 @additions
 def report(
     tallies: tuple[str, ...],
