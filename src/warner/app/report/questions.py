@@ -44,6 +44,7 @@ _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
 _LEVEL_OF_TESTS = 0.05
+_TELLS_NOTHING = 0.8  # width of the narrowest interval of a share
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,11 @@ class Question:
         rows = self._keys or self._shares.rows
         if not rows:
             return f"{self.lead} See the table below."
+        if min(row["high"] - row["low"] for row in rows) > _TELLS_NOTHING:
+            return (
+                f"{self.lead} The noise is too large for this number of people: the reports tell "
+                "next to nothing."
+            )
         named = [f"{_quoted(name_of(row['value']))}: {_figures(row)}" for row in _to_name(rows)]
         return f"{self.lead} {'; '.join(named)}."
 

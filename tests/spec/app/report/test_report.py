@@ -291,6 +291,23 @@ def test_pictures_of_differences_have_zero_in_the_middle() -> None:
     assert to_pdf(report).startswith(b"%PDF")
 
 
+def test_shares_that_nothing_is_known_of_are_no_result() -> None:
+    """The shares would be even ones, as if they had been measured."""
+    labels = warner.Categorical(["no", "yes"])
+    answers: dict[str, list[object]] = {"a": ["no"] * 400, "b": ["no"] * 400}
+    mechanisms = {
+        name: warner.RandomizedResponse(labels, e) for name, e in (("a", 0.01), ("b", 3.0))
+    }
+    points = [
+        line
+        for block in _report(mechanisms, answers).sections[0].blocks
+        if isinstance(block, Points)
+        for line in block.items
+    ]
+    assert "tell next to nothing" in points[0] and "%" not in points[0]
+    assert "%" in points[1]
+
+
 def test_people_who_were_left_out_are_told_of(here: Path) -> None:
     """Without the sentence, the number of people reads as if it were that of all who were asked."""
     study = GROUPED.replace('label = "Do you smoke?"', 'label = "Do you smoke?"\nmissing = "drop"')
