@@ -223,7 +223,7 @@ COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED
 
 # Whose channel has no inverse that double precision knows: two reports tell no more than a mean,
 # normal noise not much more.
-BLIND = ["StochasticRounding", "Gaussian"]
+BLIND = ["StochasticRounding", "StochasticRounding with silence", "Gaussian"]
 SEEING = [name for name in MECHANISMS if name not in BLIND]
 # Whose epsilon is not the one asked for but the one they have, or means nothing without a delta.
 LOOSE = [

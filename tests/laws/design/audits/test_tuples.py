@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SENSITIVITIES
+from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SENSITIVITIES, SILENT
 from warner.mechanisms import Mechanism
 from warner.mechanisms.composite import Combined
 
@@ -26,6 +26,9 @@ def _small(name: str) -> Mechanism:
     }
     if name in smaller:
         return smaller[name]()
+    if name in SILENT:
+        inner = _small(name.removesuffix(" with silence"))
+        return warner.mechanisms.WithSilence(inner)
     if name in PLACES:
         return PLACES[name](warner.Grid(2, 2), 1.0)
     if name in KEYED:
