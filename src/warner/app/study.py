@@ -100,7 +100,7 @@ from warner.app.study_check import check_names, schema, validated
 from warner.app.study_groups import check_groups, group_data, of_groups
 from warner.app.study_mechanisms import built, together
 from warner.app.study_problems import Found, broken, located, problems_of
-from warner.app.study_public import public_columns
+from warner.app.study_public import declared, public_columns
 from warner.app.toml_lines import Path
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
@@ -514,14 +514,11 @@ class Study:
         [('north',), ('south',)]
         """
         names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
-        for name in names:
-            if not isinstance(name, str) or name not in self.public:
-                rule = f"must be public columns of the study: {', '.join(self.public) or 'none'}"
-                raise ArgumentError(message("by", rule, show(name)))
+        domains = {name: declared(self.public, name, "by") for name in names}
         if isinstance(by, Mapping):
-            wanted: Any = {n: PublicColumn(self.public[n], values) for n, values in by.items()}
+            wanted: Any = {n: PublicColumn(domains[n], values) for n, values in by.items()}
         elif foreign_table(reports) is not None:
-            wanted = {name: self.public[name] for name in names}
+            wanted = domains
         else:
             rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
             raise ArgumentTypeError(message("by", rule, kind(by), remedy))

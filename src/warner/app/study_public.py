@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner.app.study_problems import Found, Problem, StudyProblems, broken
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.dates import Dates
@@ -158,3 +159,21 @@ def audit_text(
 def _is_dated(domain: Domain) -> bool:
     """Whether a column holds dates, of which as many occur as a survey lasts."""
     return "unit" in domain.spec()
+
+
+def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
+    """The values of a public column that a study declares.
+
+    Args:
+        public: the public columns of the study.
+        name: the name of one of them.
+        place: the argument or option that names it, for errors.
+
+    Raises:
+        ArgumentError: the study declares no such column.
+    """
+    if isinstance(name, str) and name in public:
+        return public[name]
+    rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
+    remedy = "Declare the column in the study: [public.NAME] and its values"
+    raise ArgumentError(message(place, rule, show(name), remedy))

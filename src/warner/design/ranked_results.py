@@ -64,19 +64,21 @@ class Ranking(Tabular, Generic[Result]):
     def _repr_html_(self) -> str:
         rows = self.rows()
         margins = [2 * float(row.get("margin") or 0.0) for row in rows]
+        # A column that says nothing of any result is left out: people that nobody asked for.
+        names = [name for name in rows[0] if any(row[name] for row in rows)]
         ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
         largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
         cells = []
         for result, row, margin in zip(self, rows, margins, strict=True):
             error = min(result.error, largest)
             bar = html.interval_bar(error, error - margin, error + margin, largest)
-            cells.append([*map(cell, row.values()), bar])
+            cells.append([*(cell(row[name]) for name in names), bar])
         out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
         caption = (
             f"Mean {self.loss} error for {self.n:,} people, from the least to the largest. The "
             f"pictures show it with two standard errors.{out}"
         )
-        return html.table([*rows[0], ""], cells, caption)
+        return html.table([*names, ""], cells, caption)
 
     def to_json(self) -> dict[str, Any]:
         """The ranking as JSON data: loss, n, settings, results and left_out."""

@@ -11,8 +11,8 @@ from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.app.study import Study
+from warner.app.study_public import declared
 from warner.app.terminal import plural
-from warner.domains import Domain
 from warner.reports.grouped_tally import AnyTally
 
 
@@ -88,12 +88,7 @@ def count_foreign(
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(message(path, rule, None, remedy))
-    grouped: dict[str, Domain] = {}
-    for name in by or ():
-        if name not in plan.public:
-            rule = f"must be public columns of the study: {', '.join(plan.public) or 'none'}"
-            raise ArgumentError(message("--by", rule, show(name)))
-        grouped[name] = plan.public[name]
+    grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(file)
     found = files.tally_foreign(opened, plan.mechanisms, columns, grouped, ways, keep_reports)
     most = plan.rows_per_person
