@@ -99,12 +99,15 @@ class Noise(Numeric):
         return encoded
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        return self._with_noise(self._point(index, source), source)
+        noise = self._noise(len(index), source)
+        return self._sum(self._point(index, source), noise)
 
-    def _with_noise(self, points: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """The reports of grid points (n,)."""
-        n = len(points)
-        noise = source.geometric(self._decay, n) - source.geometric(self._decay, n)
+    def _noise(self, n: int, source: Source) -> np.ndarray:
+        """The noise (n,) in grid steps."""
+        return source.geometric(self._decay, n) - source.geometric(self._decay, n)
+
+    def _sum(self, points: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
+        """The reports of grid points (n,) with noise (n,)."""
         return {"report": np.clip(points + noise + self.reach, 0, self.schema.sizes[0] - 1)}
 
     def channel(self) -> Channel:
@@ -357,7 +360,7 @@ class Laplace(Noise):
 
     def _noisy_anywhere(self, n: int, source: Source) -> dict[str, np.ndarray]:
         """The reports of n grid points that are uniform."""
-        return self._with_noise(source.uniform(self.steps + 1, n), source)
+        return self._sum(source.uniform(self.steps + 1, n), self._noise(n, source))
 
     def channel(self) -> Channel:
         noise = super().channel()
