@@ -104,7 +104,8 @@ class Noise(Numeric):
 
     def _noise(self, n: int, source: Source) -> np.ndarray:
         """The noise (n,) in grid steps."""
-        return source.geometric(self._decay, n) - source.geometric(self._decay, n)
+        noise: np.ndarray = source.geometric(self._decay, n) - source.geometric(self._decay, n)
+        return noise
 
     def _sum(self, points: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
         """The reports of grid points (n,) with noise (n,)."""
