@@ -82,7 +82,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
         ({"seed": None}, "seed: must be an integer; got None"),
         ({"mechanisms": []}, "got an empty list"),
         ({"methods": []}, "got an empty list"),
-        ({"methods": [warner.MaximumLikelihood]}, "the class MaximumLikelihood"),
+        ({"methods": [warner.MaximumLikelihood]}, "got a class"),
         ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': must be made .*; got None"),
         (
             {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
