@@ -16,8 +16,9 @@ from typing import Any, Self
 
 from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.progress import steps
-from warner.app.study import Study, study_text
+from warner.app.study import Study
 from warner.app.study_problems import located
+from warner.app.study_text import parsed, study_text
 from warner.app.toml_text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
@@ -291,7 +292,7 @@ def _rounded_down(epsilon: float) -> float:
 def _data(text: str) -> Mapping[str, Any]:
     """The file as data; {} where it cannot be read, which :class:`Study` then says."""
     try:
-        data = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        data = parsed(text)
     except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -77,19 +77,15 @@ dates = "week"                    # ISO dates in the answers, such as 2024-05-31
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
-import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
 from warner._core import html
-from warner._core.atomic_files import read_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
@@ -101,6 +97,7 @@ from warner.app.study_groups import check_groups, group_data, of_groups
 from warner.app.study_mechanisms import built, together
 from warner.app.study_problems import Found, broken, located, problems_of
 from warner.app.study_public import declared, public_columns
+from warner.app.study_text import study_data, study_text
 from warner.app.toml_lines import Path
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
@@ -571,24 +568,7 @@ class Study:
         Raises:
             StudyError: not TOML or JSON, or a rule is broken; the message names the place.
         """
-        is_json = text.lstrip().startswith("{")
-        data, problem = None, None
-        try:
-            data = json.loads(text) if is_json else tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            # A file of answers may be given by mistake. So neither the message nor the context of
-            # the error may hold the text.
-            remedy = f"{_reason(error, text)}{_SWAPPED}"
-            problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
-        if problem is not None:
-            raise StudyError(problem)
-        if (
-            not isinstance(data, dict)
-            or not isinstance(data.get("study", data), dict)
-            or "attributes" not in data.get("study", data)
-        ):
-            rule = "has no table 'attributes', so it is not a study file"
-            raise StudyError(message(name, rule, None, _SWAPPED))
+        data = study_data(text, name)
         data, stated = (
             (data["study"], data.get("sha256"))
             if data.keys() >= {"study", "sha256"} and isinstance(data["study"], dict)
@@ -617,71 +597,9 @@ class Study:
         return cls.parse(study_text(path), str(path))
 
 
-def study_text(path: str | os.PathLike[str]) -> str:
-    """The text of a study file.
-
-    Raises:
-        FileError: no such file.
-        StudyError: no text in UTF-8.
-    """
-    text = None
-    # The decoding error holds the bytes of the file, so it must not be the context of ours.
-    with contextlib.suppress(UnicodeDecodeError):
-        text = read_whole(path).decode()
-    if text is None:
-        remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
-        raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
-    return text
-
-
-# On the command line the study file and the file of answers are easily swapped.
-_SWAPPED = "Is it the study file, and not the answers?"
-
-
-def _place(error: Exception) -> str:
-    """Where a parser stopped, for a message that quotes nothing from the text."""
-    if isinstance(error, json.JSONDecodeError):
-        return f", at line {error.lineno}, column {error.colno}"
-    found = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
-    return f", at {found[1]}" if found else ""
-
-
 def _decimal(number: float) -> Fraction:
     """The decimal that a float is written as; for infinity a number above every budget."""
     return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
-
-
-# What tomllib says of a text that is no TOML, and what to do. Its own words can quote the text.
-_REASONS = {
-    "Invalid value": "Text stands in quotes, and true and false are in small letters",
-    "Cannot overwrite": "A key stands twice in one table",
-    "Cannot declare": "A table stands twice",
-    "Expected '=' after": "A line is a [table], or a key, =, and a value",
-    "Invalid initial character": "A key is letters, digits, - and _, and { ... } is on one line",
-    "Expected newline or": "Text stands in quotes, and every key on a line of its own",
-    "Unclosed array": "A list ends in ]",
-    "Unclosed inline": "An inline table ends in }",
-    "Illegal character": "Text ends in the quote that it begins with",
-    "Unescaped": "A backslash in text is written twice",
-}
-
-
-# What word processors and spreadsheets write into the line at which the parser stopped.
-_HABITS = {
-    r"[\u2018-\u201f\u00ab\u00bb]": 'Quotes are straight, as in "never"',
-    r"=\s*-?\d+,\d+\s*(#.*)?\Z": "Decimals have a point, as in 1.5",
-}
-
-
-def _reason(error: Exception, text: str) -> str:
-    """What a parser stopped at, in words that quote nothing from the text."""
-    said = str(error)
-    if (found := re.search(r"line (\d+)", _place(error))) is not None:
-        line = text.split("\n")[int(found[1]) - 1].strip()
-        for habit, told in _HABITS.items():
-            if re.search(habit, line):
-                return f"{told}. "
-    return next((f"{told}. " for known, told in _REASONS.items() if said.startswith(known)), "")
 
 
 def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:

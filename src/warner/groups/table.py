@@ -21,7 +21,8 @@ from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
-from warner.reports.tally import Tally, merge, require_different, require_same_origin
+from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.tally_sources import require_different
 from warner.results.from_tally import likelihood_data
 from warner.results.tables import as_text
 

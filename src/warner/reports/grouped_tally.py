@@ -36,20 +36,22 @@ from warner.reports.public_columns import (
 )
 from warner.reports.tally import (
     MOST_PER_PERSON,
-    Sources,
     Tally,
-    added_sources,
     dump_tallies,
     facts,
     kept_rows,
     marks,
-    new_source,
     parse_entries,
-    require_different,
     require_same,
     require_same_origin,
 )
 from warner.reports.tally_kinds import CountedGroups, TallyKind, tally_kind
+from warner.reports.tally_sources import (
+    Sources,
+    added_sources,
+    new_source,
+    require_different,
+)
 
 LARGEST = 2**26  # counts of all groups together
 _SHOWN = 20  # groups in a notebook

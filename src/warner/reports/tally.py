@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -38,16 +38,12 @@ from warner._core.text import unreadable
 from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.tally_kinds import TallyKind, tally_kind
+from warner.reports.tally_sources import Sources, added_sources, new_source, source_of_others
 
 # 1 knows no marginal tables, 2 no people with several reports, 3 no groups; the lowest is written
 SCHEMA = 4
 MOST_PER_PERSON = 10_000  # reports of one person, in all
 _SEVERAL = 3  # the schema of a tally of people with several reports
-_OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
-_NO_CHANCE = 1e-12  # the probability below which equal counts are those of the same people
-_MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
-Sources = frozenset[Hashable]
-"""Marks of the tallies that a tally is a sum of."""
 
 
 class Storable(Protocol):
@@ -259,7 +255,7 @@ class Tally:
         >>> (day + day.of_others()).n
         6
         """
-        return replace(self, sources=frozenset([(_OTHERS, os.urandom(12))]))
+        return replace(self, sources=source_of_others())
 
     @property
     def chance_of_a_twin(self) -> float:
@@ -396,61 +392,6 @@ class Tally:
             remedy = "Use warner.reports.tally.load_tallies"
             raise FileError(message(str(path), rule, None, remedy))
         return next(iter(tallies.values()))
-
-
-def new_source() -> Sources:
-    """The mark of a tally that is no sum of others: random, so that it says nothing."""
-    return frozenset([os.urandom(12)])
-
-
-def added_sources(ours: Sources, theirs: Sources) -> Sources:
-    """The marks of a sum.
-
-    Raises:
-        ArgumentError: a tally that is part of both.
-    """
-    if not ours.isdisjoint(theirs):
-        rule = "must not be added twice"
-        got = "a tally and itself" if ours == theirs else "two that have a tally in common"
-        remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
-        raise ArgumentError(message("tallies", rule, got, remedy))
-    # A stream of a million tallies is not slowed down by the memory of all of them.
-    return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
-
-
-def require_different(keys: Sequence[Any], tallies: Sequence[Tally]) -> None:
-    """Refuse reports that stand for two groups: one tally, or counts that are no chance.
-
-    Args:
-        keys: the public values of each group.
-        tallies: the tally of each group.
-
-    Raises:
-        ArgumentError: the groups of such a pair.
-    """
-    place: dict[Hashable, int] = {}
-    alike: dict[Hashable, int] = {}
-    for i, tally in enumerate(tallies):
-        if not tally.n:
-            continue
-        first = min(place.setdefault(mark, i) for mark in tally.sources)
-        if first < i:
-            rule = "must be of different people: no tally may be in two groups"
-            raise _same_people(keys, rule, "one tally", first, i)
-        if any(isinstance(mark, tuple) and mark[0] == _OTHERS for mark in tally.sources):
-            continue
-        first = alike.setdefault((tally.n, tally.counts.tobytes()), i)
-        if first < i and tally.chance_of_a_twin < _NO_CHANCE:
-            rule = "must be of different people, whose counts are never all equal"
-            raise _same_people(keys, rule, "equal counts", first, i)
-
-
-def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: int) -> Exception:
-    """The error of two groups with the same reports."""
-    names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
-    got = f"{what} in {names[first]} and {names[second]}"
-    remedy = "Count each group's own reports; if they are of other people, pass tally.of_others()"
-    return ArgumentError(message("groups", rule, got, remedy))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

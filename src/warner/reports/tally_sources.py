@@ -1,0 +1,102 @@
+"""Of which tallies a tally is a sum, so that no person is counted twice.
+
+Every tally in memory has a random mark, and a sum has the marks of all that it is a sum of. This is
+no part of a tally's value, and files do not hold it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, message
+
+_OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
+_NO_CHANCE = 1e-12  # the probability below which equal counts are those of the same people
+_MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
+Sources = frozenset[Hashable]
+"""Marks of the tallies that a tally is a sum of."""
+
+
+class OfPeople(Protocol):
+    """A tally, as far as its people are concerned."""
+
+    @property
+    def n(self) -> int:
+        """The number of reports."""
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The counts."""
+
+    @property
+    def sources(self) -> Sources:
+        """The marks of the tallies that it is a sum of."""
+
+    @property
+    def chance_of_a_twin(self) -> float:
+        """The probability that reports of other people have the same counts."""
+
+
+def new_source() -> Sources:
+    """The mark of a tally that is no sum of others: random, so that it says nothing."""
+    return frozenset([os.urandom(12)])
+
+
+def source_of_others() -> Sources:
+    """The mark of a tally whose counts may be equal to those of another tally."""
+    return frozenset([(_OTHERS, os.urandom(12))])
+
+
+def added_sources(ours: Sources, theirs: Sources) -> Sources:
+    """The marks of a sum.
+
+    Raises:
+        ArgumentError: a tally that is part of both.
+    """
+    if not ours.isdisjoint(theirs):
+        rule = "must not be added twice"
+        got = "a tally and itself" if ours == theirs else "two that have a tally in common"
+        remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
+        raise ArgumentError(message("tallies", rule, got, remedy))
+    # A stream of a million tallies is not slowed down by the memory of all of them.
+    return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
+
+
+def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
+    """Refuse reports that stand for two groups: one tally, or counts that are no chance.
+
+    Args:
+        keys: the public values of each group.
+        tallies: the tally of each group.
+
+    Raises:
+        ArgumentError: the groups of such a pair.
+    """
+    place: dict[Hashable, int] = {}
+    alike: dict[Hashable, int] = {}
+    for i, tally in enumerate(tallies):
+        if not tally.n:
+            continue
+        first = min(place.setdefault(mark, i) for mark in tally.sources)
+        if first < i:
+            rule = "must be of different people: no tally may be in two groups"
+            raise _same_people(keys, rule, "one tally", first, i)
+        if any(isinstance(mark, tuple) and mark[0] == _OTHERS for mark in tally.sources):
+            continue
+        first = alike.setdefault((tally.n, tally.counts.tobytes()), i)
+        if first < i and tally.chance_of_a_twin < _NO_CHANCE:
+            rule = "must be of different people, whose counts are never all equal"
+            raise _same_people(keys, rule, "equal counts", first, i)
+
+
+def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: int) -> Exception:
+    """The error of two groups with the same reports."""
+    names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
+    got = f"{what} in {names[first]} and {names[second]}"
+    remedy = "Count each group's own reports; if they are of other people, pass tally.of_others()"
+    return ArgumentError(message("groups", rule, got, remedy))
