@@ -89,7 +89,7 @@ docs/.venv/.ready: docs/requirements.lock pyproject.toml
 # The locks carry no index address; uv is needed only here.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --extra plot --extra emd --extra formula --extra report --group dev pyproject.toml -o requirements.lock
+	  --extra plot --extra emd --extra formula --extra report --extra serve --extra postgres --extra xlsform --extra sql --group dev pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  -c requirements.lock docs/requirements.in -o docs/requirements.lock
 

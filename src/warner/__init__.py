@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, testing, theory
 from warner._core.progress import progress
-from warner.app.study import Study
 from warner.design.audits import audit
 from warner.design.benchmark import benchmark
 from warner.design.clusters import clusters
@@ -70,6 +69,7 @@ from warner.results.estimate import Estimate
 from warner.results.graphical_model import GraphicalModel, graphical_model
 from warner.results.redistribution import redistribute
 from warner.results.registration import register
+from warner.studies.study import Study
 
 __version__ = "0.1.0"
 

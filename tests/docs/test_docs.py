@@ -16,7 +16,7 @@ import pytest
 
 import warner
 from warner.app.cli import main
-from warner.app.study_mechanisms import MECHANISMS
+from warner.studies.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 

@@ -35,6 +35,8 @@ ROOMS = [
     "theory",
     "testing",
     "experiments",
+    "studies",
+    "collector",
     "app",
     "__main__",
 ]

@@ -1,1 +1,1 @@
-"""The command line, study files and the demonstration."""
+"""The command line and the demonstration."""

@@ -20,7 +20,6 @@ from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.errors import ArgumentError, MismatchError, message
 from warner._core.progress import steps
 from warner._core.text import file_name_key, visible
-from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, from_header
@@ -40,6 +39,7 @@ from warner.reports.tally import (
     parse_tallies,
     require_same_origin,
 )
+from warner.studies.study import Study
 
 _T = TypeVar("_T", Tally, GroupedTally, AnyTally)
 

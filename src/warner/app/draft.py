@@ -16,13 +16,13 @@ from typing import Any, Self
 
 from warner._core.errors import ArgumentError, StudyError, message
 from warner._core.progress import steps
-from warner.app.study import Study
-from warner.app.study_problems import located
-from warner.app.study_text import parsed, study_text
 from warner.app.toml_text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
+from warner.studies.problems import located
+from warner.studies.study import Study
+from warner.studies.text import parsed, study_text
 
 _OPEN = ("mechanism", "epsilon")
 _PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedRappor")

@@ -11,9 +11,9 @@ import pytest
 from tests.spec.app._command import run
 from warner import Categorical
 from warner.app.draft import Draft, Planned, split
-from warner.app.study import Study
 from warner.design.proposal import propose
 from warner.errors import ArgumentError, StudyError
+from warner.studies.study import Study
 
 DRAFT = """# For the board
 title = "Clinic"   # short

@@ -13,10 +13,10 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Categorical, PerAttribute, Product, RandomizedResponse, Repeated, Study
-from warner.app.study_mechanisms import share
 from warner.errors import ArgumentError, StudyError
 from warner.io import open_reports, read_values, tally_file
 from warner.reports.tally import load_tallies
+from warner.studies.mechanisms import share
 
 STUDY = """
 [attributes.a]

@@ -14,9 +14,9 @@ import pytest
 from tests.spec.app._command import STUDY, run
 from warner import Study
 from warner.app.draft import Draft
-from warner.app.study_mechanisms import MECHANISMS
-from warner.app.study_problems import StudyProblems
 from warner.errors import StudyError, WarnerError
+from warner.studies.mechanisms import MECHANISMS
+from warner.studies.problems import StudyProblems
 
 WRONG = """\
 title = "Clinic"

@@ -10,9 +10,9 @@ import pytest
 
 from tests.registry import DOMAINS
 from warner import Categorical, Domain, Grid, Integers, Interval, Points, Product
-from warner.app.study_schema import BY_KEY
 from warner.domains import DOMAINS as CLASSES
 from warner.domains import Padded, Tagged, from_spec
+from warner.studies.schema import BY_KEY
 
 EACH = [
     *(domain for domain, _ in DOMAINS),

@@ -33,9 +33,9 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
-from warner.app.study import Study
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
+from warner.studies.study import Study
 
 _PEOPLE = ("person", "people")
 

@@ -16,8 +16,6 @@ from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
 from warner.app.draft import Draft
 from warner.app.show_proposals import comments, show_proposals
-from warner.app.study import Study
-from warner.app.study_public import TABLE, audit_of, audit_text, number_of_groups
 from warner.app.terminal import WEIGHT, show_audits, show_plan
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
@@ -25,6 +23,8 @@ from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
 from warner.design.proposal import WIDTH
 from warner.mechanisms import Mechanism, from_header
+from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
+from warner.studies.study import Study
 
 
 @click.command()

@@ -10,10 +10,10 @@ import click
 from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
-from warner.app.study import Study
-from warner.app.study_public import declared
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
+from warner.studies.public import declared
+from warner.studies.study import Study
 
 
 class CountedFile(NamedTuple):

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
-from warner.app.study_public import SMALLEST_GROUP
 from warner.reports.grouped_tally import AnyTally
 from warner.reports.tally import MOST_PER_PERSON
 from warner.results.methods import METHODS
+from warner.studies.public import SMALLEST_GROUP
 
 METHOD_HELP = (
     f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "

@@ -33,7 +33,6 @@ from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
 from warner.app.report.questions import Question, Settings
-from warner.app.study import Study
 from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
@@ -41,6 +40,7 @@ from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
+from warner.studies.study import Study
 
 _DEFAULT_SUMMARIES = "mean,median"
 _SHOWN = 10  # names of groups in a message

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from warner._core.progress import steps
 from warner.app.new_study.text import FirstStudy
-from warner.app.study import Study
 from warner.app.toml_text import toml
 from warner.design.proposal import Proposal, propose
+from warner.studies.study import Study
 
 
 def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:

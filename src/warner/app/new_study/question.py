@@ -10,9 +10,9 @@ from decimal import Decimal
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
-from warner.app.study_schema import TO_DECIDE
 from warner.app.toml_text import toml
 from warner.io.answer_kinds import Kind
+from warner.studies.schema import TO_DECIDE
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")

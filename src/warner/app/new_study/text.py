@@ -11,10 +11,10 @@ from decimal import Decimal
 
 from warner._core.errors import StudyError
 from warner.app.new_study.question import WORDS, Question
-from warner.app.study import Study
-from warner.app.study_check import UNDECIDED
-from warner.app.study_problems import StudyProblems, located, problems_of
 from warner.app.toml_text import toml, toml_key
+from warner.studies.check import UNDECIDED
+from warner.studies.problems import StudyProblems, located, problems_of
+from warner.studies.study import Study
 
 COPIED = (
     "A label or a limit that stands in a study which everyone receives can be one person's answer. "

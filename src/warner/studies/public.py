@@ -10,10 +10,10 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
-from warner.app.study_problems import Found, Problem, StudyProblems, broken
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.dates import Dates
 from warner.reports.public_columns import check_name
+from warner.studies.problems import Found, Problem, StudyProblems, broken
 
 TABLE = "public"
 SMALLEST_GROUP = 10  # people: a smaller group can point at one of them

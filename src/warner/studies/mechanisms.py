@@ -13,12 +13,12 @@ from typing import Any
 from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
 from warner._core.text import meant
-from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words
-from warner.app.study_schema import BY_KEY
-from warner.app.toml_lines import Path
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated, with_silence
+from warner.studies.problems import Found, Problem, StudyProblems, broken, in_words
+from warner.studies.schema import BY_KEY
+from warner.studies.toml_lines import Path
 
 # What can be done where silence is a value and the mechanism does not go with it.
 _GO_WITH_SILENCE = (

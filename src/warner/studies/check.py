@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
 from warner._core.text import meant, nearest, unreadable
-from warner.app.study_mechanisms import (
+from warner.studies.mechanisms import (
     MECHANISMS,
     built,
     domain_problems,
     table_problems,
 )
-from warner.app.study_problems import Found, Problem, StudyProblems, broken, in_words, problems_of
-from warner.app.study_public import public_columns
-from warner.app.study_schema import BY_KEY, TO_DECIDE, model
-from warner.app.toml_lines import Path
+from warner.studies.problems import Found, Problem, StudyProblems, broken, in_words, problems_of
+from warner.studies.public import public_columns
+from warner.studies.schema import BY_KEY, TO_DECIDE, model
+from warner.studies.toml_lines import Path
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from warner._core.errors import StudyError, message
 from warner._core.text import visible
-from warner.app.toml_lines import Path, key_lines, line_of
+from warner.studies.toml_lines import Path, key_lines, line_of
 
 
 class Problem(NamedTuple):
@@ -127,7 +127,8 @@ def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]
     Args:
         name: the name of the file.
         problems: at least one, with paths from the top of the file.
-        lines: {path: line} of its keys, as :func:`warner.app.toml_lines.key_lines` returns them.
+        lines: {path: line} of its keys, as
+            :func:`warner.studies.toml_lines.key_lines` returns them.
 
     >>> with_lines("a.toml", [Problem(("b",), "b: must be text.")], {("b",): 7})
     'a.toml, line 7: b: must be text.'

@@ -92,13 +92,6 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, me
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner._core.text import unreadable
-from warner.app.study_check import check_names, schema, validated
-from warner.app.study_groups import check_groups, group_data, of_groups
-from warner.app.study_mechanisms import built, together
-from warner.app.study_problems import Found, broken, located, problems_of
-from warner.app.study_public import declared, public_columns
-from warner.app.study_text import study_data, study_text
-from warner.app.toml_lines import Path
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -110,6 +103,13 @@ from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
+from warner.studies.check import check_names, schema, validated
+from warner.studies.groups import check_groups, group_data, of_groups
+from warner.studies.mechanisms import built, together
+from warner.studies.problems import Found, broken, located, problems_of
+from warner.studies.public import declared, public_columns
+from warner.studies.text import study_data, study_text
+from warner.studies.toml_lines import Path
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"

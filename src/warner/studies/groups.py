@@ -7,9 +7,9 @@ from typing import Any
 
 from warner._core.checks import show
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
-from warner.app.study_problems import Found, Problem, broken
-from warner.app.study_schema import BY_KEY
-from warner.app.toml_lines import Path
+from warner.studies.problems import Found, Problem, broken
+from warner.studies.schema import BY_KEY
+from warner.studies.toml_lines import Path
 
 # What an attribute keeps when a group names another mechanism for it.
 _KEPT = (*BY_KEY, "label", "keys", "tags", "attributes", "reports")

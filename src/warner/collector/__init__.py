@@ -1,0 +1,1 @@
+"""The collector: a survey page, an application that counts reports exactly once, a live page."""

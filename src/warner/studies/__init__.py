@@ -1,0 +1,1 @@
+"""Study files: from the text of a file to mechanisms, domains and budgets."""
