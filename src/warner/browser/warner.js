@@ -791,15 +791,7 @@ const SAMPLERS = {
         const { columns, bucket } = functions.draw(index, next);
         return { ...columns, bucket: [BigInt(direct(bucket, widths, next))] };
       },
-      law: functions.collision && (() => {
-        // A report supports a value of another bucket as often as `other`, and of the same as `own`.
-        const [together, pairs] = functions.collision ?? [0n, 1n];
-        const { own, other } = widths;
-        const supports = together * own + (pairs - together) * other;
-        return {
-          kind: "supports", same: ratio(own, total), other: ratio(supports, pairs * total),
-        };
-      }),
+      law: functions.collision && hashLaw(widths, total, functions.collision),
     };
   },
 
@@ -964,6 +956,22 @@ function tableOdds(entries, rows, sensitive) {
  */
 
 /**
+ * A report supports the values of its bucket. The value of another person shares the bucket with
+ * the chance of a collision.
+ *
+ * @param {Direct} widths
+ * @param {bigint} total
+ * @param {[bigint, bigint]} collision
+ * @returns {() => Law}
+ */
+function hashLaw({ own, other }, total, [together, pairs]) {
+  const supports = together * own + (pairs - together) * other;
+  return () => ({
+    kind: "supports", same: ratio(own, total), other: ratio(supports, pairs * total),
+  });
+}
+
+/**
  * Functions over a prime field: ((a x^3 + b) mod p) mod g.
  *
  * @param {Entries} entries
@@ -994,11 +1002,11 @@ function overField(entries, size, buckets) {
  * Functions by seed, in 32-bit arithmetic.
  *
  * @param {Entries} entries
- * @param {number} size
+ * @param {number} _
  * @param {number} buckets
  * @returns {Functions}
  */
-function bySeed(entries, size, buckets) {
+function bySeed(entries, _, buckets) {
   const seeds = entries.count("seeds");
   entries.law(seeds >= 1 && seeds < 2 ** 32, "must have 1 <= seeds < 2^32");
   return {
@@ -1210,11 +1218,12 @@ function checkAsked(asked, languages) {
   require(typeof asked.unit === "string", "malformed", `${place}.unit`, "must be a text");
   require(isObject(asked.domain), "malformed", `${place}.domain`, "must be an object");
   const values = checkDomain(asked.domain, `${place}.domain`);
+  const wanted = asked.domain.kind === "categorical" ? values : 0;
   const { answers } = asked;
   const shown = isObject(answers) && languages.every((tag) => {
     const texts = answers[tag];
     return Array.isArray(texts) && texts.every((text) => typeof text === "string")
-      && texts.length === (asked.domain?.kind === "categorical" ? values : 0);
+      && texts.length === wanted;
   });
   require(shown, "malformed", `${place}.answers`, "must have a text for each label");
 }
