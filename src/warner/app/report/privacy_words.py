@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from warner._core.errors import WarnerError
-from warner.app.report.figures import at_most, of_hundred
+from warner._core.figures import at_most, of_hundred
 from warner.app.report.tables import name_of
 from warner.mechanisms import Mechanism
 from warner.privacy.composition import compose, side_by_side

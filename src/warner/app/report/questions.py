@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import MethodWarning, WarnerError
+from warner._core.figures import decimals_of_percent, percent, percent_interval
 from warner._core.progress import steps
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Section
-from warner.app.report.figures import decimals_of_percent, percent, percent_interval
 from warner.app.report.tables import (
     Row,
     Shares,

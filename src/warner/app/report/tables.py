@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warner._core.text import visible
-from warner.app.report.content import Bar, Block, Cell, Shift, Table, scale_end
-from warner.app.report.figures import (
+from warner._core.figures import (
     decimals_of_number,
     decimals_of_percent,
     number,
     percent,
     percent_interval,
 )
+from warner._core.text import visible
+from warner.app.report.content import Bar, Block, Cell, Shift, Table, scale_end
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.groups.differences import Differences
