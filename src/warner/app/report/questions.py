@@ -21,7 +21,6 @@ from warner.app.report.tables import (
     answer_rows,
     figures_of,
     kind_of_each,
-    name_of,
     shares_of,
     table_by_group,
     table_of_differences,
@@ -38,6 +37,7 @@ from warner.groups.table import label
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
 from warner.results.named_summaries import Named, summary_rows
+from warner.results.tables import name_of
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
