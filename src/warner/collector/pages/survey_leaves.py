@@ -148,17 +148,26 @@ def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
 
 
 def _example(mechanism: Mechanism, question: Question) -> list[Markup]:
-    """The report that tells two answers apart most, as numbers of people; [] where none is."""
-    if question.domain.size > _MOST_LISTED and question.spec["kind"] != "categorical":
+    """The report that tells two answers apart most, as numbers of people.
+
+    Where that report is rare or none is listed, room for the same sentence about all reports that
+    speak for an answer: ``warner.js`` computes its numbers from the integers of the program.
+    """
+    if question.spec["kind"] not in ("categorical", "integers"):
         return []
-    odds = odds_of(mechanism)
+    words, odds = question.words, odds_of(mechanism)
     if odds.sent is None or odds.sent_by_other is None or odds.sent < _TOO_RARE:
-        return []
+        template = text(words.plain("law_example_here", **_ROOM, answer=_shown(question, 0)))
+        law_of = f'data-law="{text(question.name)}" data-text="{template}"'
+        return [Markup(f"<span {law_of}{words.mark} hidden></span>")]
     places = mechanism.domain.encode([odds.answer, odds.other]).tolist()
-    words = question.words
     answer, other = (_shown(question, place) for place in places)
     sent, by_other = (words.of_hundred(n / 100) for n in (odds.sent, odds.sent_by_other))
     return [words("law_example", answer=answer, sent=sent, other=other, sent_by_other=by_other)]
+
+
+# What the script puts into the sentence.
+_ROOM = {"of": "{of}", "same": "{same}", "other": "{other}"}
 
 
 def _shown(question: Question, index: int) -> str:

@@ -41,7 +41,7 @@ def states(sent_bytes: Markup, invited: bool, code_field: Markup, words: Words) 
             "sent",
             words("sent_title"),
             _paragraph(words("sent")),
-            Markup(f"<h3>{words('leaves_title')}</h3>"),
+            Markup(f"<h3>{words('sent_left_title')}</h3>"),
             Markup(f'<div data-when="bytes">{_paragraph(words("leaves_after"))}{sent_bytes}</div>'),
             Markup(f'<p data-when="no-bytes" hidden>{words("leaves_gone")}</p>'),
             Markup(f"<h3>{words('sent_cannot_title')}</h3>"),

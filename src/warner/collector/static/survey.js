@@ -555,8 +555,23 @@ async function status() {
   }
 }
 
+/** Fill in the law of reports, from the integers that are compared with the random words. */
+function showLaws() {
+  for (const room of every("[data-law]")) {
+    const asked = page.survey.questions.find((/** @type {any} */ q) => q.name === room.dataset.law);
+    const law = page.warner.probabilities(asked);
+    if (law === null) continue;
+    const { of, same, other } = law;
+    const sentence = /** @type {string} */ (room.dataset.text);
+    room.textContent = sentence.replaceAll("{of}", String(of))
+      .replaceAll("{same}", String(same)).replaceAll("{other}", String(other));
+    room.hidden = false;
+  }
+}
+
 /** Let people answer. */
 function ask() {
+  showLaws();
   for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
   if (field !== null) field.value = page.code;
