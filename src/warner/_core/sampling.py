@@ -75,6 +75,9 @@ class Source:
     (2,)
     """
 
+    # Whether decisions are drawn one after the other, so that no method is chosen by its speed.
+    one_at_a_time = False
+
     def __init__(self, rng: np.random.Generator | None) -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ArgumentTypeError(
