@@ -1,7 +1,7 @@
 """The survey document: all that a device needs to ask a study's questions and to randomise.
 
-The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest, which
-the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
+The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest,
+which the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
 integers of its program, and refuses a document that does not hold what it states.
 """
 
