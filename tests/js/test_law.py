@@ -49,7 +49,9 @@ def mechanisms(epsilon: float) -> dict[str, Mechanism]:
         "gaussian": warner.mechanisms.Gaussian(five, epsilon, delta=1e-3),
         "planar": warner.PlanarGeometric(Grid(2, 3), epsilon),
         "repeated": warner.Repeated(warner.RandomizedResponse(three, epsilon), 2),
-        "silence": warner.mechanisms.WithSilence(warner.mechanisms.StochasticRounding(silent.answered, epsilon)),
+        "silence": warner.mechanisms.WithSilence(
+            warner.mechanisms.StochasticRounding(silent.answered, epsilon)
+        ),
     }
 
 
