@@ -98,7 +98,7 @@ test("answers that no question has are refused and not told", async () => {
   ];
   for (const [asked, answer] of wrong) {
     assert.throws(() => warner.encode(asked, answer), (error) => {
-      assert.ok(refused("answer")(error));
+      assert.ok(refused("bad_answer")(error));
       const told = String(answer);
       return told.length < 2 || !error.message.includes(told);
     });
@@ -173,8 +173,8 @@ test("the sentence of odds has the chances of the integers", () => {
 test("all answers and all codes are asked for", async () => {
   const { answers, public: columns, code } = read("submissions.json")[0];
   const { fit: _, ...fewer } = answers;
-  await assert.rejects(warner.seal(survey, { answers: fewer, public: columns, code }), refused("answer"));
-  await assert.rejects(warner.seal(survey, { answers, code }), refused("answer"));
+  await assert.rejects(warner.seal(survey, { answers: fewer, public: columns, code }), refused("bad_answer"));
+  await assert.rejects(warner.seal(survey, { answers, code }), refused("bad_answer"));
   await assert.rejects(warner.seal(survey, { answers, public: columns }), refused("code"));
   await assert.rejects(warner.seal(survey, { answers, public: columns, code: "ABCD" }), refused("code"));
   await assert.rejects(

@@ -1,12 +1,12 @@
 // The known answers of tests/vectors: what Python makes and refuses, warner.js makes and refuses.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import * as warner from "../../src/warner/browser/warner.js";
 
-export const read = (name) => (
+const read = (name) => (
   JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), "utf8")).cases);
 
 const refused = (code) => (error) => error instanceof warner.Refusal && error.code === code;
@@ -83,12 +83,26 @@ for (const [i, kept] of read("submissions.json").entries()) {
   });
 }
 
-const optional = (name) => (
-  existsSync(new URL(`../vectors/${name}`, import.meta.url)) ? read(name) : []);
-
-for (const { name, program, error } of optional("programs.json")) {
+for (const { name, program, error } of read("programs.json")) {
   test(`programs: ${name}`, () => {
     if (error === null) warner.prepare(program);
     else assert.throws(() => warner.prepare(program), refused(error));
+  });
+}
+
+for (const { name, domain, answers } of read("encodings.json")) {
+  test(`encodings: ${name}`, () => {
+    const silence = domain.kind === "optional";
+    const question = { name: "question", domain: silence ? domain.domain : domain, silence };
+    for (const { answer, index, position, error } of answers) {
+      if (error) {
+        assert.throws(() => warner.indexOf(question, answer), refused(error), String(answer));
+      } else {
+        assert.equal(warner.indexOf(question, answer), index);
+        // Python's -0.0 and 0 are one position.
+        const found = position === undefined ? position : warner.positionOf(question, answer);
+        assert.ok(found === position);
+      }
+    }
   });
 }
