@@ -25,8 +25,8 @@ const LARGEST_BATCH = 10_000;
 
 /**
  * @typedef {() => bigint} Words gives uniform integers 0..2^64 - 1, one for each call.
- * @typedef {string | number | boolean | bigint | readonly number[] | null} Answer a label, a number,
- *   a cell [row, column], or null for no answer.
+ * @typedef {string | number | boolean | bigint | readonly number[] | null} Answer a label, a
+ *   number, a cell [row, column], or null for no answer.
  * @typedef {Readonly<Record<string, string>>} Text a text by language.
  * @typedef {{ readonly numerator: bigint, readonly denominator: bigint }} Ratio
  * @typedef {{ readonly [key: string]: unknown }} Json
@@ -87,7 +87,7 @@ const LARGEST_BATCH = 10_000;
  *
  * @typedef {Asked & Randomised} Question
  *
- * @typedef {object} Survey a survey document that was read and checked; frozen.
+ * @typedef {object} SurveyDocument
  * @property {number} format
  * @property {string} study the digest of the study, 64 hexadecimal digits.
  * @property {Text} title
@@ -100,18 +100,20 @@ const LARGEST_BATCH = 10_000;
  * @property {string} contact
  * @property {string | null} opens
  * @property {string | null} closes
+ *
+ * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
 
 /**
  * Why a survey, an answer or a submission is refused. No message holds an answer.
  *
- * `code` is the name of the rule that is broken. Those of programs stand in docs/device_programs.md:
- * `unknown_format`, `unknown_sampler`, `malformed`, `not_a_law`, `columns_differ`, `odds_differ` and
- * `odds_exceed`; and `bad_answer`, an answer outside the domain of its question, or none where one
- * is needed. The others are
+ * `code` is the name of the rule that is broken. The rules of programs stand in
+ * docs/device_programs.md: `unknown_format`, `unknown_sampler`, `malformed`, `not_a_law`,
+ * `columns_differ`, `odds_differ` and `odds_exceed`; and `bad_answer`, an answer outside the domain
+ * of its question, or none where one is needed. The others are
  *
  * - `altered`: the bytes of the survey do not have the digest that was expected.
- * - `insecure`: the page has no Web Cryptography: it was not loaded over HTTPS or from this machine.
+ * - `insecure`: no Web Cryptography: the page was not loaded over HTTPS or from this machine.
  * - `malformed`: not a survey document, or one of another format.
  * - `odds_exceed`: also a survey that states a smaller epsilon than its programs have.
  * - `unprotected`: the odds exceed those that this module accepts at all.
@@ -522,8 +524,8 @@ export function parse({ domain }, text) {
  *
  * @typedef {object} Law what a report says about a value: with these exact chances the report is of
  *   that sort under the value itself, and under another one.
- * @property {"names" | "bit" | "supports"} kind whether the report names the value, has its bit set,
- *   or supports it.
+ * @property {"names" | "bit" | "supports"} kind whether the report names the value, has its bit
+ *   set, or supports it.
  * @property {Ratio} same
  * @property {Ratio} other
  *
@@ -1169,8 +1171,9 @@ const SAMPLERS = {
     const sides = half.slice(1);
     const total = half[0] + 2n * sides.reduce((sum, mass) => sum + mass, 0n);
     entries.law(total === whole, "must have masses that sum to 1");
-    const fits = places === null || (places.length === size && size >= 2 && places.every((place) => (
-      place.length === steps.length && place.every((at, i) => at <= BigInt(steps[i])))));
+    const onAxes = (/** @type {bigint[]} */ place) => (
+      place.length === steps.length && place.every((at, i) => at <= BigInt(steps[i])));
+    const fits = places === null || (places.length === size && size >= 2 && places.every(onAxes));
     entries.law(fits, "must have places on its axes");
     const masses = [...sides.slice().reverse(), ...half];
     const ends = cumulative(masses, whole);
@@ -1506,7 +1509,7 @@ function thresholdOf(entries, words) {
 }
 
 /**
- * G >= 0 with Pr(G >= k) = a^k: its binary digits are independent, and the rest is counted by trials.
+ * G >= 0 with Pr(G >= k) = a^k: its binary digits are independent, and the rest takes trials.
  *
  * @param {Words} next
  * @param {readonly (readonly bigint[])[]} digits
@@ -2032,6 +2035,7 @@ function checkQuestion(question) {
   if (delta !== null) checkNumber(delta, `${place}.delta`);
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
+  require(program?.sampler !== "each", "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
@@ -2045,10 +2049,9 @@ function checkQuestion(question) {
  * @param {string} place
  */
 function checkFits(sampler, question, place) {
-  const { domain, silence, program } = question;
-  require(program.sampler !== "each", "malformed", place, "must have a program of one question");
+  const { domain, silence } = question;
   if (sampler.parts) {
-    sampler.parts.forEach((part) => checkFits(part.sampler, { ...question, program: /** @type {Program} */ (part.program) }, place));
+    for (const { sampler: inner } of sampler.parts) checkFits(inner, question, place);
     return;
   }
   const numeric = domain.kind === "integers" || domain.kind === "interval";
