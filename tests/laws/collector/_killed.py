@@ -20,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def store_at(address: str, steps: int = 0) -> Store:
     return store  # type: ignore[no-any-return]
 
 
-def collect(address: str, bodies: list[bytes], write: int, how: str, seed: int) -> None:
+def collect(address: str, bodies: list[bytes], how: str, seed: int, write: int) -> None:
     """Send bodies, and write a byte for each reply, until the process is killed."""
     rng = random.Random(seed)
     store = store_at(address, rng.randint(200, 1500) if how == "inside" else 0)
@@ -153,8 +154,7 @@ def main(address: str, seed: int, rounds: int) -> None:
             for start in range(first, first + BODIES * PEOPLE, PEOPLE)
         ]
         how = ("after", "inside", "any time")[i % 3]
-        child_seed = rng.randrange(2**32)
-        child, read = forked(lambda w, b=bodies, h=how, s=child_seed: collect(address, b, w, h, s))  # type: ignore[misc]
+        child, read = forked(partial(collect, address, bodies, how, rng.randrange(2**32)))
         if how == "any time":
             select.select([read], [], [])  # the first reply, or the end
             time.sleep(rng.uniform(0, 0.03))
@@ -162,12 +162,14 @@ def main(address: str, seed: int, rounds: int) -> None:
         replies = len(all_of(read))
         _, status = os.waitpid(child, 0)
         everything += bodies
-        reader, found = forked(lambda w: look(address, everything, w))
+        reader, found = forked(partial(look, address, list(everything)))
         before, after = json.loads(all_of(found))
         os.waitpid(reader, 0)
         line = {"how": how, "signal": os.WTERMSIG(status), "people": (i + 1) * BODIES * PEOPLE}
         replied = [*range(first), *range(first, first + replies * PEOPLE)]
-        print(json.dumps({**line, "replied": replied, "before": before, "after": after}), flush=True)
+        print(
+            json.dumps({**line, "replied": replied, "before": before, "after": after}), flush=True
+        )
 
 
 if __name__ == "__main__":
