@@ -164,6 +164,9 @@ class SQLiteStore:
             return
         except sqlite3.Error as error:
             refused = self._failed(error)
+        except BaseException:
+            self.close()  # which rolls back
+            raise
         raise refused
 
     def _failed(self, error: sqlite3.Error) -> Refused:
