@@ -162,12 +162,14 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.access import Owner
     from warner.collector.application import Application, Settings
     from warner.collector.limits import Limits
+    from warner.collector.live_publisher import LivePublisher
+    from warner.collector.remote import checked_url
     from warner.collector.server import Place, run
 
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"
         raise ArgumentError(message("--certificate and --key", rule))
-    url = None if asked["url"] is None else _base(asked["url"])
+    url = None if asked["url"] is None else checked_url(asked["url"])
     rate_of_all = asked["rate_of_all"]
     limits = Limits(
         body=asked["max_body"],
@@ -186,13 +188,19 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     )
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:
         token = _token(collector, asked["new_token"])
-        application = Application(
-            study,
-            collector,
-            Owner(collector.owner_hash or b""),
-            Settings(limits, _hosts(asked["hosts"], url, place.host)),
-        )
-        run(application, place, lambda port: _say_ready(url or place.url(port), token, collector))
+        live = LivePublisher(collector, study)
+        owner = Owner(collector.owner_hash or b"")
+        settings = Settings(limits, _hosts(asked["hosts"], url, place.host))
+        application = Application(study, collector, live, owner, settings)
+
+        def ready(port: int) -> None:
+            live.start()
+            _say_ready(url or place.url(port), token, collector)
+
+        try:
+            run(application, place, ready, live.stop)
+        finally:
+            live.stop()
 
 
 def _say_ready(url: str, token: str | None, collector: Collector) -> None:
@@ -218,25 +226,6 @@ def _token(collector: Collector, new: bool) -> str | None:
     token = new_token()
     collector.keep_owner_hash(token_hash(token))
     return token
-
-
-def _base(url: str) -> str:
-    """The address of a collector without a slash at its end.
-
-    Raises:
-        ArgumentError: it is no address of HTTP, or holds more than a host and a path.
-    """
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        known = False
-    if not known or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be like https://survey.example.org, without a question mark"
-        raise ArgumentError(message("URL", rule))
-    return url.rstrip("/")
 
 
 def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
