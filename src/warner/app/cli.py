@@ -17,6 +17,7 @@ from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
 from warner.app.commands.serving import serve
+from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
@@ -96,6 +97,7 @@ _COMMANDS = (
     new,
     randomize,
     tally,
+    sql,
     merge,
     estimate,
     groups,
