@@ -98,7 +98,9 @@ class People:
 
     def person(self, **settings: Any) -> BrowserContext:
         """A browser that was never used."""
-        context = self._browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **settings})
+        context = self._browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, **settings}
+        )
         context.set_default_timeout(15_000)
         context.add_init_script(WATCH)
         context.on("page", self._watch)
@@ -111,7 +113,8 @@ class People:
 
     def _heard(self, said: ConsoleMessage) -> None:
         # A browser says of itself that a connection failed, which tests bring about.
-        if said.type in ("error", "warning") and "Failed to load resource" not in said.text:
+        expected = ("Failed to load resource", "Service Worker registration blocked")
+        if said.type in ("error", "warning") and not any(own in said.text for own in expected):
             self.problems.append(said.text)
 
     def check(self) -> None:

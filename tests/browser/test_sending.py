@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.browser._page import answered, choose, draws, opened, review, send, shown, shown_bytes, stored
+from tests.browser._page import (
+    answered,
+    choose,
+    draws,
+    opened,
+    review,
+    send,
+    shown,
+    shown_bytes,
+    stored,
+)
 from tests.browser._studies import SMALL
 
 
-def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(people: Any, relayed: Any) -> None:
+def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
+    people: Any, relayed: Any
+) -> None:
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
     assert stored(page) == [] and relay.posts == []
@@ -164,16 +176,24 @@ def test_a_browser_that_saves_nothing_says_so_before_and_sends(people: Any, rela
 
 def test_what_was_never_tried_is_deleted_without_a_trace(people: Any, relayed: Any) -> None:
     relay, served = relayed(SMALL)
-    context = people.person()
+    # Without the worker, which would try as soon as the browser has any connection.
+    context = people.person(service_workers="block")
     page = answered(context, relay.url)
     context.set_offline(True)
     send(page)
     shown(page, "pending")
     assert page.locator('[data-when="untried"]').is_visible()
-    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    page.locator('[data-state="pending"] [data-action="stop"]').click()
+    page.wait_for_selector("#cleared:not([hidden])")
+    assert stored(page) == [] and page.locator("input:checked").count() == 0
     context.set_offline(False)
-    page.evaluate("() => 0")
-    assert served.people() in (0, 1)
+    choose(page, "q0", 0)
+    review(page)
+    send(page)
+    shown(page, "sent")
+    assert len(relay.posts) == 1
+    people.check()
+    assert served.people() == 1
 
 
 def test_what_was_tried_is_deleted_and_not_asked_again(people: Any, relayed: Any) -> None:
