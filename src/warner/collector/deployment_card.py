@@ -151,7 +151,7 @@ def _privacy(study: Study) -> dict[str, Any]:
         "budget": study.budget,
         "odds_per_person": odds(study.epsilon),
         "certainty_per_person": certainty(study.epsilon, study.delta),
-        "in_words": of_guarantee(together, "All reports of a person together", several=True),
+        "in_words": of_guarantee(together, "The set of all reports of a person", several=True),
     }
 
 

@@ -91,7 +91,8 @@ def page_html(title: str, parts: Iterable[str], script: str = "") -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{title}</title><link rel="stylesheet" href="/live.css">{module}</head>\n'
+        f'<title>{title}</title><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="/live.css">{module}</head>\n'
         f"<body>\n{body}\n</body></html>\n"
     )
 
