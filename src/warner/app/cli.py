@@ -16,6 +16,8 @@ from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
+from warner.app.commands.serving import serve
+from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
@@ -95,6 +97,7 @@ _COMMANDS = (
     new,
     randomize,
     tally,
+    sql,
     merge,
     estimate,
     groups,
@@ -104,6 +107,7 @@ _COMMANDS = (
     plan,
     clusters,
     audit,
+    serve,
 )
 for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)
