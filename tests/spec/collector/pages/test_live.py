@@ -66,7 +66,7 @@ def test_nothing_of_the_page_needs_an_inline_script_or_style() -> None:
     view = published(412).view()
     for text in (live_page(view, STUDY, "x"), live_page(view, STUDY, "x", "ward", None)):
         page = _Page(text)
-        assert [facts["src"] for facts in page.of("script")] == ["/live.js"]
+        assert [facts["src"] for facts in page.of("script")] == ["live.js"]
         for tag, facts in page.elements:
             assert "style" not in facts and not any(name.startswith("on") for name in facts)
             assert tag not in ("style", "iframe", "object", "base")
@@ -83,7 +83,7 @@ def test_forms_carry_the_anti_forgery_value_and_fit_the_status() -> None:
         view = LiveView(1, 1000, 100, status)
         page = _Page(live_page(view, STUDY, value))
         forms = page.of("form")
-        assert [facts["action"] for facts in forms] == ["/live/close", "/live/open"]
+        assert [facts["action"] for facts in forms] == ["live/close", "live/open"]
         assert all(facts["method"] == "post" for facts in forms)
         assert [facts["id"] for facts in forms if "hidden" not in facts] == shown
         assert [facts["value"] for facts in page.of("input")] == [value] * 2
@@ -96,7 +96,7 @@ def test_groups_are_shown_on_demand_and_small_ones_hidden() -> None:
     text = live_page(view, STUDY, "x", "ward", groups)
     assert "north:" in text and "west:" not in text and "small groups with" in text
     assert "north:" not in live_page(view, STUDY, "x")
-    assert '<a href="/live?by=ward#groups">' in text
+    assert '<a href="live?by=ward#groups">' in text
 
 
 def test_hidden_groups_cannot_be_had_by_subtraction() -> None:
