@@ -17,6 +17,7 @@ from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
 from warner.app.commands.starting import new
+from warner.app.commands.study_files import study
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
@@ -105,7 +106,7 @@ _COMMANDS = (
     clusters,
     audit,
 )
-for _command in (*_COMMANDS, reproduce):
+for _command in (*_COMMANDS, study, reproduce):
     main.add_command(_command)
 
 
