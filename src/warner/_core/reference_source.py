@@ -75,7 +75,7 @@ class ReferenceSource(Source):
         return self._next(1)[0]
 
     def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
-        """Booleans (n,): u < T. Where u = T, the next word is compared with the next of ``more``."""
+        """Booleans (n,): u < T. Where u = T, the next word is compared with the next part of T."""
         return np.array([self._below(threshold, more) for _ in range(n)], dtype=bool)
 
     def _below(self, threshold: int, more: tuple[int, ...]) -> bool:
@@ -120,7 +120,7 @@ class ReferenceSource(Source):
         return np.array([self._uniform(int(bound)) for bound in bounds], dtype=np.int64)
 
     def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
-        """The cells, int32 (n,), of words: ``count`` of one width, then one of the width ``last``."""
+        """Cells, int32 (n,), of words: ``count`` of one width, then one of the width ``last``."""
         total = count * width + last
         found = np.empty(n, dtype=np.int32)
         for i in range(n):

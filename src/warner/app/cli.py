@@ -16,6 +16,8 @@ from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
+from warner.app.commands.serving import serve
+from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
 from warner.app.commands.study_files import study
 from warner.app.interruption import stopped_cleanly
@@ -96,6 +98,7 @@ _COMMANDS = (
     new,
     randomize,
     tally,
+    sql,
     merge,
     estimate,
     groups,
@@ -105,6 +108,7 @@ _COMMANDS = (
     plan,
     clusters,
     audit,
+    serve,
 )
 for _command in (*_COMMANDS, study, reproduce):
     main.add_command(_command)

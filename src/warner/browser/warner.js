@@ -20,6 +20,7 @@ export const FORMAT = 1;
 export const MOST_ODDS = 22027n;
 
 const RANGE = 1n << 64n;
+const MOST_DELTA = RANGE / 1000n; // of approximate privacy
 const LARGEST_BATCH = 10_000;
 
 /**
@@ -526,15 +527,23 @@ export function parse({ domain }, text) {
  * @property {Ratio} other
  *
  * @typedef {object} Sampler a program whose integers were read and checked.
- * @property {"index" | "position"} answer how answers are encoded.
- * @property {number} size how many encoded answers there are; 0 for positions.
- * @property {boolean} [silence] of positions: whether null is an answer.
+ * @property {"index" | "position" | "parts"} answer how answers are encoded.
+ * @property {number} size how many indices there are; 0 for positions and parts.
+ * @property {boolean} [silence] whether null, for no answer, is an encoded answer too.
  * @property {readonly Column[]} columns
- * @property {Ratio} odds
+ * @property {Ratio | null} odds null where a report can rule a value out, with approximate privacy.
  * @property {string} between
  * @property {bigint} power
+ * @property {(data: Json, place: string) => void} [checkDelta] of approximate privacy.
+ * @property {readonly Part[]} [parts]
  * @property {(encoded: any, next: Words) => Drawn} draw
+ * @property {number} [reports] how many different reports there are, where there are dummies.
+ * @property {(next: Words) => Drawn} [dummy] a report that depends on no answer.
+ * @property {() => [Ratio, Ratio]} [dummyOdds] the largest ratio of a person's report to a dummy's,
+ *   and of a dummy's to a person's.
  * @property {((encoded: number) => Law) | null} law null where no such sentence makes sense.
+ *
+ * @typedef {{ name: string, times: number, program: Json, sampler: Sampler }} Part
  */
 
 /** The entries of a program, read as integers; each is refused where it is written otherwise. */
@@ -597,10 +606,11 @@ class Entries {
   }
 
   /** @param {string} key */
-  inner(key) {
-    const found = this.data[key];
-    require(isObject(found), "malformed", `${this.place}.${key}`, "must be a program");
-    return found;
+  matrix(key) {
+    return this.list(key).map((row) => {
+      require(Array.isArray(row), "malformed", `${this.place}.${key}`, "must be lists");
+      return row.map((/** @type {unknown} */ value) => this.whole(value, key));
+    });
   }
 
   /**
@@ -848,13 +858,11 @@ const SAMPLERS = {
 
   table(entries) {
     const [size, words] = [entries.count("size"), entries.count("words")];
-    const rows = entries.list("numerators").map((_, x, all) => {
-      require(Array.isArray(all[x]), "malformed", `${entries.place}.numerators`, "must be lists");
-      return all[x].map((/** @type {unknown} */ value) => entries.whole(value, "numerators"));
-    });
+    const rows = entries.matrix("numerators");
     const listed = entries.data.sensitive === undefined ? null : entries.integers("sensitive");
+    entries.law(words >= 1 && words <= MOST_WORDS, SHAPE);
     const whole = 1n << BigInt(64 * words);
-    entries.law(words >= 1 && size >= 2 && rows.length === size, "must have a list for each value");
+    entries.law(size >= 2 && rows.length === size, "must have a list for each value");
     const reports = rows[0].length;
     for (const row of rows) {
       const total = row.reduce((sum, value) => sum + value, 0n);
@@ -878,10 +886,738 @@ const SAMPLERS = {
       law: null,
     };
   },
+
+  projective(entries) {
+    const [size, blocks] = [entries.count("size"), entries.count("blocks")];
+    const include = entries.integer("include");
+    const space = spaceOf(entries);
+    const each = Math.ceil(size / blocks);
+    const points = BigInt(blocks) * space.points;
+    const rule = "must have blocks with room for all values, and 1 <= include < 2^64";
+    entries.law(size >= 2 && blocks >= 1 && BigInt(each) <= space.points, rule);
+    entries.law((blocks - 1) * each < size && points <= 1n << 25n, rule);
+    entries.law(include >= 1n && include < RANGE, rule);
+    const { orthogonal: s } = space;
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [integers("report", Number(points))],
+      odds: larger(include * (points - s), s * (RANGE - include)),
+      draw: (index, next) => {
+        const own = BigInt(Math.floor(index / each));
+        const included = below(next, include);
+        // Drawn for every value, so that the words that are used do not tell the block.
+        const place = uniform(next, points - s);
+        const point = projectivePoint(space, BigInt(index % each), included, next);
+        if (included || place < space.points - s) return { report: [own * space.points + point] };
+        const beyond = place - (space.points - s);
+        const block = beyond / space.points;
+        const other = block >= own ? block + 1n : block;
+        return { report: [other * space.points + (beyond % space.points)] };
+      },
+      // Values of other blocks share no report with the value, so one block alone has one chance.
+      law: blocks > 1 ? null : () => ({
+        kind: "supports",
+        same: ratio(include, RANGE),
+        // A report that another value prefers supports this one in c of its s points.
+        other: ratio(
+          include * space.common * (points - s) + (RANGE - include) * (s - space.common) * s,
+          RANGE * s * (points - s),
+        ),
+      }),
+    };
+  },
+
+  utility_direct(entries) {
+    const [own, other] = [entries.integer("own"), entries.integer("other")];
+    const { size, members, ranks } = sensitiveEntries(entries);
+    const total = own + BigInt(members.length - 1) * other;
+    entries.law(other >= 1n && own > other && total <= RANGE, "must have 1 <= other < own");
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [integers("report", size)],
+      odds: ratio(own, other),
+      between: members.length === size ? "any" : "sensitive",
+      draw: (index, next) => {
+        const drawn = Number(cell(next, other, BigInt(members.length), own - other));
+        const rank = ranks.get(index);
+        const named = rank !== undefined && drawn >= rank ? drawn + 1 : drawn;
+        return { report: [BigInt(named < members.length ? members[named] : index)] };
+      },
+      law: (index) => ({
+        kind: "names",
+        same: ratio(ranks.has(index) ? own : own - other, total),
+        other: ratio(ranks.has(index) ? other : 0n, total),
+      }),
+    };
+  },
+
+  utility_bits(entries) {
+    const [keep, raised] = [entries.integer("keep"), entries.integer("raised")];
+    const dropped = entries.integer("dropped");
+    const { size, members, ranks } = sensitiveEntries(entries);
+    const rule = "must have 1 <= raised < keep < 2^64 and 1 <= dropped <= 2^64";
+    entries.law(raised >= 1n && raised < keep && keep < RANGE, rule);
+    entries.law(dropped >= 1n && dropped <= RANGE, rule);
+    let odds = members.length > 1
+      ? ratio(keep * (RANGE - raised), raised * (RANGE - keep)) : ratio(1n, 1n);
+    if (members.length < size) {
+      for (const [a, b] of [[keep, raised], [RANGE - keep, RANGE - raised]]) {
+        odds = largest(larger(a * RANGE, b * dropped), odds);
+      }
+    }
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [bitColumn(size)],
+      odds,
+      between: members.length === size ? "any" : "sensitive",
+      draw: (index, next) => {
+        const noise = drawnBits(next, raised, 8 * Math.ceil(members.length / 8));
+        const bits = new Array(size).fill(false);
+        members.forEach((member, i) => { bits[member] = noise[i]; });
+        bits[index] = below(next, ranks.has(index) ? keep : RANGE - dropped);
+        return { bits: packed(bits) };
+      },
+      law: (index) => ({
+        kind: "bit",
+        same: ratio(ranks.has(index) ? keep : RANGE - dropped, RANGE),
+        other: ratio(ranks.has(index) ? raised : 0n, RANGE),
+      }),
+    };
+  },
+
+  window(entries) {
+    const [cells, width] = [entries.count("cells"), entries.count("width")];
+    const [own, other] = [entries.integer("own"), entries.integer("other")];
+    const [w, outside] = [BigInt(width), BigInt(cells - width)];
+    const total = w * own + outside * other;
+    entries.law(width >= 1 && width < cells && cells <= 2 ** 20, "must have 1 <= width < cells");
+    entries.law(own >= 1n && other >= 1n && total <= RANGE, "must have widths of at most 2^64");
+    return {
+      ...BY_POSITION,
+      columns: [integers("report", cells)],
+      odds: larger(own, other),
+      draw: (position, next) => {
+        const start = BigInt(rounded(position, cells - width, next));
+        let u = next();
+        while (u >= total) u = next();
+        if (u < w * own) return { report: [start + u / own] };
+        const drawn = (u - w * own) / other;
+        return { report: [drawn >= start ? drawn + w : drawn] };
+      },
+      reports: cells,
+      dummy: (next) => ({ report: [uniform(next, BigInt(cells))] }),
+      dummyOdds: () => [ratio(own * BigInt(cells), total), ratio(total, other * BigInt(cells))],
+      law: null,
+    };
+  },
+
+  noise(entries) {
+    const [steps, reach] = [entries.count("steps"), entries.count("reach")];
+    const fall = entries.integer("fall");
+    const byIndex = entries.data.answer === "index";
+    const size = byIndex ? entries.count("size") : steps + 1;
+    const digits = entries.list("digits").map((_, i, all) => thresholdOf(entries, all[i]));
+    const rest = thresholdOf(entries, entries.data.rest);
+    const [n, last] = [BigInt(steps), BigInt(steps) + 2n * BigInt(reach)];
+    entries.law(size === steps + 1, "must have size = steps + 1");
+    entries.law(steps >= 1 && fall >= 1n && fall < RANGE, "must have 1 <= fall < 2^64");
+    entries.law(last < 1n << 23n, "must have at most 2^23 reports");
+    entries.law(isGeometric(fall, digits, rest), "must have the digits of its fall");
+    const sum = (/** @type {bigint} */ point, /** @type {bigint} */ moved) => {
+      const report = point + moved + BigInt(reach);
+      return { report: [report < 0n ? 0n : report > last ? last : report] };
+    };
+    const noise = (/** @type {Words} */ next) => (
+      geometric(next, digits, rest) - geometric(next, digits, rest));
+    const stated = entries.data.odds;
+    const near = isObject(stated) && stated.between === "neighbours";
+    return {
+      ...(byIndex ? { ...BY_INDEX, size } : BY_POSITION),
+      columns: [integers("report", Number(last) + 1)],
+      odds: ratio(RANGE, fall),
+      between: near ? "neighbours" : "any",
+      power: near ? 1n : n,
+      draw: (encoded, next) => {
+        const moved = noise(next);
+        return sum(BigInt(byIndex ? encoded : rounded(encoded, steps, next)), moved);
+      },
+      reports: Number(last) + 1,
+      dummy: (next) => {
+        const point = uniform(next, n + 1n);
+        return sum(point, noise(next));
+      },
+      dummyOdds: () => {
+        // S = 1 + a + .. + a^n as a numerator over 2^(64 n), with a = fall / 2^64.
+        const sums = (RANGE ** (n + 1n) - fall ** (n + 1n)) / (RANGE - fall);
+        return [ratio((n + 1n) * RANGE ** n, sums), ratio(sums, (n + 1n) * fall ** n)];
+      },
+      law: null,
+    };
+  },
+
+  exponential(entries) {
+    const [size, words] = [entries.count("size"), entries.count("words")];
+    const { height, width, places } = placesOf(entries);
+    const weights = entries.matrix("weights");
+    const classes = [height, width].map((length, axis) => {
+      const key = axis === 0 ? "row_classes" : "column_classes";
+      return entries.data[key] === undefined ? null : { length, matrix: entries.matrix(key) };
+    });
+    entries.law(words >= 1 && words <= MOST_WORDS && places.length === size && size >= 2, SHAPE);
+    const whole = 1n << BigInt(64 * words);
+    const classOf = (
+      /** @type {number} */ axis, /** @type {number} */ i, /** @type {number} */ j,
+    ) => Number(classes[axis]?.matrix[i]?.[j] ?? Math.abs(i - j));
+    const weight = (/** @type {number} */ a, /** @type {number} */ b) => {
+      const found = weights[classOf(0, Math.floor(a / width), Math.floor(b / width))]
+        ?.[classOf(1, a % width, b % width)];
+      entries.law(found !== undefined, "must have a weight for each class");
+      return found;
+    };
+    const masses = (/** @type {number} */ x) => {
+      const own = places.map((place) => weight(places[x], place));
+      const total = own.reduce((sum, value) => sum + value, 0n);
+      entries.law(total > 0n, "must have weights");
+      const found = own.map((value, z) => (z === x ? 0n : (whole * value) / total));
+      found[x] = whole - found.reduce((sum, value) => sum + value, 0n);
+      return found;
+    };
+    const rows = places.map((_, x) => masses(x));
+    entries.law(rows.every((row) => row.every((mass) => mass > 0n)), "must have positive masses");
+    const pairs = neighbours(places, width);
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [integers("report", size)],
+      odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : tableOdds(entries, rows, null),
+      between: pairs.length > 0 ? "neighbours" : "any",
+      draw: (index, next) => {
+        const ends = cumulative(rows[index], whole);
+        return { report: [BigInt(among(next, ends, words))] };
+      },
+      law: null,
+    };
+  },
+
+  planar(entries) {
+    const [size, words] = [entries.count("size"), entries.count("words")];
+    const { height, width, places } = placesOf(entries);
+    const quadrant = entries.matrix("quadrant");
+    const reports = entries.data.reports === undefined ? null : entries.integers("reports");
+    const cells = height * width;
+    entries.law(height >= 2 && width >= 2 && places.length === size && size >= 2, SHAPE);
+    entries.law(words >= 1 && words <= MOST_WORDS, SHAPE);
+    entries.law(quadrant.length === height && quadrant.every((row) => row.length === width), SHAPE);
+    entries.law(quadrant.every((row) => row.every((mass) => mass > 0n)), SHAPE);
+    const inside = reports === null
+      || (reports.length === cells && reports.every((y) => y < BigInt(size)));
+    entries.law(inside, "must have a report for each cell");
+    const whole = 1n << BigInt(64 * words);
+    const unfolded = (/** @type {number} */ half) => (
+      Array.from({ length: 2 * half - 1 }, (_, i) => Math.abs(i - half + 1)));
+    const masses = unfolded(height).flatMap((i) => unfolded(width).map((j) => quadrant[i][j]));
+    entries.law(masses.reduce((sum, mass) => sum + mass, 0n) === whole, "must sum to 1");
+    const ends = cumulative(masses, whole);
+    return {
+      ...BY_INDEX,
+      size,
+      columns: [integers("report", reports === null ? cells : size)],
+      odds: planarOdds(quadrant),
+      between: "neighbours",
+      draw: (index, next) => {
+        const moved = among(next, ends, words);
+        const down = Math.floor(moved / (2 * width - 1)) - (height - 1);
+        const right = (moved % (2 * width - 1)) - (width - 1);
+        const row = limited(Math.floor(places[index] / width) + down, height - 1);
+        const place = row * width + limited((places[index] % width) + right, width - 1);
+        return { report: [reports === null ? BigInt(place) : reports[place]] };
+      },
+      law: null,
+    };
+  },
+
+  gaussian(entries) {
+    const steps = entries.integers("steps").map(Number);
+    const [beyond, group] = [entries.count("beyond"), entries.count("group")];
+    const words = entries.count("words");
+    const half = entries.integers("masses");
+    const byIndex = entries.data.answer === "index";
+    const size = byIndex ? entries.count("size") : 0;
+    const places = byIndex ? entries.matrix("places") : null;
+    const reach = half.length - 1;
+    entries.law(steps.length >= 1 && steps.every((n) => n >= 1) && group >= 1, SHAPE);
+    entries.law(words >= 1 && words <= MOST_WORDS && (byIndex || steps.length === 1), SHAPE);
+    const whole = 1n << BigInt(64 * words);
+    entries.law(reach === beyond + Math.max(...steps), "must have masses up to its reach");
+    entries.law(half.every((mass) => mass > 0n), "must have positive masses");
+    const sides = half.slice(1);
+    const total = half[0] + 2n * sides.reduce((sum, mass) => sum + mass, 0n);
+    entries.law(total === whole, "must have masses that sum to 1");
+    const fits = places === null || (places.length === size && size >= 2 && places.every((place) => (
+      place.length === steps.length && place.every((at, i) => at <= BigInt(steps[i])))));
+    entries.law(fits, "must have places on its axes");
+    const masses = [...sides.slice().reverse(), ...half];
+    const ends = cumulative(masses, whole);
+    const most = steps.map((n) => n + 2 * beyond);
+    const names = byIndex ? steps.map((_, i) => `axis${i}`) : ["report"];
+    return {
+      ...(byIndex ? { ...BY_INDEX, size } : BY_POSITION),
+      columns: names.map((name, i) => integers(name, Math.ceil((most[i] + 1) / group))),
+      odds: null,
+      checkDelta: (data, place) => {
+        checkDelta(data, place, byIndex ? null : { masses, shift: steps[0], whole });
+      },
+      draw: (encoded, next) => {
+        const at = places === null
+          ? [rounded(encoded, steps[0], next)] : places[encoded].map(Number);
+        return Object.fromEntries(names.map((name, i) => {
+          const noise = among(next, ends, words) - reach;
+          const value = limited(at[i] + noise + beyond, most[i]);
+          return [name, [BigInt(Math.floor(value / group))]];
+        }));
+      },
+      law: null,
+    };
+  },
+
+  repeated(entries) {
+    const parts = partsOf(entries, "times");
+    entries.law(parts.every(({ sampler }) => sampler.parts === undefined), "must repeat reports");
+    const runs = parts.flatMap((part) => Array.from({ length: part.times }, () => part));
+    const bounded = parts.every(({ sampler }) => sampler.odds !== null);
+    const weakest = ["neighbours", "sensitive"].find((between) => (
+      parts.some(({ sampler }) => sampler.between === between))) ?? "any";
+    const [{ sampler: first, times }] = parts;
+    const one = parts.length === 1;
+    return {
+      ...combined(runs.map((part, i) => ({ ...part, name: String(i + 1) }))),
+      parts,
+      odds: !bounded ? null : one ? first.odds : product(parts),
+      between: weakest,
+      power: one ? first.power * BigInt(times) : 1n,
+      draw: (encoded, next) => {
+        let run = 0;
+        return Object.fromEntries(parts.flatMap(({ sampler, times: often }, i) => (
+          Array.from({ length: often }, () => {
+            run += 1;
+            return prefixed(String(run), sampler.draw(encoded[i], next));
+          }).flat())));
+      },
+    };
+  },
+
+  each(entries) {
+    const parts = partsOf(entries, "name");
+    const isEach = parts.some(({ program }) => program.sampler === "each");
+    entries.law(!isEach, "must have parts of one question");
+    return {
+      ...combined(parts),
+      parts,
+      odds: null,
+      draw: (encoded, next) => Object.fromEntries(parts.flatMap(({ name, sampler }, i) => (
+        prefixed(name, sampler.draw(encoded[i], next))))),
+    };
+  },
+
+  silence(entries) {
+    const [dropped, silent] = [entries.integer("dropped"), entries.integer("silent")];
+    const inner = prepare(entries.data.inner, `${entries.place}.inner`);
+    const { dummy, dummyOdds, odds } = inner;
+    const without = "must have an inner program of numbers, with dummies";
+    const usable = dummy && dummyOdds && odds && inner.between === "any";
+    if (!usable) throw new Refusal("not_a_law", entries.place, without);
+    const rule = "must have 1 <= dropped < 2^64 and 1 <= silent < 2^64";
+    entries.law(dropped >= 1n && dropped < RANGE && silent >= 1n && silent < RANGE, rule);
+    const [above, under] = dummyOdds();
+    const others = ratio(RANGE - dropped, RANGE - silent);
+    const ratios = [
+      larger(dropped, silent),
+      ratio(others.numerator * above.numerator, others.denominator * above.denominator),
+      ratio(others.denominator * under.numerator, others.numerator * under.denominator),
+    ];
+    const raised = ratio(odds.numerator ** inner.power, odds.denominator ** inner.power);
+    const last = inner.reports ?? 0;
+    return {
+      answer: inner.answer,
+      size: inner.size,
+      silence: true,
+      between: "any",
+      power: 1n,
+      columns: [integers("report", last + 1)],
+      odds: ratios.reduce(largest, raised),
+      draw: (encoded, next) => {
+        // Everybody draws a report, a dummy and "no answer", so that time does not tell silence.
+        const report = inner.draw(encoded ?? 0, next);
+        const instead = dummy(next);
+        const none = below(next, encoded === null ? silent : dropped);
+        if (none) return { report: [BigInt(last)] };
+        return encoded === null ? instead : report;
+      },
+      law: null,
+    };
+  },
 };
 
 /** @type {{ answer: "index", between: string, power: bigint }} */
 const BY_INDEX = { answer: "index", between: "any", power: 1n };
+
+const SHAPE = "must have the shape and the words that it states";
+const MOST_WORDS = 64; // of a probability; Python's laws have below 40
+
+/**
+ * A shape, and the cell of each value in it.
+ *
+ * @param {Entries} entries
+ */
+function placesOf(entries) {
+  const [height, width, ...more] = entries.integers("shape").map(Number);
+  const two = width !== undefined && more.length === 0;
+  require(two, "malformed", `${entries.place}.shape`, "must be two numbers");
+  entries.law(height >= 1 && width >= 1 && height * width <= 2 ** 16, SHAPE);
+  const cells = height * width;
+  const places = entries.data.places === undefined
+    ? Array.from({ length: cells }, (_, i) => i) : entries.integers("places").map(Number);
+  const ordered = places.every((place, i) => place < cells && (i === 0 || places[i - 1] < place));
+  entries.law(ordered, "must have places in their order");
+  return { height, width, places };
+}
+
+/**
+ * The pairs of values that lie next to each other in a row or in a column.
+ *
+ * @param {readonly number[]} places
+ * @param {number} width
+ * @returns {[number, number][]}
+ */
+function neighbours(places, width) {
+  const values = new Map(places.map((place, x) => [place, x]));
+  /** @type {[number, number][]} */
+  const pairs = [];
+  places.forEach((place, x) => {
+    const right = (place + 1) % width === 0 ? undefined : values.get(place + 1);
+    const under = values.get(place + width);
+    for (const y of [right, under]) if (y !== undefined) pairs.push([x, y]);
+  });
+  return pairs;
+}
+
+/**
+ * The largest ratio of the masses of one report under two values of a pair.
+ *
+ * @param {readonly (readonly bigint[])[]} rows
+ * @param {readonly (readonly [number, number])[]} pairs
+ */
+function largestOfPairs(rows, pairs) {
+  let found = ratio(1n, 1n);
+  for (const [a, b] of pairs) {
+    rows[a].forEach((mass, y) => { found = largest(larger(mass, rows[b][y]), found); });
+  }
+  return found;
+}
+
+/**
+ * The largest ratio of two neighbouring displacements, as a report sees them: inside the rectangle,
+ * at a side, and in a corner, where the masses beyond are added up.
+ *
+ * @param {readonly (readonly bigint[])[]} inner
+ */
+function planarOdds(inner) {
+  const [height, width] = [inner.length, inner[0].length];
+  const down = (/** @type {readonly (readonly bigint[])[]} */ table) => {
+    const sums = table.map((row) => row.slice());
+    for (let i = height - 2; i >= 0; i -= 1) {
+      sums[i].forEach((_, j) => { sums[i][j] += sums[i + 1][j]; });
+    }
+    return sums;
+  };
+  const right = (/** @type {readonly (readonly bigint[])[]} */ table) => table.map((row) => {
+    const sums = row.slice();
+    for (let j = width - 2; j >= 0; j -= 1) sums[j] += sums[j + 1];
+    return sums;
+  });
+  const along = down(inner);
+  const across = right(inner);
+  const tables = [right(along)];
+  if (width > 2) tables.push(along.map((row) => row.slice(0, -1)));
+  if (height > 2) tables.push(across.slice(0, -1));
+  if (width > 2 && height > 2) tables.push(inner.slice(0, -1).map((row) => row.slice(0, -1)));
+  let found = ratio(1n, 1n);
+  for (const table of tables) {
+    table.forEach((row, i) => row.forEach((mass, j) => {
+      for (const next of [table[i + 1]?.[j], row[j + 1]]) {
+        if (next !== undefined) found = largest(larger(mass, next), found);
+      }
+    }));
+  }
+  return found;
+}
+
+/**
+ * A number moved to 0 or to the last one where it lies beyond.
+ *
+ * @param {number} value
+ * @param {number} last
+ */
+function limited(value, last) {
+  return Math.min(Math.max(value, 0), last);
+}
+
+/**
+ * The delta of noise on one axis is that of its masses, and at most what it may be.
+ *
+ *     delta = sum_j max(0, m_j - e m_(j + shift)) / 2^(64 words),   e = odds_at_most
+ *
+ * @param {Json} data
+ * @param {string} place
+ * @param {{ masses: readonly bigint[], shift: number, whole: bigint } | null} noise null where the
+ *   noise has several axes, whose delta is no single sum.
+ */
+function checkDelta(data, place, noise) {
+  const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
+  const allowed = ratioOf(data.delta_at_most, `${place}.delta_at_most`);
+  if (noise === null) {
+    require(data.delta === null, "odds_differ", place, "must have no delta");
+    return;
+  }
+  const { masses, shift, whole } = noise;
+  let excess = 0n;
+  masses.forEach((mass, j) => {
+    const over = most.denominator * mass - most.numerator * (masses[j + shift] ?? 0n);
+    if (over > 0n) excess += over;
+  });
+  const found = ratio(excess, most.denominator * whole);
+  const stated = ratioOf(data.delta, `${place}.delta`, 0n);
+  const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
+  require(same, "odds_differ", place, "must have the delta of its integers");
+  require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
+}
+
+/**
+ * The programs of several reports of one person.
+ *
+ * @param {Entries} entries
+ * @param {"times" | "name"} key
+ * @returns {Part[]}
+ */
+function partsOf(entries, key) {
+  const parts = entries.list("parts").map((part, i) => {
+    const place = `${entries.place}.parts.${i}`;
+    require(isObject(part), "malformed", place, "must be an object");
+    const { program } = part;
+    require(isObject(program), "malformed", place, "must have a program");
+    const inner = new Entries(part, place);
+    const name = key === "name" ? part.name : "";
+    require(typeof name === "string", "malformed", place, "must have a name");
+    const times = key === "times" ? inner.count("times") : 1;
+    return { name, times, program, sampler: prepare(program, place) };
+  });
+  const runs = parts.reduce((sum, { times }) => sum + times, 0);
+  const rule = "must have a part at least, and at most 10,000 reports";
+  entries.law(parts.every(({ times }) => times >= 1) && runs >= 1 && runs <= 10_000, rule);
+  return parts;
+}
+
+/**
+ * @param {readonly { name: string, sampler: Sampler }[]} parts
+ * @returns {{
+ *   answer: "parts", size: number, between: string, power: bigint, columns: Column[], law: null,
+ * }}
+ */
+function combined(parts) {
+  const columns = parts.flatMap(({ name, sampler }) => (
+    sampler.columns.map((column) => ({ ...column, name: `${name}.${column.name}` }))));
+  return { answer: "parts", size: 0, between: "any", power: 1n, columns, law: null };
+}
+
+/**
+ * The product of the odds of all runs.
+ *
+ * @param {readonly Part[]} parts
+ */
+function product(parts) {
+  let [numerator, denominator] = [1n, 1n];
+  for (const { sampler, times } of parts) {
+    const exponent = sampler.power * BigInt(times);
+    numerator *= (sampler.odds?.numerator ?? 1n) ** exponent;
+    denominator *= (sampler.odds?.denominator ?? 1n) ** exponent;
+  }
+  return ratio(numerator, denominator);
+}
+
+/**
+ * The columns of a part under the names that they have among all.
+ *
+ * @param {string} prefix
+ * @param {Drawn} drawn
+ * @returns {[string, bigint[]][]}
+ */
+function prefixed(prefix, drawn) {
+  return Object.entries(drawn).map(([name, numbers]) => [`${prefix}.${name}`, numbers]);
+}
+
+/** @type {{ answer: "position", size: number, between: string, power: bigint }} */
+const BY_POSITION = { answer: "position", size: 0, between: "any", power: 1n };
+
+/**
+ * A position in [0, 1] as one of the points 0..steps, rounded at random with the right mean. Two
+ * products and a subtraction of doubles make the threshold, as in Python; the word decides.
+ *
+ * @param {number} position
+ * @param {number} steps
+ * @param {Words} next
+ */
+function rounded(position, steps, next) {
+  const s = position * steps;
+  const point = Math.min(Math.floor(s), steps - 1);
+  const threshold = BigInt(Math.trunc(Math.min((s - point) * 2 ** 64, 2 ** 64 - 2048)));
+  const up = below(next, threshold);
+  if (s >= steps) return steps;
+  return up ? point + 1 : point;
+}
+
+/**
+ * A threshold of several words.
+ *
+ * @param {Entries} entries
+ * @param {unknown} words
+ */
+function thresholdOf(entries, words) {
+  const rule = "must be lists of four words";
+  require(Array.isArray(words) && words.length === 4, "malformed", entries.place, rule);
+  const found = words.map((word) => entries.whole(word, "digits"));
+  entries.law(found.every((word) => word < RANGE), rule);
+  return found;
+}
+
+/**
+ * G >= 0 with Pr(G >= k) = a^k: its binary digits are independent, and the rest is counted by trials.
+ *
+ * @param {Words} next
+ * @param {readonly (readonly bigint[])[]} digits
+ * @param {readonly bigint[]} rest
+ */
+function geometric(next, digits, rest) {
+  let total = 0n;
+  digits.forEach((digit, i) => {
+    if (below(next, ...digit)) total += 1n << BigInt(i);
+  });
+  while (below(next, ...rest)) total += 1n << BigInt(digits.length);
+  return total;
+}
+
+/**
+ * Whether the thresholds of a geometric number are those of a = fall / 2^64, within 2^-191.
+ *
+ *     digit j: a^(2^j) / (1 + a^(2^j)),   rest: a^(2^J) for J digits
+ *
+ * @param {bigint} fall
+ * @param {readonly (readonly bigint[])[]} digits
+ * @param {readonly bigint[]} rest
+ */
+function isGeometric(fall, digits, rest) {
+  const one = 1n << 256n;
+  const near = (/** @type {bigint} */ a, /** @type {bigint} */ b, /** @type {bigint} */ width) => (
+    a - b <= width && b - a <= width);
+  const whole = (/** @type {readonly bigint[]} */ words) => (
+    words.reduce((sum, word) => (sum << 64n) | word, 0n));
+  let power = fall << 192n;
+  for (const digit of digits) {
+    if (!near(whole(digit) * (one + power), one * power, 1n << 320n)) return false;
+    power = (power * power) >> 256n;
+  }
+  return digits.length <= 40 && near(whole(rest), power, 1n << 64n);
+}
+
+/**
+ * The values that are protected, and their ranks among them.
+ *
+ * @param {Entries} entries
+ */
+function sensitiveEntries(entries) {
+  const size = entries.count("size");
+  const members = entries.integers("sensitive").map(Number);
+  const rule = "must list sensitive values in their order";
+  const ordered = members.every((x, i) => x < size && (i === 0 || members[i - 1] < x));
+  entries.law(size >= 2 && members.length >= 1 && ordered, rule);
+  return { size, members, ranks: new Map(members.map((x, i) => [x, i])) };
+}
+
+/**
+ * @typedef {object} Space the points of PG(t-1, q).
+ * @property {bigint} q
+ * @property {number} t
+ * @property {bigint} points how many there are.
+ * @property {bigint} orthogonal how many are orthogonal to a point.
+ * @property {bigint} common how many are orthogonal to two points.
+ *
+ * @param {Entries} entries
+ * @returns {Space}
+ */
+function spaceOf(entries) {
+  const [q, t] = [entries.integer("prime"), entries.count("dimension")];
+  entries.law(t >= 2 && t <= 26 && q < 1n << 26n && isPrime(q), "must have a prime, and t >= 2");
+  return { q, t, points: points(q, t), orthogonal: points(q, t - 1), common: points(q, t - 2) };
+}
+
+/**
+ * @param {bigint} q
+ * @param {number} t
+ */
+function points(q, t) {
+  return (q ** BigInt(t) - 1n) / (q - 1n);
+}
+
+/** @param {bigint} number */
+function isPrime(number) {
+  const n = Number(number);
+  if (n < 2) return false;
+  for (let d = 2; d * d <= n; d += 1) if (n % d === 0) return false;
+  return true;
+}
+
+/**
+ * A uniform point among those that are orthogonal to a point, or among those that are not.
+ *
+ * Points are vectors of t digits whose first non-zero digit is 1, in the order of their numbers in
+ * base q. Vectors u and v are orthogonal where sum_k u_k v_(t-1-k) = 0 modulo q.
+ *
+ * @param {Space} space
+ * @param {bigint} index of the point.
+ * @param {boolean} orthogonal
+ * @param {Words} next
+ */
+function projectivePoint({ q, t, orthogonal: s }, index, orthogonal, next) {
+  const power = (/** @type {number} */ k) => q ** BigInt(k);
+  const free = (/** @type {bigint} */ i) => {
+    let r = 0;
+    while (r + 1 < t && points(q, r + 1) <= i) r += 1;
+    return r;
+  };
+  const numberOf = (/** @type {bigint} */ i) => i - points(q, free(i)) + power(free(i));
+  const [v, place] = [numberOf(index), free(index)];
+  const w = orthogonal ? numberOf(uniform(next, s)) : uniform(next, power(t - 1));
+  let product = orthogonal ? 0n : 1n;
+  let pending = !orthogonal;
+  let [number, total] = [0n, 0n];
+  for (let j = 0; j < t - 1; j += 1) {
+    let digit = (w / power(t - 2 - j)) % q;
+    const before = j < place;
+    if (pending && before && digit > 0n) {
+      product = digit;
+      digit = 1n;
+      pending = false;
+    }
+    if (before) total += digit * ((v / power(j)) % q);
+    number += digit * power(before ? t - 1 - j : t - 2 - j);
+  }
+  number += ((((product - total) % q) + q) % q) * power(t - 1 - place);
+  let r = 0;
+  while (r + 1 < t && power(r + 1) <= number) r += 1;
+  return number - power(r) + points(q, r);
+}
 
 /** @param {bigint} bits whether an even number of them is 1. */
 function isEven(bits) {
@@ -1078,11 +1814,16 @@ function checkColumns({ data, place }, sampler) {
  * @param {Entries} entries
  * @param {Sampler} sampler
  */
-function checkOdds({ data, place }, { odds, between, power }) {
+function checkOdds({ data, place }, { odds, between, power, checkDelta: checks }) {
+  const rule = "must be the odds of its integers";
+  if (odds === null) {
+    require(data.odds === null, "odds_differ", place, rule);
+    checks?.(data, place);
+    return;
+  }
   const stated = ratioOf(data.odds, `${place}.odds`);
   const given = /** @type {Json} */ (data.odds);
   const same = stated.numerator * odds.denominator === odds.numerator * stated.denominator;
-  const rule = "must be the odds of its integers";
   require(same && given.between === between, "odds_differ", place, rule);
   require(new Entries(given, place).integer("power") === power, "odds_differ", place, rule);
   const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
@@ -1092,12 +1833,14 @@ function checkOdds({ data, place }, { odds, between, power }) {
 /**
  * @param {unknown} value
  * @param {string} place
+ * @param {bigint} [least] of the numerator.
  */
-function ratioOf(value, place) {
+function ratioOf(value, place, least = 1n) {
   require(isObject(value), "malformed", place, "must be a fraction");
   const entries = new Entries(value, place);
   const found = ratio(entries.integer("numerator"), entries.integer("denominator"));
-  require(found.numerator > 0n && found.denominator > 0n, "malformed", place, "must be positive");
+  const positive = found.numerator >= least && found.denominator > 0n;
+  require(positive, "malformed", place, "must be positive");
   return found;
 }
 
@@ -1275,26 +2018,78 @@ function checkQuestion(question) {
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
   const sampler = prepare(program, place);
-  const values = size(domain) + (silence ? 1 : 0);
-  const fits = sampler.answer === "position" || sampler.size === values;
-  require(fits, "malformed", place, "must have a program for its values");
-  const numeric = domain.kind === "integers" || domain.kind === "interval";
-  require(sampler.answer === "index" || numeric, "malformed", place, "must be on numbers");
-  const most = ratio(MOST_ODDS, 1n);
+  checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
-  require(!exceeds(power(sampler), most), "unprotected", place, rule);
+  require(!exceeds(bound(sampler, program), ratio(MOST_ODDS, 1n)), "unprotected", place, rule);
+  require(deltaOf(sampler, program) <= MOST_DELTA, "unprotected", place, "must have a small delta");
 }
 
 /**
- * The odds that bound any two compared values: r^power, or a little above it.
- *
- * Powers are taken by squaring, with 256 binary digits after the point and rounded up. They stop
- * where they exceed what this module accepts.
+ * @param {Sampler} sampler
+ * @param {Question} question
+ * @param {string} place
+ */
+function checkFits(sampler, question, place) {
+  const { domain, silence, program } = question;
+  require(program.sampler !== "each", "malformed", place, "must have a program of one question");
+  if (sampler.parts) {
+    sampler.parts.forEach((part) => checkFits(part.sampler, { ...question, program: /** @type {Program} */ (part.program) }, place));
+    return;
+  }
+  const numeric = domain.kind === "integers" || domain.kind === "interval";
+  require(sampler.answer === "index" || numeric, "malformed", place, "must be on numbers");
+  if (sampler.answer === "position") {
+    const same = (sampler.silence ?? false) === silence;
+    require(same, "malformed", place, "must have a program with silence, or none");
+    return;
+  }
+  const values = size(domain) + (silence && !sampler.silence ? 1 : 0);
+  require(sampler.size === values, "malformed", place, "must have a program for its values");
+}
+
+/**
+ * A bound of the odds of any two compared values, for a program with approximate privacy beside its
+ * delta. Powers are rounded up.
  *
  * @param {Sampler} sampler
+ * @param {Json} program
  * @returns {Ratio}
  */
-function power({ odds, power: exponent }) {
+function bound(sampler, program) {
+  if (sampler.odds !== null) return raisedTo(sampler.odds, sampler.power);
+  if (!sampler.parts) return ratioOf(program.odds_at_most, "program");
+  return sampler.parts.reduce((all, part) => {
+    const one = raisedTo(bound(part.sampler, part.program), BigInt(part.times));
+    return ratio(all.numerator * one.numerator, all.denominator * one.denominator);
+  }, ratio(1n, 1n));
+}
+
+/**
+ * The delta that a program may have, in 2^-64; those of all reports add up.
+ *
+ * @param {Sampler} sampler
+ * @param {Json} program
+ * @returns {bigint}
+ */
+function deltaOf(sampler, program) {
+  if (sampler.parts) {
+    return sampler.parts.reduce((sum, part) => (
+      sum + BigInt(part.times) * deltaOf(part.sampler, part.program)), 0n);
+  }
+  if (sampler.odds !== null) return 0n;
+  const { numerator, denominator } = ratioOf(program.delta_at_most, "program");
+  return (numerator * RANGE + denominator - 1n) / denominator;
+}
+
+/**
+ * A power of odds, or a little above it. Powers are taken by squaring, with 256 binary digits after
+ * the point and rounded up. They stop where they exceed what this module accepts.
+ *
+ * @param {Ratio} odds
+ * @param {bigint} exponent
+ * @returns {Ratio}
+ */
+function raisedTo(odds, exponent) {
   if (exponent === 1n) return odds;
   const [one, most] = [1n << 256n, MOST_ODDS << 256n];
   const up = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (a + b - 1n) / b;
@@ -1313,9 +2108,8 @@ function power({ odds, power: exponent }) {
  *
  * @param {Question} question
  */
-export function epsilonOf(question) {
-  const { odds, power: exponent } = prepare(question.program);
-  return logarithm(odds) * Number(exponent);
+export function epsilonOf({ program }) {
+  return logarithm(bound(prepare(program), program));
 }
 
 /** @param {Ratio} odds */
@@ -1367,7 +2161,7 @@ function frozen(value) {
  * The record of one report of an encoded answer: what leaves the device for one question.
  *
  * @param {unknown} program
- * @param {number | null} encoded an index in 0..K-1, or a position in [0, 1] and null for silence.
+ * @param {Encoded} encoded
  * @param {Words} [next]
  * @returns {Uint8Array}
  */
@@ -1381,25 +2175,49 @@ export function sample(program, encoded, next = systemWords()) {
 /**
  * @param {Sampler} sampler
  * @param {unknown} encoded
+ * @returns {boolean}
  */
 function takes(sampler, encoded) {
-  if (sampler.answer === "index") {
-    return Number.isSafeInteger(encoded) && Number(encoded) >= 0 && Number(encoded) < sampler.size;
+  if (sampler.parts !== undefined) {
+    return Array.isArray(encoded) && encoded.length === sampler.parts.length
+      && sampler.parts.every((part, i) => takes(part.sampler, encoded[i]));
   }
   if (encoded === null) return sampler.silence ?? false;
-  return typeof encoded === "number" && encoded >= 0 && encoded <= 1;
+  if (sampler.answer === "position") {
+    return typeof encoded === "number" && encoded >= 0 && encoded <= 1;
+  }
+  return Number.isSafeInteger(encoded) && Number(encoded) >= 0 && Number(encoded) < sampler.size;
 }
+
+/**
+ * @typedef {number | null | readonly Encoded[]} Encoded an index, a position in [0, 1], null for no
+ *   answer of a program of numbers, or one of these for each part of a program.
+ */
 
 /**
  * The encoded answer that a question's program takes.
  *
  * @param {Question} question
  * @param {Answer} answer
- * @returns {number | null}
+ * @returns {Encoded}
  */
 export function encode(question, answer) {
-  const { answer: form } = prepare(question.program);
-  return form === "index" ? indexOf(question, answer) : positionOf(question, answer);
+  return encodedFor(prepare(question.program), question, answer);
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {Question} question
+ * @param {Answer} answer
+ * @returns {Encoded}
+ */
+function encodedFor(sampler, question, answer) {
+  if (sampler.parts) {
+    return sampler.parts.map((part) => encodedFor(part.sampler, question, answer));
+  }
+  if (sampler.answer === "position") return positionOf(question, answer);
+  const index = indexOf(question, answer);
+  return sampler.silence && answer === null ? null : index;
 }
 
 /**
@@ -1540,7 +2358,7 @@ export async function invitationId(survey, code) {
  */
 export function probabilities(question, index = 0) {
   const { law, odds } = prepare(question.program);
-  if (law === null) return null;
+  if (law === null || odds === null) return null;
   const { kind, same, other } = law(index);
   let of = 100;
   while (of < 1_000_000 && [same, other].some((chance) => isAllOrNone(outOf(chance, of), of))) {
@@ -1583,7 +2401,7 @@ function isAllOrNone(count, people) {
  * @returns {number}
  */
 export function oddsOf(question) {
-  const { numerator, denominator } = power(prepare(question.program));
+  const { numerator, denominator } = bound(prepare(question.program), question.program);
   let scale = 100n;
   if (numerator >= 100n * denominator) scale = 1n;
   else if (numerator >= 10n * denominator) scale = 10n;

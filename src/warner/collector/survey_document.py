@@ -1,16 +1,14 @@
 """The survey document: all that a device needs to ask a study's questions and to randomise.
 
-The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest, which
-the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
+The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest,
+which the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
 integers of its program, and refuses a document that does not hold what it states.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from datetime import datetime
-from fractions import Fraction
 from typing import Any
 
 from warner._core.canonical_json import canonical
@@ -54,8 +52,22 @@ def survey_document(study: Study) -> dict[str, Any]:
     >>> [question["name"] for question in document["questions"]], document["languages"]
     (['smokes'], ['en'])
     """
-    _refuse(study)
-    texts, collect = study.texts, study.collect
+    if study.groups:
+        rule = "cannot be served: a page cannot know the group of a person"
+        raise broken(("groups",), rule, None, "Serve one study for each group")
+    found, texts, collect = Found(), study.texts, study.collect
+    if study.rows_per_person > 1:
+        rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
+        found.keep(broken(("rows_per_person",), rule, None, remedy).problems)
+    questions, columns = [], []
+    for name, mechanism in study.mechanisms.items():
+        with found.within():
+            questions.append(_question(texts, name, mechanism))
+    for name, domain in study.public.items():
+        with found.within():
+            _refuse_domain(f"public.{name}", domain)
+            columns.append(_asked(texts, name, domain))
+    found.refuse()
     return {
         "format": FORMAT,
         "study": study.digest,
@@ -63,8 +75,8 @@ def survey_document(study: Study) -> dict[str, Any]:
         "introduction": {tag: texts.introduction(tag) for tag in study.languages},
         "languages": list(study.languages),
         "epsilon": study.epsilon,
-        "questions": [_question(texts, *item) for item in study.mechanisms.items()],
-        "public": [_asked(texts, *item) for item in study.public.items()],
+        "questions": questions,
+        "public": columns,
         "access": collect.access,
         "contact": collect.contact,
         "opens": _moment(collect.opens),
@@ -90,28 +102,6 @@ def survey_digest(served: bytes) -> str:
     return hashlib.sha256(served).hexdigest()
 
 
-def _refuse(study: Study) -> None:
-    """Refuse what no device can answer, with one message for each attribute.
-
-    Raises:
-        StudyProblems: any such attribute.
-    """
-    found = Found()
-    if study.groups:
-        rule = "cannot be served: a page cannot know the group of a person"
-        raise broken(("groups",), rule, None, "Serve one study for each group")
-    if study.rows_per_person > 1:
-        rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
-        found.keep(broken(("rows_per_person",), rule, None, remedy).problems)
-    for name, mechanism in study.mechanisms.items():
-        with found.within():
-            _refuse_attribute(name, mechanism)
-    for name, domain in study.public.items():
-        with found.within():
-            _refuse_domain(f"public.{name}", domain)
-    found.refuse()
-
-
 def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer.
 
@@ -119,18 +109,17 @@ def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
         StudyProblems: the attribute, the reason and a remedy.
     """
     domain, place = mechanism.domain, f"attributes.{name}"
-    if domain.attributes:
-        rule = "cannot be served: a page asks one question for each report"
-        raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
     if domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
         raise broken((), rule, None, "Remove keys or tags, and use another mechanism", place)
+    if domain.attributes:
+        rule = "cannot be served: a page asks one question for each report"
+        raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
     if domain.missing.policy == "drop":
         rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
         remedy = 'Write missing = "answer", which protects silence, or leave it out'
         raise broken((), rule, None, remedy, place)
     _refuse_domain(place, domain.answered)
-    _program(place, mechanism)
 
 
 def _refuse_domain(place: str, domain: Domain) -> None:
@@ -165,12 +154,18 @@ def _program(place: str, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _question(texts: Texts, name: str, mechanism: Mechanism) -> dict[str, Any]:
-    """One question with its program."""
-    domain = mechanism.domain
+    """One question with its program.
+
+    Raises:
+        StudyProblems: an attribute that no device can answer.
+    """
+    _refuse_attribute(name, mechanism)
+    domain, guarantee = mechanism.domain, mechanism.guarantee
     return {
         **_asked(texts, name, domain.answered),
         "silence": domain.silence is not None,
-        "epsilon": mechanism.guarantee.total,
+        "epsilon": guarantee.total,
+        "delta": guarantee.delta,
         "program": _program(f"attributes.{name}", mechanism),
     }
 
