@@ -1,20 +1,26 @@
-"""The commands on study files: study from-xlsform."""
+"""The commands on study files: study from-xlsform, and study embed."""
 
 from __future__ import annotations
 
+from importlib import resources
+from pathlib import Path
+
 import click
 
+from warner._core.atomic_files import write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.app.command_files import write_text
 from warner.app.commands.starting import refuse_existing, tell
 from warner.app.new_study.text import listed
 from warner.app.new_study.xlsform import read_form
+from warner.collector.survey_document import survey_bytes, survey_digest
+from warner.studies.study import Study
 
 
 @click.group()
 def study() -> None:
-    """Make study files from the forms of other programs."""
+    """Make study files from forms of other programs, and files for pages of your own."""
 
 
 @study.command("from-xlsform")
@@ -85,3 +91,33 @@ def from_xlsform(
         f"Take {names} out of the form, or it stores the answers themselves beside the reports."
     )
     tell(first, output, form, notes)
+
+
+@study.command()
+@click.argument("study", type=click.Path(dir_okay=False))
+@click.option(
+    "-o", "--output", required=True, help="The folder for study.json and warner.js; made if needed."
+)
+@click.option("--force", is_flag=True, help="Replace these files if they exist.")
+def embed(study: str, output: str, force: bool) -> None:
+    """Write what a page of your own needs to randomise answers in the browser.
+
+    study.json holds the questions, and warner.js is the device's half. A page of a survey tool
+    loads both, writes the text of a report into a hidden field, and never the answer. Then export
+    the answers of the tool, and count the column:
+
+    \b
+        warner study embed study.toml -o page
+        warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
+    """
+    served = survey_bytes(Study.load(study))
+    script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
+    folder = Path(output)
+    parts = {folder / "study.json": served, folder / "warner.js": script}
+    for path in parts:
+        refuse_existing(str(path), study, force)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in parts.items():
+        write_whole(path, content)
+    click.echo(f"{' and '.join(map(str, parts))} were written.", err=True)
+    click.echo(f"SHA-256 of study.json: {survey_digest(served)}", err=True)
