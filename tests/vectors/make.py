@@ -6,6 +6,7 @@ docs/device_programs.md defines the programs. A file is ``{"what": .., "cases": 
   hexadecimal, and how many of the words were used;
 - programs.json: programs with altered entries, and the name of the error that refuses each;
 - encodings.json: a domain and answers, with the index and the position of each.
+- studies.json and submissions.json, see surveys.py.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import warner
+from tests.vectors.surveys import studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner._core.reference_source import ReferenceSource
 from warner.domains import Domain, Optional
@@ -444,6 +446,8 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "samplers.json": samplers,
     "programs.json": programs,
     "encodings.json": encodings,
+    "studies.json": studies,
+    "submissions.json": submissions,
 }
 
 
