@@ -2401,6 +2401,24 @@ function int32(value) {
 }
 
 /**
+ * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
+ * counts such texts. It says which study and which question the report is of.
+ *
+ * @param {Survey} survey
+ * @param {string} name the question.
+ * @param {Uint8Array} record what `randomize` returned.
+ * @returns {string} letters, digits and hyphens.
+ * @throws {Refusal}
+ */
+export function reportText(survey, name, record) {
+  const place = survey.questions.findIndex((question) => question.name === name);
+  require(place >= 0, "answer", name, "must be a question of the survey");
+  const length = recordLength(survey.questions[place].program);
+  require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
+  return `wr1-${survey.study.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
+}
+
+/**
  * How many bytes each submission of a survey has.
  *
  * @param {Survey} survey

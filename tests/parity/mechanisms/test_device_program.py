@@ -255,7 +255,7 @@ def test_every_sampler_and_every_error_has_a_stored_case() -> None:
     page = (Path(make.__file__).parents[2] / "docs" / "device_programs.md").read_text()
     named = {
         line.split("`")[1]
-        for line in page[page.index("## Errors") :].splitlines()
+        for line in page[page.index("## Errors") : page.index("## Surveys")].splitlines()
         if line[:3] == "| `"
     }
     assert named - {"bad_answer"} == errors - {None}
