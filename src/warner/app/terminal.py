@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
-from warner.app.csv_table import estimate_rows
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
 from warner.design.differences import WantedDifference
@@ -19,9 +19,12 @@ from warner.design.planning import LOSS_NAMES, Plan, can_simulate
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
+from warner.privacy.composition import compose
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
+from warner.results.csv_table import estimate_rows
 from warner.results.estimate import Estimate
+from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
@@ -42,6 +45,10 @@ INTERVALS = {
         "time. Intervals of kind 'wald' hold for each value."
     ),
     "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
+    "anytime": (
+        "They are around the unbiased estimates. Each holds for its value at all numbers of "
+        "reports together, for somebody who looks again and again."
+    ),
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
@@ -211,22 +218,22 @@ def show_estimate(
             )
         out.print(_about_intervals(result.interval_kind(target, kind), target))
         if result.domain.silence is not None:
-            _show_answered(result.answered(), level, target)
+            _show_answered(result.answered(), level, target, at_every_look(kind))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.answered.points is not None
     ):
-        out.print(_means(result, level))
+        out.print(_means(result, level, at_every_look(kind)))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
-def _show_answered(given: Answered, level: float, target: str) -> None:
+def _show_answered(given: Answered, level: float, target: str, kind: str | None) -> None:
     """Print the share of people who answered, and the shares among them."""
-    share = given.row(level, target)
+    share = given.row(level, target, kind)
     columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
     columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
-    every = given.rows(level, target)
+    every = given.rows(level, target, kind)
     largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
     rows = []
     for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
@@ -268,7 +275,7 @@ def show_groups(
     rows = []
     for key, result in estimates:
         asked = [] if summaries is None else list(summaries(result))
-        for row in summary_rows(result, asked, level, target):
+        for row in summary_rows(result, asked, level, target, kind):
             figures = [f"{row['estimate']:.4g}", f"{row['low']:.4g} .. {row['high']:.4g}"]
             about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
             rows.append([*map(as_text, key), *about])
@@ -321,12 +328,16 @@ def _about_intervals(kind: str, target: str) -> str:
     return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
-def _means(result: Estimate, level: float) -> str:
+def _means(result: Estimate, level: float, kind: str | None) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
     whose = "" if result.domain.silence is None else " of those who answered"
-    lines = [f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
+    lines = [
+        f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level, kind=kind))}"
+    ]
     if result.has_posterior_intervals:
-        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level) or (None,)
+        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level, kind=kind) or (
+            None,
+        )
         if median is not None:
             lines.append(f"Median{whose} {_with_interval(median, level)}")
     return "\n".join(
@@ -534,6 +545,38 @@ def _show_left_out(left_out: Mapping[str, str]) -> None:
     """Print why candidates are not in a ranking."""
     for name, reason in left_out.items():
         console().print(f"{name} is left out: {reason.removesuffix('.')}.")
+
+
+# Below the first, the odds of an answer change by less than 1 in 20; above the second, one report
+# changes them more than a hundred times.
+_TINY, _LARGE = 0.05, 5.0
+
+
+def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[str]:
+    """One line on the attributes with a uselessly small epsilon, and one on those with a large one.
+
+    Args:
+        mechanisms: {attribute: mechanism}.
+        rows: the most rows of answers of one person.
+    """
+    nats = {
+        name: compose([m.guarantee] * rows).between_any_values().epsilon
+        for name, m in mechanisms.items()
+    }
+    tiny = [name for name, epsilon in nats.items() if epsilon < _TINY]
+    large = [name for name, epsilon in nats.items() if epsilon > _LARGE]
+    said = []
+    if tiny:
+        said.append(
+            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. warner plan says "
+            "how wide intervals are."
+        )
+    if large:
+        said.append(
+            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of one "
+            f"person can change the odds of an answer {math.exp(_LARGE):.0f} times and more."
+        )
+    return [visible(line) for line in said]
 
 
 def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:

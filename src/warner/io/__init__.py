@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from warner.io.count_statement import DIALECTS, count_statement
+from warner.io.counts_table import CountsTable, read_counts
 from warner.io.file_tallies import tally_file, tally_file_by
 from warner.io.foreign_files import ForeignFile, is_foreign, open_foreign, tally_foreign
 from warner.io.formats import FORMATS, is_report_file, suffixes
@@ -12,17 +14,21 @@ from warner.io.report_file import ReportFile, open_reports, read_public, read_re
 from warner.io.report_writer import ReportWriter, write_reports
 
 __all__ = [
+    "DIALECTS",
     "FORMATS",
     "Copies",
+    "CountsTable",
     "ForeignFile",
     "ReportFile",
     "ReportWriter",
+    "count_statement",
     "frame",
     "frame_of_rows",
     "is_foreign",
     "is_report_file",
     "open_foreign",
     "open_reports",
+    "read_counts",
     "read_groups",
     "read_public",
     "read_reports",

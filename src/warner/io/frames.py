@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,15 +20,20 @@ from warner._core.errors import (
 from warner._core.foreign_tables import ColumnNames, register_reader
 from warner.domains import Domain
 from warner.io.file_columns import to_file
+from warner.io.frame_batches import batches, records_in
+from warner.io.grouped_frame import ELSEWHERE, MOST_ROWS, GroupedFrame, checked_groups
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.bit_rules import BitRule
-from warner.reports.grouped_tally import GroupedTally, require_room
-from warner.reports.public_columns import Groups, PublicColumn, group_people
+from warner.reports.grouped_tally import GroupedTally
+from warner.reports.public_columns import Groups, PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
 
 _SHOWN = 8  # names of columns in a message
+_RECORDS = "records"  # the name of a column of bytes that holds reports
+_BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
+
+_T = TypeVar("_T", Tally, GroupedTally)
 
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
@@ -157,21 +161,82 @@ def count_frame(
     Raises:
         EmptyError, ReportError: as in :func:`tally_frame`.
     """
-    columns = _GroupedFrame(_lazy(data))
-    sizes = {names[name]: size for name, size in mechanism.schema.file_columns().items()}
+    lazy = _lazy(data)
     try:
-        if keep_reports and mechanism.schema.can_keep_reports and ways is None:
+        if _by_database(mechanism, ways, keep_reports):
+            columns = GroupedFrame(lazy)
+            counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
+            return Tally(mechanism.header, *counted.only())
+        parts = batches(lazy, list(names.values()))
+        if parts is None and _keeps(mechanism, ways, keep_reports):
             return mechanism.tally(frame_reports(mechanism, data, names), keep_reports=True)
-        if mechanism.schema.group_bys and ways is None:
-            counted = mechanism.schema.count_grouped(columns, list(sizes)).only()
-            return Tally(mechanism.header, *counted)
-        arrays, repeats = columns.groups(sizes)
-        reports = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
-        mechanism.schema.check(reports)
-        return mechanism.tally_columns(reports, repeats, ways)
+        if parts is None:
+            arrays, repeats = GroupedFrame(lazy).groups(_sizes(mechanism, names), MOST_ROWS)
+            return mechanism.tally_columns(_reports(mechanism, names, arrays), repeats, ways)
+        return _sum(
+            _tally(mechanism, c, ways, keep_reports) for _, c in _typed(parts, mechanism, names)
+        )
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem
+
+
+def _by_database(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
+    """Whether reports are counted by GROUP BYs of their columns, and not as whole reports."""
+    keeps = _keeps(mechanism, ways, keep_reports)
+    return bool(mechanism.schema.group_bys) and ways is None and not keeps
+
+
+def _keeps(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
+    """Whether the distinct reports are kept."""
+    return keep_reports and mechanism.schema.can_keep_reports and ways is None
+
+
+def _sizes(mechanism: Mechanism, names: Mapping[str, str]) -> dict[str, int]:
+    """The columns of a frame that hold reports: {name: how many values it may take}."""
+    return {names[name]: size for name, size in mechanism.schema.file_columns().items()}
+
+
+def _reports(
+    mechanism: Mechanism, names: Mapping[str, str], arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The columns of reports, checked, from columns of a frame."""
+    columns = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
+    mechanism.schema.check(columns)
+    return columns
+
+
+def _typed(
+    parts: Iterable[Any], mechanism: Mechanism, names: Mapping[str, str]
+) -> Iterator[tuple[Any, dict[str, np.ndarray]]]:
+    """Each batch of rows, and the checked columns of its reports."""
+    sizes = _sizes(mechanism, names)
+    for rows in parts:
+        arrays = {name: _checked_column(rows[name], name, size) for name, size in sizes.items()}
+        yield rows, _reports(mechanism, names, arrays)
+
+
+def _tally(
+    mechanism: Mechanism, columns: Mapping[str, np.ndarray], ways: int | None, keep_reports: bool
+) -> Tally:
+    """The tally of checked reports."""
+    if _keeps(mechanism, ways, keep_reports):
+        return Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
+    return mechanism.tally_columns(columns, None, ways)
+
+
+def _sum(tallies: Iterable[_T]) -> _T:
+    """The sum of the tallies of batches.
+
+    Raises:
+        EmptyError: no tallies.
+    """
+    total: _T | None = None
+    for tally in tallies:
+        total = tally if total is None else total + tally
+    if total is None:
+        raise EmptyError(message("data", "holds no reports"))
+    return total
 
 
 def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> Reports:
@@ -233,32 +298,117 @@ def count_frame_by(
     by: Mapping[str, Domain | None],
     names: Mapping[str, str],
     ways: int | None = None,
+    keep_reports: bool = False,
 ) -> GroupedTally:
     """Count the reports in some columns of a data frame for each group of people.
 
     Args:
         by: {public column of the frame: its domain, or None}.
-        mechanism, data, names, ways: as in :func:`count_frame`.
+        mechanism, data, names, ways, keep_reports: as in :func:`count_frame`.
 
     Raises:
         EmptyError, ReportError: as in :func:`tally_frame_by`.
     """
-    columns = _GroupedFrame(_lazy(data), by)
-    sizes = {names[name]: size for name, size in mechanism.schema.file_columns().items()}
+    lazy = _lazy(data)
+    columns = GroupedFrame(lazy, by)
     try:
-        if mechanism.schema.group_bys and ways is None:
-            counted = mechanism.schema.count_grouped(columns, list(sizes))
+        if _by_database(mechanism, ways, keep_reports):
+            counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
             groups = columns.public_groups()
             return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
-        arrays, repeats = columns.groups(sizes)
-        reports = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
-        mechanism.schema.check(reports)
-        place = columns.places_of_rows()
-        whole = replace(columns.public_groups(), place=place)
-        return mechanism.tally_groups(reports, whole, repeats, ways)
+        parts = batches(lazy, list(dict.fromkeys([*by, *names.values()])))
+        if parts is None:
+            arrays, repeats = columns.groups(_sizes(mechanism, names), MOST_ROWS)
+            reports = _reports(mechanism, names, arrays)
+            place = columns.places_of_rows()
+            whole = replace(columns.public_groups(), place=place)
+            return mechanism.tally_groups(reports, whole, repeats, ways)
+        return _sum(
+            mechanism.tally_groups(reports, _groups_of(rows, by), None, ways, keep_reports)
+            for rows, reports in _typed(parts, mechanism, names)
+        )
+    except ReportError as error:
+        problem = ReportError(f"data: {str(error).removeprefix('data: ')}")
+    raise problem
+
+
+def count_records(
+    mechanism: Mechanism,
+    data: Any,
+    name: str,
+    ways: int | None = None,
+    keep_reports: bool = False,
+) -> Tally:
+    """Count the reports in a column of bytes of a data frame, in batches.
+
+    Args:
+        mechanism, data, ways, keep_reports: as in :func:`count_frame`.
+        name: the column; each row holds the record of a report, or of several, one behind the
+            other.
+
+    Raises:
+        EmptyError, ReportError: as in :func:`tally_frame`.
+    """
+    parts = _record_batches(mechanism, data, [name], name)
+    return _sum(_tally(mechanism, columns, ways, keep_reports) for _, columns, _ in parts)
+
+
+def count_records_by(
+    mechanism: Mechanism,
+    data: Any,
+    by: Mapping[str, Domain | None],
+    name: str,
+    ways: int | None = None,
+    keep_reports: bool = False,
+) -> GroupedTally:
+    """Count the reports in a column of bytes for each group of people.
+
+    Args:
+        mechanism, data, name, ways, keep_reports: as in :func:`count_records`.
+        by: {public column of the frame: its domain, or None}. A row has one value of each, which
+            is that of all its reports.
+
+    Raises:
+        EmptyError, ReportError: as in :func:`tally_frame_by`.
+    """
+    parts = _record_batches(mechanism, data, [*by, name], name)
+    return _sum(
+        mechanism.tally_groups(columns, _groups_of(rows, by, many), None, ways, keep_reports)
+        for rows, columns, many in parts
+    )
+
+
+def _record_batches(
+    mechanism: Mechanism, data: Any, names: Sequence[str], name: str
+) -> Iterator[tuple[Any, dict[str, np.ndarray], np.ndarray]]:
+    """Each batch of rows, the columns of its reports, and how many reports each row holds."""
+    parts = batches(_lazy(data), names, _BLOCKS)
+    problem: ReportError | None = None
+    if parts is None:
+        rule = "holds bytes, and the library of the frame gives no batches"
+        raise ReportError(message(f"data: {name}", rule, None, ELSEWHERE))
+    try:
+        for rows in parts:
+            yield (rows, *records_in(mechanism.schema, rows.to_arrow().column(name), name))
+        return
     except ReportError as error:
         problem = ReportError(f"data: {error}")
     raise problem
+
+
+def _groups_of(
+    rows: Any, by: Mapping[str, Domain | None], repeats: np.ndarray | None = None
+) -> Groups:
+    """The groups of the reports in a batch of rows, each of which may hold several."""
+    values = {}
+    for name in by:
+        column = rows[name].to_list()
+        if repeats is not None:
+            column = [
+                v for v, many in zip(column, repeats.tolist(), strict=True) for _ in range(many)
+            ]
+        values[name] = column
+    return checked_groups(values, by, len(next(iter(values.values()))))
 
 
 def _lazy(data: Any) -> Any:
@@ -354,6 +504,46 @@ def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | No
     return {wanted[0]: found[0]} if len(wanted) == len(found) == 1 else None
 
 
+def _binary(kinds: Mapping[str, Any]) -> list[str]:
+    """The columns of bytes of a frame, by the types of all."""
+    import narwhals.stable.v2 as nw
+
+    return [name for name, dtype in kinds.items() if dtype == nw.Binary]
+
+
+def records_column(
+    schema: ReportSchema, column: ColumnNames, found: Sequence[str], binary: Sequence[str]
+) -> str | None:
+    """The column of bytes that holds whole reports; None where the reports are in other columns.
+
+    Args:
+        schema: the schema of the reports.
+        column: as in :func:`report_columns`.
+        found: the names of the frame's columns.
+        binary: those that hold bytes.
+
+    >>> from warner.reports.schema import BitVector
+    >>> records_column(BitVector(9), "age", ["age_records", "day"], ["age_records"])
+    'age_records'
+    >>> records_column(BitVector(9), None, ["age_bits_0", "age_bits_1", "photo"], ["photo"])
+    """
+    if isinstance(column, Mapping):
+        if any(name in found for name in column.values()):
+            return None
+        # The usual names, age_bits_0 and so on: their beginning names the attribute.
+        starts = {own.removesuffix(f"_{part}") for part, own in column.items()}
+        wanted = [f"{start}_{_RECORDS}" for start in starts]
+    elif column is not None:
+        wanted = [column, f"{column}_{_RECORDS}"]
+    elif any(name in found for name in schema.file_columns()) or _guessed(
+        list(schema.file_columns()), found if len(found) > 1 else []
+    ):
+        return None
+    else:
+        wanted = [_RECORDS, *(binary if len(binary) == 1 else ())]
+    return next((name for name in wanted if name in binary), None)
+
+
 def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | None:
     """The public columns of a frame as {name: domain or None}; None where values are given.
 
@@ -437,6 +627,15 @@ class FrameOfReports:
 
     def reports(self, mechanism: Mechanism, column: ColumnNames) -> Reports:
         """The reports in the frame, in its order."""
+        if (own := self._records(mechanism, column)) is not None:
+            parts = list(_record_batches(mechanism, self._lazy, [own], own))
+            if not parts:
+                raise EmptyError(message("data", "holds no reports"))
+            found = {
+                name: np.concatenate([columns[name] for _, columns, _ in parts])
+                for name in mechanism.schema.empty(0)
+            }
+            return Reports(mechanism.header, found)
         if (whole := self._arrays(mechanism, column)) is not None:
             return whole
         names = report_columns(mechanism.schema, _names(self._lazy), column)
@@ -446,6 +645,8 @@ class FrameOfReports:
         self, mechanism: Mechanism, column: ColumnNames, keep_reports: bool, ways: int | None
     ) -> Tally:
         """The tally of the reports, counted by the frame's own GROUP BY where that is possible."""
+        if (own := self._records(mechanism, column)) is not None:
+            return count_records(mechanism, self._lazy, own, ways, keep_reports)
         if (whole := self._arrays(mechanism, column)) is not None:
             return mechanism.tally(whole, keep_reports)
         names = report_columns(mechanism.schema, _names(self._lazy), column)
@@ -463,6 +664,8 @@ class FrameOfReports:
         wanted = _public_names(by, _names(self._lazy))
         if wanted is None:
             return mechanism.tally_by(self.reports(mechanism, column), by, keep_reports, ways)
+        if (own := self._records(mechanism, column)) is not None:
+            return count_records_by(mechanism, self._lazy, wanted, own, ways, keep_reports)
         if not keep_reports and self._listed(mechanism, column) is None:
             named = report_columns(mechanism.schema, _names(self._lazy), column)
             return count_frame_by(mechanism, self._lazy, wanted, named, ways)
@@ -491,6 +694,11 @@ class FrameOfReports:
             raise ReportError(message(f"data: {listed}", rule, f"length {table.shape[1]}"))
         parts = {part: table[:, i] for i, part in enumerate(sizes)}
         return frame_reports(mechanism, frame(parts), {part: part for part in sizes})
+
+    def _records(self, mechanism: Mechanism, column: ColumnNames) -> str | None:
+        """The column of bytes that holds whole reports; None without one."""
+        kinds = self._lazy.collect_schema()
+        return records_column(mechanism.schema, column, list(kinds), _binary(kinds))
 
     def _listed(self, mechanism: Mechanism, column: ColumnNames) -> str | None:
         """The column with an array for each report, such as the bytes of bits; None without one."""
@@ -533,102 +741,3 @@ def _frame_of_reports(data: Any) -> FrameOfReports | None:
 
 
 register_reader(_frame_of_reports)
-
-
-def _check_public(name: str, column: Any, n: int) -> None:
-    """Refuse public values by their column: the different ones are not the rows of a frame."""
-    try:
-        group_people({name: column}, n)
-        return
-    except (ArgumentError, ArgumentTypeError):
-        values = column.values if isinstance(column, PublicColumn) else column
-        kinds = {"no value" if value is None else kind(value) for value in values}
-    rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
-    got = " and ".join(sorted(kinds))
-    raise ReportError(message(f"data: public column {name!r}", rule, got))
-
-
-class _GroupedFrame:
-    """The columns of a lazy Narwhals frame, counted by its library; see GroupedColumns.
-
-    Args:
-        lazy: the frame.
-        by: {name: domain} of public columns; none for one group of all rows.
-    """
-
-    def __init__(self, lazy: Any, by: Mapping[str, Domain | None] | None = None) -> None:
-        self._lazy = lazy
-        self._by = dict(by or {})
-        self._found: Groups | None = None
-        self._place: dict[tuple[Any, ...], int] = {}
-        self._last: list[tuple[Any, ...]] = []
-
-    def public_groups(self) -> Groups:
-        """The groups of rows, numbered as the first axis of counts."""
-        if self._found is None:
-            by = list(self._by)
-            table = self._lazy.select(by).unique().collect()
-            rows = list(zip(*(table[name].to_list() for name in by), strict=True))
-            if not rows:
-                raise EmptyError(message("data", "holds no reports"))
-            given = {
-                name: values if domain is None else PublicColumn(domain, values)
-                for (name, domain), values in zip(
-                    self._by.items(), map(list, zip(*rows, strict=True)), strict=True
-                )
-            }
-            for name, column in given.items():
-                _check_public(name, column, len(rows))
-            self._found = group_people(given, len(rows))
-            # Several raw values, such as the days of a week, may be of one group.
-            self._place = dict(zip(rows, self._found.place.tolist(), strict=True))
-        return self._found
-
-    def places_of_rows(self) -> np.ndarray:
-        """The group of each row that :meth:`groups` gave last, (m,)."""
-        self.public_groups()
-        return np.fromiter(map(self._place.__getitem__, self._last), np.int64, len(self._last))
-
-    def groups(self, columns: Mapping[str, int]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The different rows of some columns, checked, (m,) each, and how often each occurs."""
-        import narwhals.stable.v2 as nw
-
-        names = [*self._by, *columns]
-        seen = "seen"
-        while seen in names:
-            seen += "_"
-        rows = self._lazy.select(names).group_by(names).agg(nw.len().alias(seen)).collect()
-        arrays = {}
-        for name, size in columns.items():
-            arrays[name] = _checked_column(rows[name], name, size)
-        repeats = rows[seen].to_numpy().astype(np.int64)
-        if not repeats.sum():
-            raise EmptyError(message("data", "holds no reports"))
-        self._last = list(zip(*(rows[name].to_list() for name in self._by), strict=True))
-        return arrays, repeats
-
-    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        arrays, repeats = self.groups(columns)
-        groups, place = 1, np.zeros(len(repeats), dtype=np.int64)
-        if self._by:
-            groups, place = len(self.public_groups().keys), self.places_of_rows()
-            require_room(groups, prod(columns.values()))
-        table = np.zeros((groups, *columns.values()), dtype=np.int64)
-        where = (place, *(arrays[name].astype(np.intp) for name in columns))
-        np.add.at(table, where, repeats)
-        return table
-
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        import narwhals.stable.v2 as nw
-
-        terms = [
-            nw.col(name).cast(nw.Int64) // 2**bit % 2
-            for name, mask in masks.items()
-            for bit in range(8)
-            if mask >> bit & 1
-        ]
-        while len(terms) > 1:  # in pairs: engines limit how deep a sum may be nested
-            terms = [sum(terms[i + 1 : i + 2], terms[i]) for i in range(0, len(terms), 2)]
-        ones = self._lazy.select(terms[0].alias("ones"))
-        broken = (nw.col("ones") < rule.least) | (nw.col("ones") > rule.most)
-        return bool(ones.filter(broken).select(nw.len()).collect().item())

@@ -184,6 +184,11 @@ class ReportSchema(ABC):
     def group_bys(self) -> int:
         """How many GROUP BYs of file columns count such reports in bounded memory; 0 for none."""
 
+    @property
+    def row_rules(self) -> tuple[BitRule, ...]:
+        """The rules of whole rows that counts of single columns of a file do not show."""
+        return ()
+
     def count_groups(
         self,
         columns: Mapping[str, np.ndarray],
@@ -454,6 +459,10 @@ class BitVector(_OneArray):
             rules.append(BitRule(self.exclusive_mask, 0, 1, text))
         return tuple(rules)
 
+    @property
+    def row_rules(self) -> tuple[BitRule, ...]:
+        return tuple(rule for rule in self.rules if len(rule.masks) > 1)
+
     def empty(self, n: int) -> dict[str, np.ndarray]:
         return {"bits": np.empty((n, self.bytes), np.uint8)}
 
@@ -530,9 +539,9 @@ class BitVector(_OneArray):
                     raise ReportError(message("reports", rule.text))
             sums.append(histogram @ bits)
             sizes = histogram.sum(axis=1)
-        for rule in self.rules:
+        for rule in self.row_rules:
             masks = {names[i]: mask for i, mask in rule.masks.items()}
-            if len(masks) > 1 and source.any_breaks(rule, masks):
+            if source.any_breaks(rule, masks):
                 raise ReportError(message("reports", rule.text))
         return CountedGroups(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 

@@ -11,20 +11,20 @@ import pytest
 import warner
 from warner import Integers
 from warner.io import tally_frame
-from warner.io.frames import _GroupedFrame
+from warner.io.grouped_frame import GroupedFrame
 
 
 def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of groups is at most 256 for each byte, and does not grow with the reports."""
     sizes = []
 
-    class Watched(_GroupedFrame):
-        def groups(self, columns: Mapping[str, int]) -> Any:
-            found = super().groups(columns)
+    class Watched(GroupedFrame):
+        def groups(self, columns: Mapping[str, int], most: int | None = None) -> Any:
+            found = super().groups(columns, most)
             sizes.append(len(found[1]))
             return found
 
-    monkeypatch.setattr("warner.io.frames._GroupedFrame", Watched)
+    monkeypatch.setattr("warner.io.frames.GroupedFrame", Watched)
     for mechanism in (
         warner.UnaryEncoding(Integers(0, 29), 1.0),
         warner.SubsetSelection(Integers(0, 29), 1.0),

@@ -153,7 +153,7 @@ def test_values_are_the_texts_of_one_language_which_may_be_any() -> None:
     text = STUDY.replace('de = ["nein", "ja"]', 'en = ["not me", "me"]')
     assert warner.Study.parse(text).texts.answers("smokes", "de")[:2] == ("no", "yes")
     three = text.replace('"en", "de"', '"fr", "en", "de"')
-    with pytest.raises(StudyError, match="smokes[.]answers: must have a text in fr and de"):
+    with pytest.raises(StudyError, match=r"smokes.answers: must have a text in fr and de"):
         warner.Study.parse(three)
 
 

@@ -33,6 +33,7 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
+from warner.app.commands.sql import tallies_of_counts
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
 from warner.studies.study import Study
@@ -246,7 +247,7 @@ def _spent(study: Study) -> str:
 
 
 @click.command(epilog=f"Report files end in {files.suffixes()}.")
-@click.argument("reports", nargs=-1, required=True)
+@click.argument("reports", nargs=-1)
 @tally_output
 @click.option(
     "--study",
@@ -277,6 +278,12 @@ def _spent(study: Study) -> str:
     help="In files that other programs wrote: the column with the reports of this attribute. Of "
     "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
 )
+@click.option(
+    "--counts",
+    type=click.Path(dir_okay=False),
+    metavar="FILE.csv",
+    help="Read the result of the statement that warner sql prints, instead of reports.",
+)
 @smallest_group
 @several_reports
 @additions
@@ -288,6 +295,7 @@ def tally(
     keep_reports: bool,
     by: str | None,
     columns: tuple[str, ...],
+    counts: str | None,
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -309,15 +317,31 @@ def tally(
     checked that the study's mechanisms can send every report. Which mechanism and budget made them,
     and whether the file is whole, cannot be checked.
 
+    Survey tools carry a report as text in a hidden field, which warner.js fills. Such a text says
+    which study it is of, and this is checked. The question itself must not be one of that tool: it
+    would store the answer beside the report.
+
     \b
+        warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --by ward,week -o groups.json
         warner tally spark.parquet --study study.toml --column smokes=report -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
+        warner tally --counts counts.csv --study study.toml -o tally.json
         warner estimate pairs.json --joint sex,age
     """
-    refuse_overwriting(output, *reports, *([study] if study else []))
+    refuse_overwriting(output, *reports, *([study] if study else []), *([counts] if counts else []))
     plan = None if study is None else Study.load(study)
+    if counts is not None:
+        others = {"REPORTS": reports, "--ways": ways, "--by": by, "--column": columns}
+        found = tallies_of_counts(counts, plan, [name for name, given in others.items() if given])
+        total = per_person(found, reports_per_person)
+        write_tallies(total, output)
+        _warn_of_small_groups([t for t in [total] if next(iter(t.values())).names], smallest_group)
+        return
+    if not reports:
+        rule, remedy = "must be named", "Name files of reports, or the file of --counts"
+        raise ArgumentError(message("REPORTS", rule, None, remedy))
     parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
     names = None if by is None else [name.strip() for name in by.split(",")]
     seals = set()

@@ -11,7 +11,9 @@ from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.app.terminal import plural
+from warner.io.foreign_files import columns_of_texts
 from warner.reports.grouped_tally import AnyTally
+from warner.reports.report_texts import text_start
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -90,15 +92,30 @@ def count_foreign(
         raise ArgumentError(message(path, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(file)
-    found = files.tally_foreign(opened, plan.mechanisms, columns, grouped, ways, keep_reports)
+    digest, names = plan.digest, list(plan.mechanisms)
+    starts = {name: text_start(digest, i) for i, name in enumerate(names, 1)}
+    mechanisms = plan.mechanisms
+    found = files.tally_foreign(opened, mechanisms, columns, grouped, ways, keep_reports, starts)
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in found.items()}
     n = next(iter(tallies.values())).n
+    texts = columns_of_texts(opened, mechanisms, columns)
+    checked, made = (
+        ("is of this study and ", "Whether they are")
+        if len(texts) == len(names)
+        else ("", "Which mechanism and budget made them, whether they are")
+    )
     click.echo(
-        f"{path}: written by another program, {plural(n, 'row', 'rows')}. Every report is one that "
-        "the study's mechanisms can send. Which mechanism and budget made them, whether they are "
-        "simulated and whether the file is whole: this the file does not say, so it was not "
-        "checked.",
+        f"{path}: written by another program, {plural(n, 'row', 'rows')}. Every report {checked}"
+        f"is one that the study's mechanisms can send. {made} simulated and whether the file is "
+        "whole: this the file does not say, so it was not checked.",
         err=True,
     )
+    for name, column in texts.items():
+        if name in opened.names and name != column:
+            click.echo(
+                f"WARNING: {path} has a column {name!r} beside the reports on it. If it holds the "
+                "answers, nothing protects them: the question must not be one of that program.",
+                err=True,
+            )
     return CountedFile(None, opened.digest, tallies)

@@ -1,0 +1,309 @@
+"""The result of a counting statement, as a database exports it, and the tallies that it holds.
+
+Counts come in many spellings: ``12``, ``12.0``, ``1.2E+1``. Names of columns may be in capitals.
+What the file does not say: which mechanism made the reports, and whether they are simulated.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError, message
+from warner.domains import Domain
+from warner.io.count_statement import BY, CHECK, COLUMNS, EVERYTHING, ROWS, parts_of
+from warner.io.grouped_frame import BEYOND, GAP
+from warner.io.public_values import groups_in, indices_of
+from warner.mechanisms import Mechanism
+from warner.reports.bit_rules import BitRule
+from warner.reports.grouped_tally import AnyTally, GroupedTally, require_room
+from warner.reports.public_columns import Groups
+from warner.reports.tally import Tally
+
+_DELIMITERS = ",;\t|"
+_WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
+_LARGEST = 2**63
+_NULLS = ("", "\\N", "NULL", "null", "None")
+
+
+class _Row(NamedTuple):
+    """A row of the table: its line in the file, and its entries."""
+
+    line: int
+    attribute: str
+    part: str
+    value: int
+    reports: int
+    key: tuple[str, ...]
+
+
+class CountsTable:
+    """The counts that a counting statement gave. Made by :func:`read_counts`.
+
+    Attributes:
+        path: the file.
+        by: the public columns by which the reports are grouped.
+    """
+
+    def __init__(self, path: str, by: tuple[str, ...], rows: list[_Row]) -> None:
+        self.path, self.by = path, by
+        self._rows: dict[tuple[str, str], list[_Row]] = {}
+        seen = set()
+        for row in rows:
+            same = row[1:4] + row[5:]
+            if same in seen:
+                raise self._wrong(row, "holds a count twice", "Export the result once")
+            seen.add(same)
+            self._rows.setdefault((row.attribute, row.part), []).append(row)
+
+    def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
+        return FileError(message(f"{self.path}: line {row.line}", rule, None, remedy))
+
+    def tallies(
+        self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain]
+    ) -> dict[str, AnyTally]:
+        """The tallies of all attributes.
+
+        Args:
+            mechanisms: {attribute: the mechanism that made its reports}.
+            public: {name: domain} of the public columns that may group the reports.
+
+        Returns:
+            {attribute: Tally}, or GroupedTally where the statement had public columns.
+
+        Raises:
+            ArgumentError: a public column that is not declared.
+            EmptyError: no reports.
+            FileError: counts that are missing, or that do not add up to the number of rows.
+            ReportError: rows without a report, with a value that is none, or that break a rule.
+        """
+        # A warehouse may write names in capitals.
+        spelt = {name.casefold(): name for name in public}
+        if unknown := [name for name in self.by if name.casefold() not in spelt]:
+            rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
+            raise ArgumentError(message(self.path, rule, None, "Declare it: [public.NAME]"))
+        known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m.schema)}
+        known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
+        for (attribute, part), rows in self._rows.items():
+            if (attribute, part) not in known | {(EVERYTHING, ROWS)}:
+                rule = f"counts {show(part)} of {show(attribute)}, which the study does not have"
+                raise self._wrong(rows[0], rule, "Use the study that the statement was made from")
+        everything = self._part(EVERYTHING, ROWS)
+        if not sum(row.reports for row in everything):
+            raise EmptyError(message(self.path, "holds no reports"))
+        groups, place = self._groups(
+            everything,
+            {name: public[name] for name in (spelt[name.casefold()] for name in self.by)},
+        )
+        sizes = np.zeros(len(groups.keys) if groups else 1, dtype=np.int64)
+        for row in everything:
+            sizes[place[row.key]] += row.reports
+        found: dict[str, AnyTally] = {}
+        for attribute, mechanism in mechanisms.items():
+            source = _Counts(self, attribute, place, sizes)
+            names = list(mechanism.schema.file_columns())
+            counted = mechanism.schema.count_grouped(source, names)
+            found[attribute] = (
+                Tally(mechanism.header, *counted.only())
+                if groups is None
+                else GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
+            )
+        return found
+
+    def _part(self, attribute: str, part: str) -> list[_Row]:
+        """The rows of a part.
+
+        Raises:
+            FileError: there are none.
+        """
+        rows = self._rows.get((attribute, part))
+        if rows is None:
+            rule = f"lacks the counts of {show(part)} of {show(attribute)}"
+            remedy = "Export the whole result of the statement"
+            raise FileError(message(self.path, rule, None, remedy))
+        return rows
+
+    def _groups(
+        self, rows: list[_Row], by: Mapping[str, Domain]
+    ) -> tuple[Groups | None, dict[tuple[str, ...], int]]:
+        """The groups of people, and the place of each tuple of public values as it is written."""
+        import pyarrow as pa
+
+        if not by:
+            return None, {(): 0}
+        keys = list(dict.fromkeys(row.key for row in rows if row.reports))
+        indices = {}
+        for i, (name, domain) in enumerate(by.items()):
+            texts = [
+                None if key[i] in _NULLS and not _has(domain, key[i]) else key[i] for key in keys
+            ]
+            if None in texts:
+                rule = f"column {name!r} has rows without a value"
+                raise ReportError(message(self.path, rule, None, "Leave them out of the table"))
+            column = pa.array(texts, pa.string())
+            indices[name] = indices_of(self.path, name, domain, column)
+        groups = groups_in(by, indices)
+        return groups, dict(zip(keys, groups.place.tolist(), strict=True))
+
+    def codes(
+        self, attribute: str, part: str, place: Mapping[tuple[str, ...], int], values: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The group, the value and the number of reports of each row of a part, (m,) each.
+
+        Raises:
+            FileError: a part or a group that is missing.
+            ReportError: rows without a report, or with whatever else is no report.
+        """
+        rows = self._part(attribute, part)
+        where = f"{self.path}: {attribute}: {part}"
+        for code, rule in (
+            (GAP, "has rows without a report"),
+            (BEYOND, f"must lie in 0..{values - 1}"),
+        ):
+            if wrong := sum(row.reports for row in rows if row.value == code):
+                raise ReportError(message(where, rule, f"{wrong:,} such rows"))
+        for row in rows:
+            if not 0 <= row.value < values:
+                raise self._wrong(row, f"value must lie in 0..{values - 1}")
+            if row.key not in place and row.reports:
+                raise self._wrong(row, "counts a group that the rows of the table do not have")
+        some = [row for row in rows if row.reports]
+        return (
+            np.array([place[row.key] for row in some], dtype=np.int64),
+            np.array([row.value for row in some], dtype=np.int64),
+            np.array([row.reports for row in some], dtype=np.int64),
+        )
+
+    def broken(self, attribute: str, rule: BitRule) -> int:
+        """How many rows break a rule, by the statement."""
+        return sum(row.reports for row in self._part(attribute, _check(rule)))
+
+
+def _has(domain: Domain, text: str) -> bool:
+    """Whether a text is a declared label, such as NULL."""
+    return text in domain.spec().get("values", [])
+
+
+def _check(rule: BitRule) -> str:
+    """The part that checks a rule."""
+    return f"{CHECK}{rule.text}"
+
+
+class _Counts:
+    """The counts of one attribute; see GroupedColumns."""
+
+    def __init__(
+        self, table: CountsTable, attribute: str, place: Mapping[Any, int], sizes: np.ndarray
+    ) -> None:
+        self._table, self._attribute, self._place, self._sizes = table, attribute, place, sizes
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        values, groups = prod(columns.values()), len(self._sizes)
+        require_room(groups, values)
+        part = ",".join(columns)
+        place, code, reports = self._table.codes(self._attribute, part, self._place, values)
+        found = np.zeros((groups, values), dtype=np.int64)
+        np.add.at(found, (place, code), reports)
+        if (found.sum(axis=1) != self._sizes).any():
+            rule = (
+                f"counts {int(found.sum()):,} reports, and the table has {int(self._sizes.sum()):,}"
+            )
+            where = f"{self._table.path}: {self._attribute}: {part}"
+            remedy = "Export the whole result of one run of the statement"
+            raise FileError(message(where, f"{rule} rows", None, remedy))
+        return found.reshape(groups, *columns.values())
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        broken = self._table.broken(self._attribute, rule)
+        if broken:
+            where = f"{self._table.path}: {self._attribute}"
+            remedy = "Were they made by this mechanism?"
+            raise ReportError(message(where, rule.text, f"{broken:,} other rows", remedy))
+        return False
+
+
+def read_counts(path: str) -> CountsTable:
+    """Read the result of a counting statement.
+
+    Args:
+        path: a CSV file with a line of names, as a database or a warehouse exports it; the cells
+            are separated by commas, semicolons, tabs or bars.
+
+    Raises:
+        FileError: another table, or a number that is no count, by its line.
+    """
+    problem = None
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            file.seek(0)
+            delimiter = max(_DELIMITERS, key=first.count)
+            lines = csv.reader(file, delimiter=delimiter, strict=True)
+            names = [name.strip() for name in next(lines, [])]
+            places, by = _places(path, names)
+            rows = [_row(path, lines.line_num, cells, places) for cells in lines if cells]
+    except (csv.Error, UnicodeDecodeError):
+        problem = FileError(message(path, "is not readable as CSV in UTF-8"))
+    else:
+        return CountsTable(path, by, rows)
+    raise problem
+
+
+def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
+    """The places of COLUMNS and then of the public columns, and the names of the latter."""
+    lower = [name.lower() for name in names]
+    others = [i for i, name in enumerate(lower) if name not in COLUMNS]
+    if (
+        any(lower.count(name) != 1 for name in COLUMNS)
+        or any(not lower[i].startswith(BY) for i in others)
+        or len(set(lower)) < len(lower)
+    ):
+        rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
+        remedy = "Export the result of the statement that 'warner sql' prints, with its names"
+        raise FileError(message(path, rule, None, remedy))
+    by = tuple(names[i][len(BY) :] for i in others)
+    return [*map(lower.index, COLUMNS), *others], by
+
+
+def _row(path: str, line: int, cells: list[str], places: list[int]) -> _Row:
+    """A row of the table from the cells of a line."""
+    if len(cells) <= max(places):
+        raise FileError(message(f"{path}: line {line}", "has too few cells"))
+    attribute, part, value, reports, *key = (cells[i] for i in places)
+    numbers = []
+    for name, text in (("value", value), ("reports", reports)):
+        number = _whole(text.strip())
+        if number is None or (name == "reports" and number < 0):
+            raise FileError(message(f"{path}: line {line}", f"{name} must be a whole number"))
+        numbers.append(number)
+    return _Row(
+        line,
+        attribute,
+        part,
+        numbers[0],
+        numbers[1],
+        () if attribute != EVERYTHING and part.startswith(CHECK) else tuple(key),
+    )
+
+
+def _whole(text: str) -> int | None:
+    """A whole number, also where a database writes it as a decimal; None for another text.
+
+    >>> [_whole(text) for text in ("12", "12.000", "1.2E+1", "-1", "0.5", "1e99", "x")]
+    [12, 12, 12, -1, None, None, None]
+    """
+    if not _WHOLE.fullmatch(text):
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    whole = number == number.to_integral_value() and abs(number) < _LARGEST
+    return int(number) if whole else None

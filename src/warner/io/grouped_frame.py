@@ -1,0 +1,214 @@
+"""The columns of a data frame, counted by the library of the frame.
+
+No column is fetched as it is. It is first made a column of signed integers: 0..size-1 for reports,
+and one number each for a gap and for whatever is no report. So at most ``size + 2`` rows leave the
+library, even where a column is a wrong one with a billion different values. Unsigned and decimal
+columns are counted too: Spark reads uint64 as a decimal, and some engines have no unsigned types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import kind
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, message
+from warner.domains import Domain
+from warner.reports.bit_rules import BitRule
+from warner.reports.grouped_tally import require_room
+from warner.reports.public_columns import Groups, PublicColumn, group_people
+from warner.reports.schema import smallest_dtype
+
+GAP, BEYOND = -1, -2  # a row without a report, and one whose value is no report
+MOST_ROWS = 2**22  # different whole reports that may leave a library that gives no batches
+
+
+class GroupedFrame:
+    """The columns of a lazy Narwhals frame, counted by its library; see GroupedColumns.
+
+    Args:
+        lazy: the frame.
+        by: {name: domain} of public columns; none for one group of all rows.
+    """
+
+    def __init__(self, lazy: Any, by: Mapping[str, Domain | None] | None = None) -> None:
+        self._lazy = lazy
+        self._by = dict(by or {})
+        self._kinds = lazy.collect_schema()
+        self._found: Groups | None = None
+        self._place: dict[tuple[Any, ...], int] = {}
+        self._last: list[tuple[Any, ...]] = []
+
+    def public_groups(self) -> Groups:
+        """The groups of rows, numbered as the first axis of counts."""
+        if self._found is None:
+            by = list(self._by)
+            table = self._lazy.select(by).unique().collect()
+            rows = list(zip(*(table[name].to_list() for name in by), strict=True))
+            if not rows:
+                raise EmptyError(message("data", "holds no reports"))
+            values = map(list, zip(*rows, strict=True))
+            self._found = checked_groups(dict(zip(by, values, strict=True)), self._by, len(rows))
+            # Several raw values, such as the days of a week, may be of one group.
+            self._place = dict(zip(rows, self._found.place.tolist(), strict=True))
+        return self._found
+
+    def places_of_rows(self) -> np.ndarray:
+        """The group of each row that :meth:`groups` gave last, (m,)."""
+        self.public_groups()
+        return np.fromiter(map(self._place.__getitem__, self._last), np.int64, len(self._last))
+
+    def groups(
+        self, columns: Mapping[str, int], most: int | None = None
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The different rows of some columns, checked, (m,) each, and how often each occurs.
+
+        Args:
+            columns: {name: the number of values that the column may take}.
+            most: how many different rows may leave the library; None for as many as there are.
+
+        Raises:
+            EmptyError: no rows.
+            ReportError: a gap, a value that is no report, a column of no integers, or too many
+                different rows.
+        """
+        import narwhals.stable.v2 as nw
+
+        # Short names of our own, because public columns may have any.
+        keys = [nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)]
+        codes = [
+            _code(self._kinds[name], name, size).alias(f"of_{i}")
+            for i, (name, size) in enumerate(columns.items())
+        ]
+        names = [f"by_{i}" for i in range(len(keys))] + [f"of_{i}" for i in range(len(codes))]
+        found = self._lazy.select(*keys, *codes).group_by(names).agg(nw.len().alias("seen"))
+        rows = (found if most is None else found.head(most + 1)).collect()
+        if most is not None and len(rows) > most:
+            rule = f"has more than {most:,} different reports, and its library gives no batches"
+            raise ReportError(message("columns", rule, None, ELSEWHERE))
+        repeats = rows["seen"].to_numpy().astype(np.int64)
+        arrays = {}
+        for i, (name, size) in enumerate(columns.items()):
+            code = rows[f"of_{i}"].to_numpy().astype(np.int64)
+            _refuse_codes(code, name, size, self._kinds[name])
+            arrays[name] = code.astype(smallest_dtype(size))
+        if not repeats.sum():
+            raise EmptyError(message("data", "holds no reports"))
+        place = [rows[f"by_{i}"].to_list() for i in range(len(keys))]
+        self._last = list(zip(*place, strict=True))
+        return arrays, repeats
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        arrays, repeats = self.groups(columns)
+        groups, place = 1, np.zeros(len(repeats), dtype=np.int64)
+        if self._by:
+            groups, place = len(self.public_groups().keys), self.places_of_rows()
+            require_room(groups, prod(columns.values()))
+        table = np.zeros((groups, *columns.values()), dtype=np.int64)
+        where = (place, *(arrays[name].astype(np.intp) for name in columns))
+        np.add.at(table, where, repeats)
+        return table
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        import narwhals.stable.v2 as nw
+
+        # Not every engine has a remainder.
+        wanted = [
+            (nw.col(name).cast(nw.Int64), bit)
+            for name, mask in masks.items()
+            for bit in range(8)
+            if mask >> bit & 1
+        ]
+        terms = [byte // 2**bit - byte // 2 ** (bit + 1) * 2 for byte, bit in wanted]
+        while len(terms) > 1:  # in pairs: engines limit how deep a sum may be nested
+            terms = [sum(terms[i + 1 : i + 2], terms[i]) for i in range(0, len(terms), 2)]
+        ones = self._lazy.select(terms[0].alias("ones"))
+        broken = (nw.col("ones") < rule.least) | (nw.col("ones") > rule.most)
+        return bool(ones.filter(broken).select(nw.len()).collect().item())
+
+
+ELSEWHERE = (
+    "On Spark use warner.spark.tally. Elsewhere write Parquet files and count them with "
+    "'warner tally'"
+)
+_LARGEST = {"UInt8": 2**8 - 1, "UInt16": 2**16 - 1, "UInt32": 2**32 - 1}
+_RULE = "must be a column of integers without gaps"
+
+
+def _code(dtype: Any, name: str, size: int) -> Any:
+    """A column as a Narwhals expression of the signed integers 0..size-1, GAP and BEYOND.
+
+    Raises:
+        ReportError: a column that does not hold integers.
+    """
+    import narwhals.stable.v2 as nw
+
+    column = nw.col(name)
+    if not (dtype.is_integer() or dtype.is_decimal()):
+        cure = "Cast it to integers" if dtype.is_numeric() else None
+        raise ReportError(message(name, _RULE, str(dtype), cure))
+    number, inside = column, (column >= 0) & (column < size)
+    if dtype.is_unsigned_integer():
+        inside = (
+            column < nw.lit(size, dtype)
+            if size <= _LARGEST.get(str(dtype), size)
+            else ~column.is_null()
+        )
+    elif dtype.is_decimal():
+        # A float holds every whole number up to 2^53, and no column of reports has more values.
+        number = column.cast(nw.Float64)
+        inside = (number >= 0) & (number < size) & (number == number.round(0))
+    inside = inside.fill_null(False)
+    # The cast of a number outside would fail in some engines. So it is replaced first.
+    zero = nw.lit(0, dtype if dtype.is_unsigned_integer() else None)
+    safe = nw.when(inside).then(number).otherwise(zero).cast(nw.Int64)
+    beyond = nw.when(inside).then(safe).otherwise(nw.lit(BEYOND))
+    return nw.when(column.is_null()).then(nw.lit(GAP)).otherwise(beyond).cast(nw.Int64)
+
+
+def _refuse_codes(code: np.ndarray, name: str, size: int, dtype: Any) -> None:
+    """Refuse a column with gaps, or with values that are no reports."""
+    if (code == GAP).any():
+        got = f"{dtype} with missing values"
+        raise ReportError(message(name, _RULE, got, "Leave out the rows without a report"))
+    if (code == BEYOND).any():
+        remedy = "Check that it holds reports, and that they were made with this domain"
+        raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
+
+
+def checked_groups(
+    values: Mapping[str, list[Any]], domains: Mapping[str, Domain | None], n: int
+) -> Groups:
+    """The groups of people by columns of public values of a frame.
+
+    Args:
+        values: {name: n values}.
+        domains: {name: domain, or None}.
+        n: the number of people.
+
+    Raises:
+        ReportError: a value that is missing, of another type or never declared. The message does
+            not say at which place: the values may be the different ones of a column.
+    """
+    given = {
+        name: column if (domain := domains[name]) is None else PublicColumn(domain, column)
+        for name, column in values.items()
+    }
+    for name, column in given.items():
+        _check_public(name, column, values[name], n)
+    return group_people(given, n)
+
+
+def _check_public(name: str, column: Any, values: list[Any], n: int) -> None:
+    """Refuse public values by their column."""
+    try:
+        group_people({name: column}, n)
+        return
+    except (ArgumentError, ArgumentTypeError):
+        kinds = {"no value" if value is None else kind(value) for value in values}
+    rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
+    got = " and ".join(sorted(kinds))
+    raise ReportError(message(f"data: public column {name!r}", rule, got))

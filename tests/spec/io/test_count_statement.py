@@ -1,0 +1,281 @@
+"""The counting statement, run by DuckDB and PostgreSQL, gives the tally of a file, bit for bit."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+import sqlglot
+
+from tests.spec.io._people import run
+from tests.spec.io._postgres import postgres
+from warner import Integers, LocalHashing, Reports, Study
+from warner.errors import ArgumentError, FileError, ReportError, WarnerError
+from warner.io import DIALECTS, count_statement, read_counts
+from warner.reports.grouped_tally import GroupedTally, load_grouped
+from warner.reports.tally import Tally, dump_tallies, load_tallies
+
+STUDY = """
+rows_per_person = 2
+[public.ward]
+values = ["north", "it's \\"south\\""]
+[public.day]
+dates = "week"
+[attributes.setting]
+values = ["a", "b", "c"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.long]
+integers = [0, 20]
+mechanism = "SubsetSelection"
+epsilon = 1.0
+[attributes.secret]
+integers = [0, 9]
+mechanism = "UtilityOptimizedRappor"
+sensitive = [1, 2, 3]
+epsilon = 1.0
+[attributes.hashed]
+values = ["x", "y", "z"]
+mechanism = "LocalHashing"
+seeds = 8
+epsilon = 1.0
+"""
+PLAN = Study.parse(STUDY)
+N = 240
+_RNG = np.random.default_rng(5)
+_ANSWERS: dict[str, Any] = {
+    "setting": ["a", "b", "c"] * 80,
+    "long": np.arange(N) % 21,
+    "secret": np.arange(N) % 10,
+    "hashed": ["x", "y", "z"] * 80,
+}
+REPORTS = {
+    name: Reports(m.header, m.randomize(_ANSWERS[name], _RNG).columns)
+    for name, m in PLAN.mechanisms.items()
+}
+WARDS = ["north", 'it\'s "south"', 'it\'s "south"'] * 80
+DAYS = [f"2026-01-{1 + i % 28:02}" for i in range(N)]
+COLUMNS = {
+    f"{name}_{part}": column.astype(np.int64)
+    for name, m in PLAN.mechanisms.items()
+    for part, column in m.schema.to_file(REPORTS[name].columns).items()
+}
+
+
+def _table(**changed: list[Any]) -> dict[str, list[Any]]:
+    columns = {n: c.tolist() for n, c in COLUMNS.items()}
+    return {"ward": WARDS, "day": DAYS, **columns, **changed}
+
+
+def _wanted() -> dict[str, Tally]:
+    return {n: m.tally(REPORTS[n]).per_person(2) for n, m in PLAN.mechanisms.items()}
+
+
+def _wanted_by(*by: str) -> dict[str, GroupedTally]:
+    values = {name: {"ward": WARDS, "day": DAYS}[name] for name in by}
+    return {n: t.per_person(2) for n, t in PLAN.tally_by(REPORTS, values).items()}
+
+
+def _write(names: list[str], rows: list[Any], path: str, delimiter: str = ",") -> str:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows([names, *rows])
+    return path
+
+
+def _in_duckdb(statement: str, table: dict[str, list[Any]], path: str) -> str:
+    with duckdb.connect(":memory:") as database:
+        database.register("reports", pa.table(table))
+        found = database.execute(statement)
+        return _write([c[0] for c in found.description], found.fetchall(), path)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres() as place:
+        yield place
+
+
+def _in_postgres(server: str, statement: str, table: dict[str, list[Any]], path: str) -> str:
+    psycopg = pytest.importorskip("psycopg")
+    kinds = {"ward": "text", "day": "date", "setting_report": "numeric(20, 0)"}
+    columns = ", ".join(f'"{name}" {kinds.get(name, "smallint")}' for name in table)
+    with psycopg.connect(server) as database, database.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS reports")
+        cursor.execute(f"CREATE TABLE reports ({columns})")
+        with cursor.copy("COPY reports FROM STDIN") as copy:
+            for row in zip(*table.values(), strict=True):
+                copy.write_row(row)
+        cursor.execute(statement)
+        return _write([c.name for c in cursor.description], cursor.fetchall(), path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def _count(dialect: str, *options: str) -> str:
+    return run("sql", "study.toml", "--dialect", dialect, "--table", "reports", *options).stdout
+
+
+def _run(request: Any, engine: str, statement: str, table: dict[str, list[Any]]) -> str:
+    if engine == "duckdb":
+        return _in_duckdb(statement, table, "counts.csv")
+    server = request.getfixturevalue("server")
+    return _in_postgres(server, statement.rstrip().rstrip(";"), table, "counts.csv")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_the_tally_is_that_of_the_reports_bit_for_bit(
+    engine: str, folder: Path, request: Any
+) -> None:
+    counts = _run(request, engine, _count(engine), _table())
+    done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json")
+    assert "counted by a database, 240 rows" in done.stderr
+    assert load_tallies("t.json") == _wanted()
+    assert Path("t.json").read_text() == dump_tallies(_wanted())
+    for by in (["ward"], ["day", "ward"]):
+        counts = _run(request, engine, _count(engine, "--by", ",".join(by)), _table())
+        run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
+        assert load_grouped("g.json") == _wanted_by(*by)
+
+
+def test_columns_of_other_names_are_counted(folder: Path) -> None:
+    table = _table()
+    table["said"] = table.pop("setting_report")
+    table["b 1"] = table.pop("long_bits_1")
+    options = ("--column", "setting=said", "--column", "long.bits_1=b 1")
+    counts = _in_duckdb(_count("duckdb", *options), table, "c.csv")
+    run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json")
+    assert load_tallies("t.json") == _wanted()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize(
+    "column, value, words",
+    [
+        ("setting_report", None, "setting: report: has rows without a report; got 1 such rows"),
+        ("setting_report", 3, r"setting: report: must lie in 0\.\.2; got 1 such"),
+        ("setting_report", -1, r"must lie in 0\.\.2"),
+        ("long_bits_2", 255, "padding"),
+        ("long_bits_0", 255, "every report must have"),
+        ("hashed_seed", 8, "hashed: seed,bucket: must lie"),
+        ("hashed_bucket", None, "hashed: seed,bucket: has rows without"),
+    ],
+)
+def test_rows_that_are_no_reports_are_named_and_nothing_is_counted(
+    engine: str, column: str, value: int | None, words: str, folder: Path, request: Any
+) -> None:
+    changed = [*_table()[column][:-1], value]
+    counts = _run(request, engine, _count(engine), _table(**{column: changed}))
+    with pytest.raises(ReportError, match=words):
+        read_counts(counts).tallies(PLAN.mechanisms, PLAN.public)
+    done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json", ok=False)
+    assert done.exit_code == 1 and not Path("t.json").exists()
+
+
+def _rows(path: str) -> list[list[str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def _spelt(names: list[str], rows: list[list[str]]) -> dict[str, tuple[list[str], Any, str]]:
+    """The same counts in the spellings of several exports: names, rows, and the delimiter."""
+    decimals = [[*r[:2], f"{r[2]}.0", *r[3:-1], f"{r[-1]}.000"] for r in rows]
+    return {
+        "decimals": (names, decimals, ","),
+        "capitals": ([n.upper() for n in names], rows[::-1], ";"),
+        "another order": (names[::-1], [r[::-1] for r in rows], "\t"),
+    }
+
+
+def test_counts_are_read_in_the_spellings_of_several_exports(folder: Path) -> None:
+    counts = _in_duckdb(_count("duckdb", "--by", "ward"), _table(), "counts.csv")
+    names, *rows = _rows(counts)
+    for known, (head, body, mark) in _spelt(names, rows).items():
+        path = _write(head, body, "again.csv", mark)
+        found = read_counts(path).tallies(PLAN.mechanisms, PLAN.public)
+        assert {n: t.per_person(2) for n, t in found.items()} == _wanted_by("ward"), known
+
+
+def _without(rows: list[list[str]], part: str) -> list[list[str]]:
+    return [row for row in rows if row[1] != part]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda rows: rows[:-1], "lacks the counts of 'seed,bucket'|counts .* reports"),
+        (lambda rows: _without(rows, "bits_1"), "lacks the counts of 'bits_1'"),
+        (lambda rows: _without(rows, "rows"), "lacks the counts of 'rows'"),
+        (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
+        (lambda rows: [*rows, rows[3]], "holds a count twice"),
+        (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
+        (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
+        (lambda rows: [*rows[:-1], [*rows[-1][:3], "-1"]], "reports must be a whole number"),
+        (lambda rows: [*rows[:-1], [*rows[-1][:3], str(int(rows[-1][3]) + 1)]], "counts .* reports, and the table has 240"),
+        (lambda rows: [[r[0], r[1], "99", r[3]] if r[1] == "report" else r for r in rows], "twice|must lie in"),
+        (lambda rows: [[*r[:3], "0"] for r in rows], "holds no reports"),
+        (lambda rows: [r[:2] for r in rows], "too few cells"),
+    ],
+)  # fmt: skip
+def test_counts_that_do_not_agree_are_refused(folder: Path, change: Any, words: str) -> None:
+    names, *rows = _rows(_in_duckdb(_count("duckdb"), _table(), "counts.csv"))
+    path = _write(names, change(rows), "wrong.csv")
+    with pytest.raises(WarnerError, match=words):
+        read_counts(path).tallies(PLAN.mechanisms, PLAN.public)
+
+
+def test_other_tables_are_no_counts(folder: Path) -> None:
+    for text in ("", "a,b\n1,2\n", "attribute,part,value,reports,day\nq,report,0,1,2\n"):
+        Path("other.csv").write_text(text)
+        with pytest.raises(FileError, match="must have the columns attribute, part"):
+            read_counts("other.csv")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_is_one_statement_that_its_parser_reads(dialect: str) -> None:
+    statement = count_statement(PLAN.mechanisms, "survey.reports", dialect, None, ["ward"])
+    (parsed,) = sqlglot.parse(statement, dialect=dialect)
+    assert parsed is not None and len(list(parsed.find_all(sqlglot.exp.Union))) > 5
+    tables = {t.name for t in parsed.find_all(sqlglot.exp.Table)}
+    assert tables == {"warner_codes", "reports"}
+    named = {c.name for c in parsed.find_all(sqlglot.exp.Column)}
+    assert {*COLUMNS, "ward"} <= named
+
+
+def test_the_dialects_are_parsed_back_to_one_statement(folder: Path) -> None:
+    """What is written for a warehouse that is not at hand, read back and run by DuckDB."""
+    for dialect in ("spark", "bigquery", "snowflake"):
+        (statement,) = sqlglot.transpile(_count(dialect), read=dialect, write="duckdb")
+        counts = _in_duckdb(statement, _table(), f"{dialect}.csv")
+        found = read_counts(counts).tallies(PLAN.mechanisms, PLAN.public)
+        assert {n: t.per_person(2) for n, t in found.items()} == _wanted(), dialect
+
+
+def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
+    field = LocalHashing(Integers(0, 9), 1.0)
+    assert field.schema.group_bys == 0
+    with pytest.raises(ArgumentError, match=r"hashed: .* warner\.spark\.tally"):
+        count_statement({"hashed": field}, "reports", "duckdb")
+    with pytest.raises(ArgumentError, match="dialect: must be one of duckdb"):
+        count_statement(PLAN.mechanisms, "reports", "oracle")
+    with pytest.raises(ArgumentError, match="table: must be the name of a table"):
+        count_statement(PLAN.mechanisms, " ", "duckdb")
+    assert 'FROM "a; DROP TABLE b"' in count_statement(PLAN.mechanisms, "a; DROP TABLE b", "duckdb")
+    with pytest.raises(ArgumentError, match="must be of an attribute"):
+        count_statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
+    for options in (["--by", "town"], ["--column", "colour=x"]):
+        run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)
+    assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
+    assert "must be named" in run("tally", ok=False).output
+    said = run("tally", "--counts", "c.csv", "--study", "study.toml", "--by", "ward", ok=False)
+    assert "--counts: does not go with --by" in said.output
