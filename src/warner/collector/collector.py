@@ -531,7 +531,7 @@ class Collector:
     def _try(action: Callable[[], object]) -> None:
         """Do something that may fail, and is tried again later. The writer must never end."""
         with suppress(Exception):
-            action()
+            _twice(action)
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
