@@ -11,8 +11,9 @@ reveal of the order while the survey runs is said in :mod:`warner.collector.spen
 versions of pages stand in the store's log until the next quiet moment, or until the survey closes:
 who copies the files of the running machine sees by which counts the last commits differ.
 
-In the memory of the process, a submission stands from its arrival until the memory is used for
-something else. Python does not wipe memory. Counts and ids stay in memory.
+After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
+bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
+dump right after the last reply, and 2 after 500 more. Counts and ids stay in memory.
 """
 
 from __future__ import annotations
