@@ -240,7 +240,7 @@ def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
 
     >>> round(anytime_factor(1000, 1000), 2), round(anytime_factor(50, 1000), 2)
-    (3.02, 4.87)
+    (3.04, 4.56)
     """
     alpha = 1 - probability("level", level)
     remedy = "Pass the number of reports planned before the first look"
