@@ -1,6 +1,8 @@
 """How fast the collector counts over HTTP: single reports, and batches of 1,000, with full durability.
 
-    python bench/collector_over_http.py --seconds 60
+    python bench/_collector_over_http.py --seconds 60
+
+It needs the extra "serve", which the environment of the other benchmarks does not have.
 
 The server is ``warner serve`` in a process of its own. The clients are connections of this process
 that are kept alive; each sends again as soon as it has its answer. Waiting is measured from the
