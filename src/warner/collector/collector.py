@@ -24,8 +24,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,11 +36,22 @@ from warner._core.errors import ArgumentError, message
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
-from warner.collector.stores.base import COUNTS, INVITED, SPENT, Change, Pages, Store, number_of
+from warner.collector.stores.base import (
+    COUNTS,
+    DISTINCT,
+    INVITED,
+    SPENT,
+    Change,
+    Pages,
+    Store,
+    number_of,
+)
 from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.tally import Tally
 from warner.studies.study import Study
+
+_T = TypeVar("_T")
 
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
 PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless many wait
@@ -48,6 +61,7 @@ _WAITING = 400_000  # submissions, the most that wait
 _QUIET = 1.0  # seconds between counters of rejects, and between tidying
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
 
 
@@ -120,7 +134,7 @@ class _Task:
     def do(self) -> None:
         """Do it, and tell the future."""
         try:
-            self.future.set_result(self.action())
+            self.future.set_result(_twice(self.action))
         except BaseException as error:
             self.future.set_exception(error)
 
@@ -211,10 +225,11 @@ class Collector:
             self._number, facts = self._number + 1, {**facts, **new}
         self.document: bytes = facts.get(_DOCUMENT, b"")
         self._owner: bytes | None = facts.get(_OWNER)
+        self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
         self._wish = facts.get(_WISH, b"").decode()
         self._dropped = _DROPPED in facts
         self._rejects = _rejects_from(facts.get(_REJECTS, b""))
-        self._counts.load(self._store.pages(COUNTS))
+        self._counts.load(self._store.pages(COUNTS), self._store.pages(DISTINCT))
         self._spent, self._runs = load(self._store.pages(SPENT))
         self._invited, self._invited_runs = load(self._store.pages(INVITED))
 
@@ -413,6 +428,23 @@ class Collector:
 
         self._ask(keep)
 
+    def remembered(self, name: str) -> bytes | None:
+        """What :meth:`remember` kept under a name; None where nothing is kept."""
+        return self._remembered.get(_REMEMBERED + name)
+
+    def remember(self, name: str, content: bytes) -> None:
+        """Keep something beside the counts, such as the last result that was published.
+
+        Raises:
+            Refused: the store cannot be written.
+        """
+
+        def keep() -> None:
+            self._commit(_Group({_REMEMBERED + name: content}))
+            self._remembered[_REMEMBERED + name] = content
+
+        self._ask(keep)
+
     def check(self) -> None:
         """Raise what keeps the store from being written, if anything does.
 
@@ -487,15 +519,14 @@ class Collector:
     @staticmethod
     def _try(action: Callable[[], object]) -> None:
         """Do something that may fail, and is tried again later."""
-        try:
+        with suppress(Refused):
             action()
-        except Refused:
-            pass
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
+        batches = [upload.batch for upload in uploads]
         try:
-            new = self._count([upload.batch for upload in uploads])
+            new = _twice(lambda: self._count(batches))
         except Refused as error:
             if error.name == "too_many_groups" and len(uploads) > 1:
                 for one in uploads:
@@ -525,7 +556,7 @@ class Collector:
             words = words[fresh]
             added = self._counts.added(joined.take(fresh))
             runs, spent = self._runs.with_ids(words, self._reader(SPENT))
-            pages = {COUNTS: added.pages, SPENT: spent}
+            pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages, SPENT: spent}
             self._commit(_Group(pages=pages, added=added, words=words, runs=runs))
         ends = np.cumsum([len(batch) for batch in batches])
         return [int(part.sum()) for part in np.split(fresh, ends[:-1])]
@@ -548,54 +579,39 @@ class Collector:
             facts[_REJECTS] = canonical(_summed(self._rejects, group.rejects)).encode()
         group.number = self._number + 1
         change = Change(group.number, facts, group.pages)
-        for attempts_left in (1, 0):
-            try:
-                self._store.commit(change)
-            except Refused as error:
-                problem = error
-            else:
-                self._apply(group)
+        try:
+            self._store.commit(change)
+        except Refused as error:
+            problem = error
+        else:
+            self._apply(group)
+            return
+        self._unsettled = group
+        with suppress(Refused):
+            self._settle()
+            if self._number == group.number:
                 return
-            self._unsettled = group
-            settled = self._settle_now()
-            if settled:
-                return
-            # A lost connection is there again, and the change did not take place.
-            if settled is None or problem.name != "store_failed" or not attempts_left:
-                raise problem
+        raise problem
 
     def _settle(self) -> None:
-        """Ask the store whether the last change took place, if that is not known.
+        """Have the store open, and know whether the last change took place.
 
         Raises:
             Refused: the store does not answer, or another process has written to it.
         """
-        if self._unsettled is not None:
-            self._settle_now(True)
-
-    def _settle_now(self, required: bool = False) -> bool | None:
-        """Whether the change whose fate is unknown took place; None if that is still not known.
-
-        Args:
-            required: raise where the store does not answer.
-        """
         group = self._unsettled
-        assert group is not None
-        try:
-            self._store.open()
-            number = number_of(self._store.facts())
-        except Refused:
-            if required:
-                raise
-            return None
-        if number not in (group.number, group.number - 1):
+        if not self._store.open() and group is None:
+            return
+        number = number_of(self._store.facts())
+        if number == self._number:
+            self._unsettled = None
+        elif group is not None and number == group.number:
+            self._unsettled = None
+            self._apply(group)
+        else:
+            self._store.close()  # so that it is asked again
             rule = "was written by another process meanwhile"
             raise Refused("store_in_use", "store", rule, None, "Start the collector again")
-        self._unsettled = None
-        if number == group.number:
-            self._apply(group)
-            return True
-        return False
 
     def _apply(self, group: _Group) -> None:
         """Change the memory as the store was changed."""
@@ -667,6 +683,16 @@ class Collector:
             self._store.tidy()
         finally:
             self._store.close()
+
+
+def _twice(action: Callable[[], _T]) -> _T:
+    """The result of an action, which is done again where the store loses its connection once."""
+    try:
+        return action()
+    except Refused as error:
+        if error.name != "store_failed":
+            raise
+    return action()
 
 
 def _summed(ours: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, int]:
