@@ -222,3 +222,14 @@ test("the module holds no exponential, no Math.random, and sends nothing", () =>
     assert.ok(!text.includes(word), word);
   }
 });
+
+test("the text of a report says its study and its question", () => {
+  const place = survey.questions.indexOf(drinks);
+  const record = warner.randomize(drinks, 1);
+  const text = warner.reportText(survey, "drinks", record);
+  const start = `wr1-${survey.study.slice(0, 16)}-${place + 1}-`;
+  assert.equal(text, start + warner.hexadecimal(record));
+  assert.throws(() => warner.reportText(survey, "none", record), refused("answer"));
+  const longer = new Uint8Array(record.length + 1);
+  assert.throws(() => warner.reportText(survey, "drinks", longer), refused("malformed"));
+});
