@@ -16,7 +16,7 @@ from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
-from warner.app.commands.serving import serve
+from warner.app.commands.serving import invite, pull, push, serve
 from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
 from warner.app.commands.study_files import study
@@ -109,6 +109,9 @@ _COMMANDS = (
     clusters,
     audit,
     serve,
+    invite,
+    pull,
+    push,
 )
 for _command in (*_COMMANDS, study, reproduce):
     main.add_command(_command)

@@ -61,6 +61,7 @@ _WAITING = 400_000  # submissions, the most that wait
 _QUIET = 1.0  # seconds between counters of rejects, and between tidying
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
 
 
@@ -224,6 +225,7 @@ class Collector:
             self._number, facts = self._number + 1, {**facts, **new}
         self.document: bytes = facts.get(_DOCUMENT, b"")
         self._owner: bytes | None = facts.get(_OWNER)
+        self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
         self._wish = facts.get(_WISH, b"").decode()
         self._dropped = _DROPPED in facts
         self._rejects = _rejects_from(facts.get(_REJECTS, b""))
@@ -423,6 +425,23 @@ class Collector:
         def keep() -> None:
             self._commit(_Group({_OWNER: digest}))
             self._owner = digest
+
+        self._ask(keep)
+
+    def remembered(self, name: str) -> bytes | None:
+        """What :meth:`remember` kept under a name; None where nothing is kept."""
+        return self._remembered.get(_REMEMBERED + name)
+
+    def remember(self, name: str, content: bytes) -> None:
+        """Keep something beside the counts, such as the last result that was published.
+
+        Raises:
+            Refused: the store cannot be written.
+        """
+
+        def keep() -> None:
+            self._commit(_Group({_REMEMBERED + name: content}))
+            self._remembered[_REMEMBERED + name] = content
 
         self._ask(keep)
 

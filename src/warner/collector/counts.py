@@ -17,7 +17,9 @@ from warner._core.errors import ArgumentError, message
 from warner.collector.distinct_counts import DistinctCounts, Row
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
+from warner.domains import Product
 from warner.mechanisms.collector import Collector as Counter
+from warner.mechanisms.per_attribute import PerAttribute
 from warner.reports.counting import count_rows
 from warner.reports.grouped_tally import LARGEST, GroupedTally
 from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
@@ -245,7 +247,9 @@ class Counts:
         """The tally of tables of several attributes; None where there are none."""
         if self.ways is None:
             return None
-        return self._tally(self.form.study.together, self._joint)
+        mechanisms = self.form.study.mechanisms
+        domain = Product(**{name: mechanism.domain for name, mechanism in mechanisms.items()})
+        return self._tally(PerAttribute(domain, mechanisms), self._joint)
 
     def _tally(self, mechanism: Counter, section: _Section) -> Tally | GroupedTally:
         """The tally of a section of all rows."""
@@ -281,7 +285,7 @@ class Counts:
         left = np.array(list(self._row_of), dtype=np.int64)
         columns = []
         for size, domain in zip(
-            reversed(self._sizes), reversed(self.form.study.public.values()), strict=True
+            reversed(self._sizes), reversed(list(self.form.study.public.values())), strict=True
         ):
             left, index = np.divmod(left, size)
             columns.append(domain.decode(index))

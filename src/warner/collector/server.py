@@ -6,7 +6,6 @@ being answered are answered. A second SIGINT does not wait for them.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import signal
@@ -81,21 +80,19 @@ class _Server(uvicorn.Server):
     """A server that ends streams when a signal arrives, and whose process then ends with 0."""
 
     def __init__(
-        self, config: uvicorn.Config, application: Application, ready: Callable[[], None]
+        self, config: uvicorn.Config, ready: Callable[[], None], stop: Callable[[], None]
     ) -> None:
         super().__init__(config)
-        self._application, self._ready = application, ready
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ready, self._stop = ready, stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._application.stopping.set)
+        # Not here: the signal may have come while the thread held a lock that this needs.
+        threading.Thread(target=self._stop).start()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -114,13 +111,16 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def run(application: Application, place: Place, ready: Callable[[int], None]) -> None:
+def run(
+    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+) -> None:
     """Serve the application until a signal ends it.
 
     Args:
         application: what is served.
         place: where.
         ready: is called with the port when requests are answered.
+        stop: is called when a signal came; it ends all streams. The server waits for them.
 
     Raises:
         ArgumentError: the address cannot be used.
@@ -144,7 +144,7 @@ def run(application: Application, place: Place, ready: Callable[[int], None]) ->
             timeout_keep_alive=20,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        _Server(config, application, lambda: ready(port)).run(sockets=[listening])
+        _Server(config, lambda: ready(port), stop).run(sockets=[listening])
 
 
 class _Brief(logging.Formatter):

@@ -35,8 +35,8 @@ def card_page(card: Mapping[str, Any]) -> str:
             parts.extend(_questions(card["questions"]))
             items = "".join(f"<li>{text(line)}</li>" for line in card["unprotected"])
             parts.append(f"<section><h2>Not protected</h2><ul>{items}</ul></section>")
-    parts.append('<p><a href="/live/card.json">The same as JSON</a></p></main>')
-    return page_html(f"{title}: deployment card", parts)
+    parts.append('<p><a href="card.json">The same as JSON</a></p></main>')
+    return page_html(f"{title}: deployment card", parts, style="../live.css")
 
 
 def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
