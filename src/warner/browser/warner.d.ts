@@ -471,6 +471,17 @@ export declare function seal(survey: Survey, { answers, public: columns, code, i
     words?: Words;
 }): Promise<Uint8Array>;
 /**
+ * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
+ * counts such texts. It says which study and which question the report is of.
+ *
+ * @param {Survey} survey
+ * @param {string} name the question.
+ * @param {Uint8Array} record what `randomize` returned.
+ * @returns {string} letters, digits and hyphens.
+ * @throws {Refusal}
+ */
+export declare function reportText(survey: Survey, name: string, record: Uint8Array): string;
+/**
  * How many bytes each submission of a survey has.
  *
  * @param {Survey} survey
