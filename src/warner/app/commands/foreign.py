@@ -23,11 +23,13 @@ class CountedFile(NamedTuple):
         group: the group of the study that its people belong to; None where there is none.
         seal: the digest of its content.
         tallies: {attribute: tally}.
+        foreign: whether another program wrote the file.
     """
 
     group: str | None
     seal: str
     tallies: dict[str, AnyTally]
+    foreign: bool
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
@@ -61,19 +63,19 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
 
 
 def count_foreign(
+    source: files.DataFile,
     path: str,
-    file: str,
     plan: Study,
     columns: Mapping[str, Any],
     by: Sequence[str] | None,
     ways: int | None,
     keep_reports: bool,
 ) -> CountedFile:
-    """The tallies of a file that another program wrote, and a line that says what was checked.
+    """The tallies of a file that another program wrote.
 
     Args:
-        path: the name of the file in messages.
-        file: the file.
+        source: the file as a part of its data set.
+        path: where it can be read.
         plan: the study, which says what the reports are.
         columns: the result of :func:`column_names`.
         by: the public columns by which people are grouped; None for no groups.
@@ -87,18 +89,31 @@ def count_foreign(
     if plan.groups:
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
-        raise ArgumentError(message(path, rule, None, remedy))
+        raise ArgumentError(message(source.path, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
-    opened = files.open_foreign(file)
-    found = files.tally_foreign(opened, plan.mechanisms, columns, grouped, ways, keep_reports)
+    opened = files.open_foreign(path)
+    found = files.tally_foreign(
+        opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values
+    )
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in found.items()}
-    n = next(iter(tallies.values())).n
+    return CountedFile(None, opened.digest, tallies, True)
+
+
+def say_foreign(path: str, rows: int, many: int) -> None:
+    """Say what was checked of files that another program wrote, and what was not.
+
+    Args:
+        path: the argument of the command.
+        rows: how many rows were counted.
+        many: the number of files.
+    """
+    where = f" in {many:,} files" if many > 1 else ""
+    whole = "the files are" if many > 1 else "the file is"
     click.echo(
-        f"{path}: written by another program, {plural(n, 'row', 'rows')}. Every report is one that "
-        "the study's mechanisms can send. Which mechanism and budget made them, whether they are "
-        "simulated and whether the file is whole: this the file does not say, so it was not "
-        "checked.",
+        f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
+        "is one that the study's mechanisms can send. Which mechanism and budget made them, "
+        f"whether they are simulated and whether {whole} whole: this the "
+        f"{'files do' if many > 1 else 'file does'} not say, so it was not checked.",
         err=True,
     )
-    return CountedFile(None, opened.digest, tallies)
