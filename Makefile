@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test attack check reproduce bench docs site lock clean
+.PHONY: demo test vectors attack check reproduce bench docs site lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make check   format, lint, types"
 	@echo "make reproduce  the experiments of the five papers, the quick form (about five minutes)"
+	@echo "make vectors  the known answers for devices in other languages, tests/vectors"
 	@echo "make bench   speed against the peers, side by side (sets up their own environment)"
 	@echo "make docs    the command line's manual, docs/cli.md"
 	@echo "make site    the documentation as a site, docs/_build/html (sets up its own environment)"
@@ -43,6 +44,10 @@ test: $(READY)
 
 attack: $(READY)
 	@$(BIN)/python -m tests.attack $(ATTACK)
+
+# What every client of device programs must give, see docs/device_programs.md.
+vectors: $(READY)
+	$(BIN)/python -m tests.vectors.make
 
 # The output is made anew, because kept work is of the code that made it.
 reproduce: $(READY)

@@ -122,6 +122,13 @@ def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
     assert all(warner.audit(m).holds for m in study.mechanisms.values())
 
 
+def test_the_study_in_two_languages_can_be_read() -> None:
+    study = warner.Study.load(ROOT / "docs" / "collect.toml")
+    assert study.title == "Gewohnheiten" and study.titles["en"] == "Habits"
+    assert study.texts.answers("tested", "de") == ("nein", "ja")
+    assert study.collect.access == "invited" and study.collect.closes is not None
+
+
 def test_references_are_numbered_and_used() -> None:
     is_enumerable = set(
         re.findall(r"^\[(\w+)\] ", (ROOT / "docs" / "references.md").read_text(), flags=re.M)

@@ -38,6 +38,19 @@ def exp(epsilon: float | Fraction) -> Decimal:
     return _CONTEXT.exp(rational(Fraction(epsilon)))
 
 
+def exp_above(nats: float | Fraction) -> Fraction:
+    """Return a fraction at or just above exp(nats), with the denominator 2^64.
+
+    The decimal of 60 digits is within half a unit of its last digit. One unit is added before the
+    result is rounded up.
+
+    >>> exp_above(0.0) - 1 <= Fraction(2, 2**64), 0 < exp_above(1.0) - Fraction(exp(1.0)) < 2**-63
+    (True, True)
+    """
+    found = Fraction(exp(nats))
+    return Fraction(math.ceil(found * (1 + Fraction(1, 10**59)) * ONE), ONE)
+
+
 def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
     """Return a / b to 60 digits."""
     return _CONTEXT.divide(Decimal(a), Decimal(b))

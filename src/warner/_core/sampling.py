@@ -75,6 +75,9 @@ class Source:
     (2,)
     """
 
+    # Whether decisions are drawn one after the other, so that no method is chosen by its speed.
+    one_at_a_time = False
+
     def __init__(self, rng: np.random.Generator | None) -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ArgumentTypeError(
@@ -160,16 +163,13 @@ class Source:
         The rest is geometric in steps of 2^j, and is counted by trials that mostly fail at once.
         """
         total = np.zeros(n, dtype=np.int64)
-        digit, nats = 0, -math.log(ratio / 2**64)
-        while 2**digit * nats < _RARE:
-            (first, *more), _ = doubling(ratio, digit)
-            total += self.below(first, n, tuple(more)) * np.int64(2**digit)
-            digit += 1
-        _, (first, *more) = doubling(ratio, digit)
+        digits, (first, *more) = geometric_digits(ratio)
+        for digit, (head, *tail) in enumerate(digits):
+            total += self.below(head, n, tuple(tail)) * np.int64(2**digit)
         going = np.arange(n)
         while going.size:
             going = going[self.below(first, going.size, tuple(more))]
-            total[going] += 2**digit
+            total[going] += 2 ** len(digits)
         return total
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
@@ -310,6 +310,24 @@ class Source:
         while (redo := np.flatnonzero(code == _BEYOND)).size:
             code[redo] = _cell(self.words(redo.size, np.uint64), width, count, last)
         return code
+
+
+def geometric_digits(ratio: int) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """The thresholds of a geometric number G with Pr(G >= k) = a^k and a = ratio / 2^64.
+
+    Returns:
+        For each binary digit below 2^j, the probability that it is 1, and the probability a^(2^j)
+        of each further step of 2^j. Each is four words of 64 bits, the most significant first.
+
+    >>> digits, rest = geometric_digits(2**63)
+    >>> len(digits), hex(rest[0])
+    (4, '0x1000000000000')
+    """
+    digits: list[tuple[int, ...]] = []
+    nats = -math.log(ratio / 2**64)
+    while 2 ** len(digits) * nats < _RARE:
+        digits.append(doubling(ratio, len(digits))[0])
+    return digits, doubling(ratio, len(digits))[1]
 
 
 _OPEN, _BEYOND = -1, -2

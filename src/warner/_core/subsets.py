@@ -51,7 +51,7 @@ def uniform_subsets(
         return others
     n = len(fewer)
     packed = np.zeros((n, width), dtype=np.uint8)
-    fills = _fills_up(total, size, n)
+    fills = not source.one_at_a_time and _fills_up(total, size, n)
     draw = _fill_up if fills else _floyd
     rows = max(_ROWS[not fills], _BLOCK // width)
     for start in range(0, n, rows):

@@ -150,7 +150,7 @@ class Checkpoint:
             raise self._altered() from None
         # Tallies of different files may be equal: the contents of the files are not.
         others = {name: tally.of_others() for name, tally in tallies.items()}
-        return CountedFile(entry["group"], entry["seal"], others, entry["foreign"])
+        return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
 
     def add(self, path: str, before: tuple[int, int], counted: CountedFile) -> None:
         """Keep what was counted in a file.
@@ -174,6 +174,7 @@ class Checkpoint:
                 "seal": counted.seal,
                 "group": counted.group,
                 "foreign": counted.foreign,
+                "named": counted.named,
                 "tallies": dump_tallies(counted.tallies),
             }
         )

@@ -16,6 +16,7 @@ from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
+from warner.app.commands.serving import serve
 from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
 from warner.app.interruption import stopped_cleanly
@@ -106,6 +107,7 @@ _COMMANDS = (
     plan,
     clusters,
     audit,
+    serve,
 )
 for _command in (*_COMMANDS, reproduce):
     main.add_command(_command)

@@ -16,11 +16,11 @@ import numpy as np
 from warner import io as files
 from warner._core.atomic_files import write_whole
 from warner._core.sampling import Source
-from warner.app.csv_table import csv_of
 from warner.app.terminal import console, show_estimate
 from warner.metrics import total_variation
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save
+from warner.results.csv_table import csv_of
 from warner.results.estimate import Estimate, estimate
 from warner.studies.study import Study
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
+from warner._core.figures import of_hundred
 from warner.app.draft import Planned
-from warner.app.report.figures import of_hundred
 from warner.app.terminal import Side, console, plural, table
 from warner.design.proposal import Proposal
 from warner.design.proposal_odds import Odds, odds_of

@@ -88,13 +88,19 @@ def _refuse(named: Named, attributes: str) -> None:
     raise ArgumentError(message("--summary", rule, attributes))
 
 
-def show_summaries(result: Estimate, asked: Sequence[Named], level: float, target: str) -> None:
+def show_summaries(
+    result: Estimate,
+    asked: Sequence[Named],
+    level: float,
+    target: str,
+    kind: str | None = None,
+) -> None:
     """Print a table of summaries of one estimate."""
     columns: dict[str, Side] = {"summary": "left", "estimate": "right"}
     columns[f"{100 * level:.4g} % interval"] = "right"
     cells = [
         [row["text"], *figures(row["estimate"], row["low"], row["high"], row["is_share"])]
-        for row in summary_rows(result, asked, level, target)
+        for row in summary_rows(result, asked, level, target, kind)
     ]
     people = (
         "the population that these people were drawn from"

@@ -11,7 +11,6 @@ import numpy as np
 
 from warner._core.errors import IdentifiabilityError
 from warner._core.text import visible
-from warner.app.csv_table import estimate_rows
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
 from warner.design.differences import WantedDifference
@@ -21,7 +20,9 @@ from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
+from warner.results.csv_table import estimate_rows
 from warner.results.estimate import Estimate
+from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
@@ -42,6 +43,10 @@ INTERVALS = {
         "time. Intervals of kind 'wald' hold for each value."
     ),
     "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
+    "anytime": (
+        "They are around the unbiased estimates. Each holds for its value at all numbers of "
+        "reports together, for somebody who looks again and again."
+    ),
     "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
@@ -211,22 +216,22 @@ def show_estimate(
             )
         out.print(_about_intervals(result.interval_kind(target, kind), target))
         if result.domain.silence is not None:
-            _show_answered(result.answered(), level, target)
+            _show_answered(result.answered(), level, target, at_every_look(kind))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.answered.points is not None
     ):
-        out.print(_means(result, level))
+        out.print(_means(result, level, at_every_look(kind)))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     out.print(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
-def _show_answered(given: Answered, level: float, target: str) -> None:
+def _show_answered(given: Answered, level: float, target: str, kind: str | None) -> None:
     """Print the share of people who answered, and the shares among them."""
-    share = given.row(level, target)
+    share = given.row(level, target, kind)
     columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
     columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
-    every = given.rows(level, target)
+    every = given.rows(level, target, kind)
     largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
     rows = []
     for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
@@ -268,7 +273,7 @@ def show_groups(
     rows = []
     for key, result in estimates:
         asked = [] if summaries is None else list(summaries(result))
-        for row in summary_rows(result, asked, level, target):
+        for row in summary_rows(result, asked, level, target, kind):
             figures = [f"{row['estimate']:.4g}", f"{row['low']:.4g} .. {row['high']:.4g}"]
             about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
             rows.append([*map(as_text, key), *about])
@@ -321,12 +326,16 @@ def _about_intervals(kind: str, target: str) -> str:
     return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
-def _means(result: Estimate, level: float) -> str:
+def _means(result: Estimate, level: float, kind: str | None) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
     whose = "" if result.domain.silence is None else " of those who answered"
-    lines = [f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level))}"]
+    lines = [
+        f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level, kind=kind))}"
+    ]
     if result.has_posterior_intervals:
-        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level) or (None,)
+        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level, kind=kind) or (
+            None,
+        )
         if median is not None:
             lines.append(f"Median{whose} {_with_interval(median, level)}")
     return "\n".join(

@@ -4,6 +4,9 @@ A study says what the reports are. What is checked: every column is there, has n
 only reports that the mechanism can send. What cannot be checked, because such a file does not say
 it: which mechanism and budget made the reports, whether they are simulated, and whether the file is
 whole.
+
+Survey tools carry reports as texts in a hidden field (:mod:`warner.reports.report_texts`). A text
+says which study and which question it is of, so that is checked too.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,9 +47,11 @@ from warner.io.public_values import holds_integers
 from warner.io.report_file import open_reports
 from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.grouped_tally import AnyTally
+from warner.reports.report_texts import START, from_texts
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 _PIECE = 2**24  # bytes
 _WHOLE = r" *-?[0-9]+(\.0*)? *"  # other programs write whole numbers beside gaps as 1.0
@@ -70,6 +75,7 @@ class ForeignFile:
     is_text: bool
     digest: str
     _table: str
+    _texts: frozenset[str] = frozenset()  # the columns of texts
 
     def columns(self, mechanism: Mechanism, column: ColumnNames) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them.
@@ -121,7 +127,8 @@ def open_foreign(path: str) -> ForeignFile:
             path, lambda: database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
         )
     names = tuple(row[0] for row in described)
-    return ForeignFile(path, names, is_text, _digest(parts), table)
+    texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
+    return ForeignFile(path, names, is_text, _digest(parts), table, texts)
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -195,8 +202,11 @@ def tally_foreign(
     ways: int | None = None,
     keep_reports: bool = False,
     values: Mapping[str, str] | None = None,
+    starts: Mapping[str, str] | None = None,
 ) -> dict[str, AnyTally]:
     """Count the reports in a file that another program wrote, in constant memory.
+
+    Reports that are texts are read into memory: 10 to 100 bytes for each person.
 
     Args:
         file: the result of :func:`open_foreign`.
@@ -209,6 +219,8 @@ def tally_foreign(
         keep_reports: for reports of bits, keep the distinct reports.
         values: {public column: the value of all rows}, for public columns that the file lacks, as
             the names of its folders state them.
+        starts: {attribute: the beginning of the texts of its reports}, where columns may hold
+            texts; the results of :func:`warner.reports.report_texts.text_start`.
 
     Returns:
         {attribute: Tally}, or GroupedTally; {"joint": ...} for ``ways`` and several attributes.
@@ -223,15 +235,24 @@ def tally_foreign(
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
         raise ArgumentError(message("column", rule, show(unknown[0])))
+    texts = columns_of_texts(file, mechanisms, given) if starts else {}
     named = {
         name: file.columns(mechanism, given.get(name, _usual(file, name, mechanism, mechanisms)))
         for name, mechanism in mechanisms.items()
+        if name not in texts
     }
     beside = {name: v for name, v in (values or {}).items() if name not in file.names}
     if missing := [name for name in by or () if name not in (*file.names, *beside)]:
         rule = f"has no public column {show(missing[0])}"
         raise ReportError(message(file.path, rule))
     wanted = dict(mechanisms)
+    decoded = None
+    if texts and starts:
+        own_texts = {a: wanted[a] for a in texts}
+        decoded = _decoded(file, own_texts, texts, starts, named, by or {}, beside)
+        beside = {}  # they are columns of the table
+        file = replace(file, is_text=False, _table=_DECODED)
+        named |= {a: _decoded_names(a, wanted[a]) for a in texts}
     if ways is not None and len(mechanisms) > 1:
         whole = PerAttribute(Product(**{a: m.domain for a, m in wanted.items()}), wanted)
         joined = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
@@ -239,6 +260,8 @@ def tally_foreign(
     found: dict[str, AnyTally] = {}
     problem = None
     with connection() as database:
+        if decoded is not None:
+            database.register(_DECODED, decoded)
         for name, mechanism in steps(list(wanted.items()), "counting attributes"):
             own = named[name]
             table = _relation(database, file, own, by or {}, beside)
@@ -253,6 +276,92 @@ def tally_foreign(
     if problem is not None:
         raise ReportError(problem)
     return found
+
+
+_DECODED = "decoded"  # the table in which texts are columns of reports
+
+
+def columns_of_texts(
+    file: ForeignFile,
+    mechanisms: Mapping[str, Mechanism],
+    columns: Mapping[str, ColumnNames] | None = None,
+) -> dict[str, str]:
+    """The columns that hold reports as texts.
+
+    Args:
+        file, mechanisms, columns: as in :func:`tally_foreign`.
+
+    Returns:
+        {attribute: column}, of the attributes whose column has at least one text of a report.
+    """
+    named = {name: (columns or {}).get(name, f"{name}_report") for name in mechanisms}
+    found = {a: c for a, c in named.items() if isinstance(c, str) and c in file._texts}
+    if not found:
+        return {}
+    holds = ", ".join(
+        f"bool_or(starts_with(lower(trim(CAST({column_in_sql(c)} AS VARCHAR))), '{START}'))"
+        for c in found.values()
+    )
+    with connection() as database:
+        query = f"SELECT {holds} FROM {file._table}"
+        row = _safely(file.path, lambda: database.execute(query).fetchone())
+    return {name: c for (name, c), is_text in zip(found.items(), row, strict=True) if is_text}
+
+
+def _decoded(
+    file: ForeignFile,
+    mechanisms: Mapping[str, Mechanism],
+    texts: Mapping[str, str],
+    starts: Mapping[str, str],
+    named: Mapping[str, Mapping[str, str]],
+    by: Mapping[str, Domain],
+    values: Mapping[str, str],
+) -> pa.Table:
+    """The columns that are counted, with those of texts as numbers.
+
+    Args:
+        file: the file.
+        mechanisms: {attribute: mechanism} of the attributes whose reports are texts.
+        texts: {attribute: column} of these.
+        starts: as in :func:`tally_foreign`.
+        named: {attribute: its columns} of all other attributes.
+        by: {name: domain} of public columns.
+        values: {public column: the value of all rows}, of those that the file lacks.
+
+    Raises:
+        ReportError: cells that hold no report, by their rows.
+    """
+    import pyarrow as pa
+
+    others = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
+    kept = _cells(file, others, by, values)
+    cells = [f"CAST({column_in_sql(c)} AS VARCHAR)" for c in texts.values()]
+    query = f"SELECT {', '.join([*cells, *kept.values()])} FROM {file._table}"
+    with connection() as database:
+        database.execute("SET preserve_insertion_order = true")  # rows are named by their numbers
+        rows = _safely(file.path, lambda: database.sql(query).to_arrow_table())
+    arrays = {name: rows.column(len(cells) + i) for i, name in enumerate(kept)}
+    problems = []
+    for i, (name, mechanism) in enumerate(mechanisms.items()):
+        place = f"{file.path}: the column of {name}"
+        try:
+            found = from_texts(rows.column(i).to_pylist(), starts[name], mechanism.schema, place)
+        except ReportError as error:
+            problems.append(str(error))
+            continue
+        for own, column in mechanism.schema.to_file(found).items():
+            arrays[_decoded_names(name, mechanism)[own]] = pa.array(column)
+    if problems:
+        raise ReportError("\n".join(problems))
+    return pa.table(arrays)
+
+
+def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
+    """{name in the schema: its column in the table of decoded texts}.
+
+    A name of a column of a file never holds the separator of units, or is not asked for then.
+    """
+    return {own: f"{name}\x1f{own}" for own in mechanism.schema.file_columns()}
 
 
 def _counted(
@@ -316,18 +425,29 @@ def _relation(
     values: Mapping[str, str],
 ) -> duckdb.DuckDBPyRelation:
     """The public columns and those of reports; of CSV with numbers where numbers are expected."""
-    parts = []
+    cells = ", ".join(_cells(file, names, by, values).values())
+    return database.sql(f"SELECT {cells} FROM {file._table}")
+
+
+def _cells(
+    file: ForeignFile,
+    names: Mapping[str, str],
+    by: Mapping[str, Domain],
+    values: Mapping[str, str],
+) -> dict[str, str]:
+    """{column: how it is read in SQL} of the public columns and those of reports."""
+    parts = {}
     for name in dict.fromkeys([*by, *names.values()]):
         column = column_in_sql(name)
         is_number = name not in by or by[name].is_numeric
         if name in by and name in values:
             text = "'" + values[name].replace("'", "''") + "'"
             cast = f"TRY_CAST({text} AS BIGINT)" if holds_integers(by[name]) else text
-            parts.append(f"{cast} AS {column}")
+            parts[name] = f"{cast} AS {column}"
             continue
         # What is no whole number becomes a gap, which is refused without showing it. The database
         # itself would round 0.4 to 0, and take answers for reports.
         is_whole = f"regexp_full_match({column}, '{_WHOLE}')"
         cast = f"CASE WHEN {is_whole} THEN TRY_CAST({column} AS BIGINT) END AS {column}"
-        parts.append(cast if file.is_text and is_number else column)
-    return database.sql(f"SELECT {', '.join(parts)} FROM {file._table}")
+        parts[name] = cast if file.is_text and is_number else column
+    return parts

@@ -22,10 +22,11 @@ import numpy as np
 from warner._core.checks import integer, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, message
 from warner._core.exact import ONE, check_representable, exp, realise, up
-from warner._core.sampling import Source
+from warner._core.sampling import Source, geometric_digits
 from warner.channels import Channel, GeometricChannel, SpreadChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import ANY, NEIGHBOURS, number, numbers, odds, program
 from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
@@ -48,6 +49,8 @@ class Noise(Numeric):
 
     law: Steps
     schema: IntegerColumns
+    # Whether answers are grid points themselves, so that they are encoded as indices.
+    lattice = True
 
     def _set_noise(self, steps: int, decay: int, reach: int | None, nats: float) -> None:
         """Set the grid and the noise.
@@ -110,6 +113,30 @@ class Noise(Numeric):
     def _sum(self, points: np.ndarray, noise: np.ndarray) -> dict[str, np.ndarray]:
         """The reports of grid points (n,) with noise (n,)."""
         return {"report": np.clip(points + noise + self.reach, 0, self.schema.sizes[0] - 1)}
+
+    def _program(self) -> dict[str, Any]:
+        digits, rest = geometric_digits(self._decay)
+        fields = {
+            "steps": self.steps,
+            "reach": self.reach,
+            "fall": number(self._decay),
+            "digits": [numbers(digit) for digit in digits],
+            "rest": numbers(rest),
+        }
+        size = {"size": self.steps + 1} if self.lattice else {}
+        return program("noise", {**size, **fields}, "index" if self.lattice else "position")
+
+    def _program_odds(self) -> dict[str, Any]:
+        """The odds of one grid step. Where epsilon bounds any values, all steps spend it."""
+        step = Fraction(self.requested) / self._steps_of_epsilon
+        if self.distance_unit is not None:
+            return odds(Fraction(ONE, self._decay), step, NEIGHBOURS)
+        return odds(Fraction(ONE, self._decay), step, ANY, self.steps)
+
+    @property
+    def _steps_of_epsilon(self) -> Fraction:
+        """The number of grid steps that together spend epsilon."""
+        return Fraction(1)
 
     def channel(self) -> Channel:
         return GeometricChannel(self.steps + 1, self._decay / ONE, self.reach, self.reach)
@@ -310,13 +337,16 @@ class Laplace(Noise):
             self.sensitivity = self.distance_unit = (
                 None if self.sensitivity == steps else self.sensitivity
             )
-        # The number of grid steps that together spend epsilon.
         self._span = Fraction(steps if self.sensitivity is None else self.sensitivity)
         nats = Fraction(self.requested) / self._span
         e = exp(-nats)
         check_representable(self.requested, e, "a step of the noise")
         self._set_noise(steps, up(e), reach, float(nats))
         self.check_realisable()
+
+    @property
+    def _steps_of_epsilon(self) -> Fraction:
+        return self._span
 
     @property
     def epsilon(self) -> float:

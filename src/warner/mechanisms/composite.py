@@ -112,6 +112,9 @@ class Combined(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.randomize_index(index, source)
 
+    def _program_odds(self) -> dict[str, Any]:
+        return {"odds": None, "odds_at_most": None}  # the programs of the parts hold theirs
+
     @property
     def is_enumerable(self) -> bool:
         return (

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.progress import steps
 from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.mechanisms.description import Description
+from warner.mechanisms.device_program import columns_of, odds
 from warner.mechanisms.dummies import Dummies
 from warner.reports.reports import Reports
 
@@ -93,6 +94,38 @@ class Randomizer(Description):
         source = Source(rng)
         columns = self.randomize_encoded(self.encode(values), source)
         return Reports(self.header, columns, source.simulated)
+
+    def device_program(self) -> dict[str, Any]:
+        """All that a device in another language needs to randomise one answer, as JSON data.
+
+        ``docs/device_programs.md`` defines the entries. The integers are those that are sampled.
+        With the same random words, one 64-bit word for each decision, a device sends the same
+        report as :class:`~warner._core.reference_source.ReferenceSource` makes.
+
+        Returns:
+            {"sampler": the name of the algorithm, its integers, "columns": the layout of a report,
+            "odds": the largest likelihood ratio of the integers, "odds_at_most": its bound}.
+
+        Raises:
+            ArgumentTypeError: a mechanism that devices in other languages do not know.
+            ArgumentError: a mechanism whose reports can rule values out.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> program = RandomizedResponse(Categorical(["no", "yes"]), 1.0).device_program()
+        >>> program["sampler"], program["size"], program["columns"]
+        ('direct', 2, [{'name': 'report', 'dtype': '|u1', 'length': 1}])
+        """
+        return {**self._program(), "columns": columns_of(self.schema), **self._program_odds()}
+
+    def _program(self) -> dict[str, Any]:
+        """The program without its columns and odds."""
+        rule = "has no program for a device in another language"
+        remedy = "Use a mechanism of one question, or randomise with this package"
+        raise ArgumentTypeError(message("mechanism", rule, type(self).__name__, remedy))
+
+    def _program_odds(self) -> dict[str, Any]:
+        """The odds of a program, and their bound."""
+        return odds(self.law.ratio(), self.requested)
 
     def check_index(self, index: np.ndarray) -> None:
         """Refuse indices that are not positions in the domain.

@@ -20,6 +20,7 @@ from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.mechanisms.integer_law import two_widths
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
 from warner.privacy.likelihood_ratios import epsilon_of, fractions
@@ -91,6 +92,11 @@ def direct_sample(
     return np.where(wrong == size - 1, index, wrong + (wrong >= index))
 
 
+def direct_fields(size: int, true_width: int, other_width: int) -> dict[str, Any]:
+    """The entries of a device program for :func:`direct_sample`."""
+    return {"size": size, "own": number(true_width), "other": number(other_width)}
+
+
 class RandomizedResponse(Mechanism):
     """k-ary randomised response (k-RR, GRR): reports the true value or, less often, another value.
 
@@ -134,6 +140,10 @@ class RandomizedResponse(Mechanism):
                 index, self.domain.size, self._true_width, self._other_width, source
             )
         }
+
+    def _program(self) -> dict[str, Any]:
+        widths = self._true_width, self._other_width
+        return program("direct", direct_fields(self.domain.size, *widths))
 
     def channel(self) -> DirectChannel:
         return DirectChannel(
@@ -242,6 +252,17 @@ class ChannelMechanism(Mechanism):
             edges, last = self._cumulative[x]
             report[rows] = np.minimum(np.searchsorted(edges, u[rows], side="right"), last)
         return {"report": report}
+
+    def _program(self) -> dict[str, Any]:
+        columns = [numbers(column) for column in self._numerators.T.tolist()]
+        fields = {"size": self.domain.size, "words": 1, "numerators": columns}
+        if self.sensitive_mask is not None:
+            fields["sensitive"] = np.flatnonzero(self.sensitive_mask).tolist()
+        return program("table", fields)
+
+    def _program_odds(self) -> dict[str, Any]:
+        between = ANY if self.sensitive_mask is None else SENSITIVE
+        return odds(self.law.ratio(), self.requested, between)
 
     def channel(self) -> DenseChannel:
         return DenseChannel((self._numerators / ONE).astype(np.float64))

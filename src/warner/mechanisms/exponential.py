@@ -17,6 +17,8 @@ from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import numbers, program
+from warner.mechanisms.places import Places, odds_of_neighbours
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.likelihood_ratios import (
     ROUNDING,
@@ -136,6 +138,7 @@ class Exponential(Mechanism):
             [share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()],
             dtype=object,
         )
+        self._weights = dict(zip(known.tolist(), weights.tolist(), strict=True))
         out = np.empty((size, size), dtype=object)
         # One value at a time, because the products are long integers.
         for x in range(size):
@@ -180,6 +183,19 @@ class Exponential(Mechanism):
             rows = np.flatnonzero(index == x)
             report[rows] = source.among(self._edges[x], rows.size)
         return {"report": report}
+
+    def _program(self) -> dict[str, Any]:
+        """The weights of distances; the table of all numerators where distances have no axes."""
+        fields: dict[str, Any] = {"size": self.domain.size, "words": self.words}
+        places = Places.of(self.domain)
+        if places is None:
+            columns = [numbers(column) for column in self.law.numerators.T.tolist()]
+            return program("table", {**fields, "numerators": columns})
+        weights = [numbers(self._weights[d] for d in row) for row in places.distances().tolist()]
+        return program("exponential", {**fields, **places.fields(), "weights": weights})
+
+    def _program_odds(self) -> dict[str, Any]:
+        return odds_of_neighbours(self.law.numerators, self.domain, self.requested)
 
     def channel(self) -> DenseChannel:
         return DenseChannel(floats(self.law.numerators, 1 << 64 * self.words))

@@ -14,6 +14,7 @@ from warner._core.sampling import Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import delta_of_noise, numbers, program
 from warner.mechanisms.gaussian_law import Rounded
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
@@ -274,6 +275,26 @@ class Gaussian(Numeric):
                 // self._group
             )
         return columns
+
+    def _program(self) -> dict[str, Any]:
+        fields = {
+            "steps": self.steps.tolist(),
+            "beyond": self._beyond,
+            "group": self._group,
+            "words": self.law.words,
+            "masses": numbers(self.law.masses[self.law.reach :].tolist()),
+        }
+        if self._places is None:
+            return program("gaussian", fields, "position")
+        return program(
+            "gaussian", {"size": self.domain.size, **fields, "places": self._places.tolist()}
+        )
+
+    def _program_odds(self) -> dict[str, Any]:
+        """No odds, but the delta of the noise where it has one axis."""
+        shift = int(self.steps[0]) if len(self.steps) == 1 else None
+        masses = self.law.masses.tolist()
+        return delta_of_noise(masses, self.law.words, shift, self.requested, self.delta)
 
     def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
         """Return for each axis the masses (m_k, places) of reports, by the place of a person.

@@ -12,6 +12,7 @@ from warner._core.sampling import Source
 from warner.channels import HadamardChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import number, program
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
 
@@ -73,6 +74,10 @@ class HadamardResponse(Mechanism):
         # one, so y stays uniform within its half.
         flip = agrees != source.below(self._agree, len(index))
         return {"report": np.where(flip, y ^ (row & -row), y)}
+
+    def _program(self) -> dict[str, Any]:
+        fields = {"order": self.order, "agree": number(self._agree)}
+        return program("hadamard", {"size": self.domain.size, **fields})
 
     def channel(self) -> HadamardChannel:
         return HadamardChannel(self.domain.size, self.order, (2 * self._agree - ONE) / ONE)

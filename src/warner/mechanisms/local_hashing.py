@@ -27,6 +27,7 @@ from warner.channels import (
 )
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.counting import unique_rows
@@ -139,6 +140,12 @@ class LocalHashing(Mechanism):
         reported = direct_sample(bucket, self.buckets, self._true_width, self._other_width, source)
         return {**columns, "bucket": reported}
 
+    def _program(self) -> dict[str, Any]:
+        widths = {"own": number(self._true_width), "other": number(self._other_width)}
+        functions = {"family": self._functions.family, **self._functions.choice()}
+        fields = {"size": self.domain.size, "buckets": self.buckets, **widths, **functions}
+        return program("hash", fields)
+
     def channel(self) -> Channel:
         return self._functions.channel(float(self.law.low), float(self.law.high - self.law.low))
 
@@ -190,6 +197,10 @@ class _Functions(ABC):
         """The constructor's arguments that choose these functions."""
 
     @abstractmethod
+    def choice(self) -> dict[str, int]:
+        """The numbers that a device needs to draw a function."""
+
+    @abstractmethod
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """A random function for each of n values: its columns, and the value's bucket (n,)."""
 
@@ -215,6 +226,9 @@ class _Pool(_Functions):
         self.schema = IntegerColumns(("seed", "bucket"), (self.number, count))
 
     def parameters(self) -> dict[str, Any]:
+        return {"seeds": self.number}
+
+    def choice(self) -> dict[str, int]:
         return {"seeds": self.number}
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -264,6 +278,9 @@ class _FieldFunctions(_Functions):
 
     def parameters(self) -> dict[str, Any]:
         return {"prime": self.prime, "whole_reports": self._whole}
+
+    def choice(self) -> dict[str, int]:
+        return {"prime": self._hashes.prime}
 
     def draw(self, index: np.ndarray, source: Source) -> tuple[dict[str, np.ndarray], np.ndarray]:
         p = self._hashes.prime

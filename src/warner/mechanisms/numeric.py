@@ -18,6 +18,7 @@ from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import number, program
 from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
@@ -154,6 +155,10 @@ class Window(Numeric):
         other = ((u[~inside] - edge) // np.uint64(self._other_width)).astype(np.int64)
         report[~inside] = other + np.where(other >= start[~inside], self.width, 0)
         return {"report": report}
+
+    def _program(self) -> dict[str, Any]:
+        widths = {"own": number(self._true_width), "other": number(self._other_width)}
+        return program("window", {"cells": self.cells, "width": self.width, **widths}, "position")
 
     def channel(self) -> BandChannel:
         low, gain = float(self.law.low), float(self.law.high - self.law.low)

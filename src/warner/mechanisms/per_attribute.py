@@ -23,6 +23,7 @@ from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.collector import marginal_problem
 from warner.mechanisms.composite import Combined, with_schema_types
+from warner.mechanisms.device_program import program
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import from_header
 from warner.privacy.composition import side_by_side
@@ -190,6 +191,11 @@ class PerAttribute(Combined):
                 .reshape(len(out) * len(table), -1)
             )
         return out
+
+    def _program(self) -> dict[str, Any]:
+        parts = self.parts.items()
+        programs = [{"name": name, "program": part.device_program()} for name, part in parts]
+        return program("each", {"parts": programs}, "parts")
 
     def channel(self) -> Channel:
         return self._channel_of(list(self.parts))

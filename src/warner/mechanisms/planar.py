@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -33,6 +34,8 @@ from warner._core.sampling import Source
 from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import NEIGHBOURS, numbers, odds, program
+from warner.mechanisms.places import largest_quotient
 from warner.mechanisms.planar_law import Displacements, PlacedDisplacements, nearest_places
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.likelihood_ratios import euclidean_distances, fractions, worst_slope
@@ -287,6 +290,32 @@ class Planar(Mechanism):
         row = np.clip(place // width + down - (height - 1), 0, height - 1)
         cell = row * width + np.clip(place % width + right - (width - 1), 0, width - 1)
         return {"report": cell if self._simple or not self.truncated else self._nearest[cell]}
+
+    def _program(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "size": self.domain.size,
+            "words": self.law.words,
+            "shape": list(self._table.shape),
+            "quadrant": [numbers(row) for row in self.law.quadrant.tolist()],
+        }
+        if not self._simple:
+            fields["places"] = self._places.tolist()
+            if self.truncated:
+                fields["reports"] = self._nearest.tolist()
+        return program("planar", fields)
+
+    def _program_odds(self) -> dict[str, Any]:
+        """The odds of two cells with a common side, before cells are replaced by values."""
+        pairs = [
+            pair
+            for part in self.law.tables_of_reports()
+            for pair in ((part[1:], part[:-1]), (part[:, 1:], part[:, :-1]))
+        ]
+        ratio = max(
+            largest_quotient(*pair) for a, b in pairs if a.size for pair in ((a, b), (b, a))
+        )
+        nats = Fraction(self.requested) * Fraction(self._raster.side)
+        return odds(ratio, nats, NEIGHBOURS)
 
     def channel(self) -> PlanarChannel | PlacedChannel:
         whole = PlanarChannel(*self.law.tables())

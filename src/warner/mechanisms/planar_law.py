@@ -130,15 +130,13 @@ class Displacements(Law):
         Returns:
             float: nats per side of a cell.
         """
-        inner, along, across, corner = (np.log(part) for part in self.tables())
-        # The last row and column hold tails, which only reports on that side of the grid have.
-        tall, wide = (size > 2 for size in self.quadrant.shape)
-        parts = [corner]
-        parts += [along[:, :-1]] if wide else []
-        parts += [across[:-1]] if tall else []
-        parts += [inner[:-1, :-1]] if tall and wide else []
+        parts = _tables_of_reports(*(np.log(part) for part in self.tables()))
         worst = max(_steepest_of(part, within) for part in parts)
         return math.nextafter(max(0.0, worst), math.inf)
+
+    def tables_of_reports(self) -> list[np.ndarray]:
+        """Integer masses of a report under the cells around it: corner, sides and inside."""
+        return _tables_of_reports(*self.exact())
 
     def epsilon_per_unit(self) -> float:
         """Nats per side of a cell: the maximum over reports and pairs of cells, rounded up."""
@@ -221,6 +219,21 @@ def nearest_places(values: np.ndarray) -> np.ndarray:
         across = (columns - column) ** 2 * (height * width)
         out[:, column] = (key + across).min(axis=1) % (height * width)
     return out
+
+
+def _tables_of_reports(
+    inner: np.ndarray, along: np.ndarray, across: np.ndarray, corner: np.ndarray
+) -> list[np.ndarray]:
+    """The tables of a report in a corner, on the sides, and inside, from those of ``exact``.
+
+    The last row and column hold tails, which only reports on that side of the grid have.
+    """
+    tall, wide = (size > 2 for size in inner.shape)
+    parts = [corner]
+    parts += [along[:, :-1]] if wide else []
+    parts += [across[:-1]] if tall else []
+    parts += [inner[:-1, :-1]] if tall and wide else []
+    return parts
 
 
 def _steepest_of(logs: np.ndarray, within: int | None) -> float:

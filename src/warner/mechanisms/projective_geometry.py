@@ -23,6 +23,7 @@ from warner._core.sampling import Source
 from warner.channels import ProjectiveBlocksChannel, ProjectiveChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import number, program
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
 
@@ -137,6 +138,11 @@ class ProjectiveGeometry(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         include = source.below(self._include, len(index))
         return {"report": self._points.draw(index, include, source)}
+
+    def _program(self) -> dict[str, Any]:
+        points = {"prime": self.prime, "dimension": self.dimension, "blocks": self.blocks}
+        fields = {"size": self.domain.size, **points, "include": number(self._include)}
+        return program("projective", fields)
 
     def channel(self) -> ProjectiveChannel | ProjectiveBlocksChannel:
         size, high, low = self.domain.size, float(self.law.high), float(self.law.low)

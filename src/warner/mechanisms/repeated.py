@@ -20,6 +20,7 @@ from warner.channels import Channel, KhatriRaoChannel, LikelihoodOperator, Repea
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import Combined, with_schema_types
+from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
@@ -152,6 +153,20 @@ class Repeated(Combined):
         return self.schema.join(
             {name: part.randomize_encoded(answers, source) for (name, part), answers in found}
         )
+
+    def _program(self) -> dict[str, Any]:
+        return program("repeated", {"parts": self._programs}, "parts")
+
+    def _program_odds(self) -> dict[str, Any]:
+        return repeated_odds([(part["program"], part["times"]) for part in self._programs])
+
+    @property
+    def _programs(self) -> list[dict[str, Any]]:
+        """The device programs of the different mechanisms, and how often each is used."""
+        return [
+            {"program": part.device_program(), "times": times}
+            for part, times in zip(self._distinct_parts(), self._runs, strict=True)
+        ]
 
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
         out = tables[0]

@@ -23,6 +23,7 @@ from warner._core.sampling import Source
 from warner.channels import SilenceChannel
 from warner.domains import Domain, Optional
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.device_program import number, program
 from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.headers import from_header
 from warner.privacy.report_laws import Law
@@ -157,6 +158,11 @@ class WithSilence(Mechanism):
         no_answer = source.below_each(thresholds[silent.astype(np.intp)])
         last = self.schema.sizes[0] - 1
         return {"report": np.where(no_answer, last, np.where(silent, dummy, report))}
+
+    def _program(self) -> dict[str, Any]:
+        inner = self.inner.device_program()
+        fields = {"dropped": number(self._dropped), "silent": number(self._silent)}
+        return program("silence", {**fields, "inner": inner}, inner["answer"])
 
     @property
     def _encoded_dtype(self) -> np.dtype[Any]:

@@ -17,6 +17,7 @@ from warner._core.subsets import uniform_subsets
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.bits import BitMechanism
+from warner.mechanisms.device_program import number, program
 from warner.mechanisms.enumeration import ENUMERABLE
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import BitVector
@@ -98,6 +99,10 @@ class SubsetSelection(BitMechanism):
         packed[:, last >> 3] |= stands_in * np.uint8(128 >> (last & 7))
         packed[where] = (packed[where] & ~mask) | include * mask
         return {"bits": packed}
+
+    def _program(self) -> dict[str, Any]:
+        fields = {"members": self.subset, "include": number(self._include)}
+        return program("subset", {"size": self.domain.size, **fields})
 
     def channel(self) -> SupportChannel:
         p = Fraction(self._include, ONE)

@@ -20,6 +20,7 @@ from warner._core.sampling import Source
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
+from warner.mechanisms.device_program import number, program
 from warner.privacy.report_laws import OneHotBits
 from warner.reports.schema import BitVector
 
@@ -137,6 +138,10 @@ class UnaryEncoding(BitMechanism):
         packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
         packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
         return {"bits": packed}
+
+    def _program(self) -> dict[str, Any]:
+        fields = {"keep": number(self._keep_threshold), "raised": number(self._raise_threshold)}
+        return program("bits", {"size": self.domain.size, **fields})
 
     def channel(self) -> SupportChannel:
         return SupportChannel(

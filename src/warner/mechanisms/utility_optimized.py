@@ -16,6 +16,7 @@ from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.best_keep import best_keep
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
+from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
 from warner.mechanisms.integer_law import two_widths
 from warner.mechanisms.unary_encoding import bit_thresholds
 from warner.privacy.guarantees import ULDP
@@ -45,6 +46,16 @@ class UtilityOptimized(Mechanism):
     def __init__(self, domain: Domain, epsilon: float, sensitive: Sequence[Any]) -> None:
         super().__init__(domain, epsilon)
         self.sensitive_mask = sensitive_mask(domain, sensitive)
+
+    def _utility_program(self, sampler: str, **integers: int) -> dict[str, Any]:
+        """A device program with the sensitive values and the integers of a sampler."""
+        fields = {name: number(value) for name, value in integers.items()}
+        members = np.flatnonzero(self.sensitive_mask).tolist()
+        return program(sampler, {"size": self.domain.size, "sensitive": members, **fields})
+
+    def _program_odds(self) -> dict[str, Any]:
+        between = ANY if self.sensitive_mask.all() else SENSITIVE
+        return odds(self.law.ratio(), self.requested, between)
 
     @classmethod
     def from_study(
@@ -174,6 +185,11 @@ class UtilityOptimizedRR(UtilityOptimized):
         named = members[np.minimum(cell + (cell >= rank[index]), self._members - 1)]
         # By arithmetic: a choice by condition takes less time where all conditions are equal.
         return {"report": index + (cell < cells) * (named - index)}
+
+    def _program(self) -> dict[str, Any]:
+        return self._utility_program(
+            "utility_direct", own=self._true_width, other=self._other_width
+        )
 
     def channel(self) -> DirectChannel:
         return DirectChannel(
@@ -321,6 +337,14 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             kept, mask, np.uint8(0)
         )
         return {"bits": packed}
+
+    def _program(self) -> dict[str, Any]:
+        return self._utility_program(
+            "utility_bits",
+            keep=self._keep_threshold,
+            raised=self._raise_threshold,
+            dropped=self._drop_threshold,
+        )
 
     def channel(self) -> SupportChannel:
         q = np.where(self.sensitive_mask, self._raise_threshold / ONE, 0.0)

@@ -242,6 +242,10 @@ class Tally:
         """The same tally, which is not to be added twice with another one of this mark."""
         return replace(self, sources=frozenset([mark]))
 
+    def total(self) -> Tally:
+        """The tally of all people together: this one, as of any tally without groups."""
+        return self
+
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
 

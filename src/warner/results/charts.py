@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,6 +37,7 @@ _CAPTION = 80  # characters that fit the width
 _HEADING = 6  # lines of a title
 _LABEL = 200  # characters of a label; to measure longer labels takes minutes
 _AT_ONCE = ", for all values at once"
+_EVERY_LOOK = ", of each value at every look"
 _TRUTH = "#b84300"
 _SHADES = ["#f3f7fb", "#6aaed6", "#08306b"]  # from light to dark, to be read in grey
 
@@ -78,6 +79,7 @@ def chart(
     target: str = "population",
     top: int | None = None,
     title: str | None = None,
+    kind: str | None = None,
 ) -> Any:
     """Return a chart of shares with intervals, with one panel for each estimate.
 
@@ -96,6 +98,7 @@ def chart(
         top: draw this many of the largest shares with their labels, and the others together. None
             draws all values of numbers and places, and of up to 60 labels.
         title: the title, in place of the attribute's name; above all panels of several estimates.
+        kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
     Returns:
         The Altair chart.
@@ -128,8 +131,7 @@ def chart(
         _panel(
             e if title is None or not single else replace(e, attribute=title),
             None if truth is None else truth[i],
-            level,
-            target,
+            Asked(level, target, kind),
             top,
         )
         for i, e in enumerate(estimates)
@@ -210,31 +212,40 @@ def _ranked(name: str, found: Ranking) -> Any:
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
-def _panel(estimate: Solution, truth: Any, level: float, target: str, top: int | None) -> Any:
+class Asked(NamedTuple):
+    """Which intervals a chart has: see :meth:`warner.Estimate.rows`."""
+
+    level: float
+    target: str
+    kind: str | None = None
+
+
+def _panel(estimate: Solution, truth: Any, asked: Asked, top: int | None) -> Any:
     """The panel of one estimate."""
     domain = estimate.domain
     drawn_as_labels = domain.raster is None and not domain.is_numeric
     if top is None and drawn_as_labels and domain.size > _MOST_LABELS:
         top = _TOP
     is_chosen = top is not None and top < domain.size
-    together = is_chosen and _bounded(estimate, target) and estimate.has_intervals
-    found = rows(estimate, level, target, "simultaneous" if together else None)
+    together = is_chosen and _bounded(estimate, asked) and estimate.has_intervals
+    kind = asked.kind or ("simultaneous" if together else None)
+    found = rows(estimate, asked.level, asked.target, kind)
     for i, row in enumerate(found):
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
     if top is not None:
-        return _dots(estimate, found, level, target, top)
+        return _dots(estimate, found, asked, top)
     if estimate.domain.raster is not None:
-        return _map(estimate, found, level, target)
+        return _map(estimate, found, asked)
     if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
-        return _line(estimate, found, level, target)
-    return _dots(estimate, found, level, target, None)
+        return _line(estimate, found, asked)
+    return _dots(estimate, found, asked, None)
 
 
-def _bounded(estimate: Solution, target: str) -> bool:
+def _bounded(estimate: Solution, asked: Asked) -> bool:
     """Whether the shares have intervals."""
-    return available_kind(estimate, target) != "none"
+    return available_kind(estimate, asked.target, asked.kind) != "none"
 
 
 def inline_data(rows: list[dict[str, Any]]) -> Any:
@@ -243,14 +254,15 @@ def inline_data(rows: list[dict[str, Any]]) -> Any:
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
-def _title(
-    estimate: Solution, caption: str, level: float, target: str, shown: str, more: str = ""
-) -> Any:
+def _title(estimate: Solution, caption: str, asked: Asked, shown: str, more: str = "") -> Any:
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
-    if available_kind(estimate, target) == "average" and _AT_ONCE not in more:
+    kind = available_kind(estimate, asked.target, asked.kind)
+    if kind == "average" and _AT_ONCE not in more:
         more = f", on average over the values{more}"
-    about = f"{shown}: {100 * level:.4g} % interval for the {target}{more}"
-    if not _bounded(estimate, target):
+    if kind == "anytime":
+        more = f"{_EVERY_LOOK}{more}"
+    about = f"{shown}: {100 * asked.level:.4g} % interval for the {asked.target}{more}"
+    if not _bounded(estimate, asked):
         about = "no intervals: different distributions make the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
@@ -267,9 +279,7 @@ def _heading(name: str) -> list[str]:
     return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
 
 
-def _dots(
-    estimate: Solution, rows: list[dict[str, Any]], level: float, target: str, top: int | None
-) -> Any:
+def _dots(estimate: Solution, rows: list[dict[str, Any]], asked: Asked, top: int | None) -> Any:
     """A row for each value with a dot, its interval, and a tick for the truth.
 
     Values without an order are sorted by their shares.
@@ -277,13 +287,12 @@ def _dots(
     Args:
         estimate: what is drawn.
         rows: of all values.
-        level: of the intervals.
-        target: of the intervals.
+        asked: which intervals.
         top: the number of the largest shares that have rows; None for all values.
     """
     alt = require_altair()
     domain = estimate.domain
-    is_bounded = _bounded(estimate, target)
+    is_bounded = _bounded(estimate, asked)
     data = [
         {**row, "value": label}
         for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
@@ -291,7 +300,8 @@ def _dots(
     more = ""
     if top is not None and top < len(data):
         data = _largest(data, top)
-        more = _AT_ONCE if is_bounded and estimate.has_intervals else ""
+        together = is_bounded and estimate.has_intervals and asked.kind is None
+        more = _AT_ONCE if together else ""
         sort = alt.SortField("order")
     elif domain.is_ordered or not isinstance(domain.labels[0], str):
         sort = alt.SortField("order")
@@ -314,7 +324,7 @@ def _dots(
         )
         caption += ", upright ticks: truth"
     return alt.layer(*layers).properties(
-        title=_title(estimate, caption, level, target, "bars", more), width=_WIDTH
+        title=_title(estimate, caption, asked, "bars", more), width=_WIDTH
     )
 
 
@@ -361,7 +371,7 @@ def _value_title(domain: Domain) -> str | None:
     return "value" if domain.is_numeric else None
 
 
-def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _line(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
     """A line of steps over the values, with the intervals as a band and the truth dashed."""
     alt = require_altair()
     domain = estimate.domain
@@ -375,9 +385,9 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
     bottom, top = min(0.0, *shown), max(shown)
     # A band that is much higher than the line would flatten the line, so the band is cut.
-    most = 2 * top if _bounded(estimate, target) else top
+    most = 2 * top if _bounded(estimate, asked) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
-    cut = _bounded(estimate, target) and any(row["high"] > high for row in rows)
+    cut = _bounded(estimate, asked) and any(row["high"] > high for row in rows)
     unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
     place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
     base = alt.Chart(inline_data(data)).encode(x=place)
@@ -389,7 +399,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
     )
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
-    if _bounded(estimate, target):
+    if _bounded(estimate, asked):
         layers.append(
             base.mark_area(
                 interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True
@@ -412,12 +422,12 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], level: float, target: 
         )
         caption += ", dashed: truth"
     title = _title(
-        estimate, caption, level, target, "band", ", in places beyond the picture" if cut else ""
+        estimate, caption, asked, "band", ", in places beyond the picture" if cut else ""
     )
     return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
 
 
-def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: str) -> Any:
+def _map(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
     """A map of cells, darker for larger shares, with the truth beside it on the same scale."""
     alt = require_altair()
     cells = estimate.domain.raster
@@ -470,8 +480,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], level: float, target: s
     title = _title(
         estimate,
         "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
-        level,
-        target,
+        asked,
         "per cell",
         f", median ± {100 * width:.2g} percentage points",
     )

@@ -32,11 +32,13 @@ from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.given import shares_given
 from warner.results.intervals import (
     TARGETS,
+    anytime_factor,
     holding,
     interval,
     normal_quantile,
     posterior,
     wald,
+    with_plan,
 )
 from warner.results.marginals import marginal_estimate
 from warner.results.share_rows import share_row
@@ -165,7 +167,9 @@ class Conditional(Tabular):
         """
         return self._summary(quantile, q)
 
-    def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
+    def interval(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> np.ndarray:
         """Confidence intervals for the shares of the key's values.
 
         The level holds for each interval separately, not for all together. They are Fieller's
@@ -175,23 +179,34 @@ class Conditional(Tabular):
         Args:
             level: coverage, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
         Returns:
             (V, 2) low and high of each share; 0 and 1 where the reports rule out no share.
+
+        Raises:
+            ArgumentError: another kind.
         """
+        asked, planned = with_plan(kind)
+        choice("kind", asked, ("anytime", None))
         z = normal_quantile(level)
+        if asked is not None:
+            z = anytime_factor(self.estimate.n, planned, level)
         respondents = choice("target", target, TARGETS) == "respondents"
         bounds = shares_given(self.estimate.data, self.index, self._shape, z, respondents)
         if self.estimate.fit.probabilities is None:
             return bounds
         return holding(bounds, np.clip(self.probabilities, 0.0, 1.0))
 
-    def rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
+    def rows(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> list[dict[str, Any]]:
         """The shares of the key's values as a table.
 
         Args:
             level: coverage of the intervals, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
         Returns:
             One dict per value, with the keys ``"value"``, ``"estimate"``, ``"low"``, ``"high"``
@@ -200,7 +215,7 @@ class Conditional(Tabular):
         """
         if self.estimate.fit.probabilities is None:
             return []
-        bounds = self.interval(level, target)
+        bounds = self.interval(level, target, kind)
         shares = zip(self.domain.labels, self.probabilities, bounds, strict=True)
         return [share_row(value, share, limits, self.n) for value, share, limits in shares]
 
@@ -289,26 +304,31 @@ class Answered(Conditional):
         """The estimated share of people who answered."""
         return float(self.estimate.probabilities[self._block].sum())
 
-    def row(self, level: float = 0.95, target: str = "population") -> dict[str, Any]:
+    def row(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> dict[str, Any]:
         """The share of people who answered, as a row of a table.
 
         Args:
             level: coverage of the interval, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: ``"anytime:N"`` for an interval that holds at every look; None for the default.
 
         Returns:
             A dict with the keys of :meth:`warner.Estimate.rows`. Its interval is one minus that of
             the share of silence: by the posterior of smooth estimates, otherwise by Wald.
         """
         solution, limits = self.estimate, np.array([0.0, 1.0])
-        if solution.has_posterior_intervals and target == "population":
+        if kind is None and solution.has_posterior_intervals and target == "population":
             limits = 1 - interval(solution, level, target, "posterior")[-1, ::-1]
         elif solution.has_intervals:
-            silence = interval(solution, level, target, "wald")[-1:]
+            silence = interval(solution, level, target, kind or "wald")[-1:]
             limits = 1 - holding(silence, solution.probabilities[-1])[0, ::-1]
         return share_row("(answered)", self.frequency, limits, self.estimate.n)
 
-    def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
+    def interval(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> np.ndarray:
         """Intervals for the shares of the values among the people who answered.
 
         They are of the posterior of theta_v / f where the estimate has one and the target is the
@@ -318,12 +338,14 @@ class Answered(Conditional):
         Args:
             level: coverage, in (0, 1), of each interval separately.
             target: ``"population"`` or ``"respondents"``.
+            kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
         Returns:
             (V, 2) low and high of each share.
         """
-        if not self.estimate.has_posterior_intervals or target != "population":
-            return super().interval(level, target)
+        by_draws = self.estimate.has_posterior_intervals and target == "population"
+        if kind is not None or not by_draws:
+            return super().interval(level, target, kind)
         bounds = posterior(self.estimate, level, target, lambda theta: within(theta, self._block))
         return holding(bounds, self.probabilities)
 

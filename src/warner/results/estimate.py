@@ -181,7 +181,7 @@ class Estimate(Solution):
                   :mod:`warner.results.simultaneous`;
                 - ``"anytime"``: each share, at all numbers of reports together, see
                   :func:`warner.results.intervals.anytime`. For those who look again and again while
-                  reports come in;
+                  reports come in. ``"anytime:1000"`` states the planned number of reports, too;
                 - ``"bootstrap"``: each share, around this estimate, see
                   :func:`warner.results.intervals.bootstrap`;
                 - ``"fisher"``: each share, around a maximum of the likelihood with no share at 0,
@@ -517,12 +517,15 @@ class Estimate(Solution):
         """
         return tables.rows(self, level, target, kind)
 
-    def means(self, level: float = 0.95, target: str = "population") -> list[dict[str, float]]:
+    def means(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> list[dict[str, float]]:
         """The mean of the values as a table.
 
         Args:
             level: coverage of the interval, in (0, 1).
             target: ``"population"`` or ``"respondents"``.
+            kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
         Returns:
             One dict per coordinate of the values, with the keys ``"estimate"``, ``"low"`` and
@@ -531,7 +534,7 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
-        return tables.means(self, level, target)
+        return tables.means(self, level, target, kind)
 
     def to_json(
         self, level: float = 0.95, target: str = "population", kind: str | None = None

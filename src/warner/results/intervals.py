@@ -16,6 +16,7 @@ from warner._core.checks import (
     integer,
     kind,
     probability,
+    show,
 )
 from warner._core.errors import (
     ArgumentError,
@@ -54,7 +55,8 @@ def interval(
     planned: int | None = None,
 ) -> np.ndarray:
     """Confidence intervals for the true shares: see :meth:`warner.Estimate.interval`."""
-    asked, kind = kind, default_kind(solution, target) if kind is None else kind
+    asked, planned = with_plan(kind, planned)
+    kind = default_kind(solution, target) if asked is None else asked
     choice("kind", kind, KINDS)
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
         # A function of a marginal is a function of the joint distribution, which is refitted.
@@ -88,6 +90,39 @@ def interval(
     return bounds
 
 
+def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None, int | None]:
+    """A kind of intervals, and the number of reports that was planned where it has one.
+
+    Args:
+        kind: the name of a kind, None, or ``"anytime:N"`` with the planned number N of reports.
+        planned: N, where it is given apart.
+
+    Raises:
+        ArgumentError: an N that is no positive integer.
+
+    >>> with_plan("anytime:1000"), with_plan("wald"), with_plan("anytime", 50)
+    (('anytime', 1000), ('wald', None), ('anytime', 50))
+    """
+    if not isinstance(kind, str) or not kind.startswith("anytime:"):
+        return kind, planned
+    text = kind.removeprefix("anytime:")
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        rule = "anytime:N must have the planned number N of reports, a positive integer"
+        raise ArgumentError(message("kind", rule, show(kind), "Say anytime:1000"))
+    return "anytime", int(text)
+
+
+def at_every_look(kind: str | None) -> str | None:
+    """The kind where its intervals hold at every look, else None.
+
+    Numbers other than shares have intervals of this kind, and else those of their own.
+
+    >>> at_every_look("anytime:1000"), at_every_look("wald")
+    ('anytime:1000', None)
+    """
+    return kind if with_plan(kind)[0] == "anytime" else None
+
+
 def default_kind(solution: Solution, target: str) -> str:
     """The kind of intervals that is used if no kind is named.
 
@@ -110,7 +145,7 @@ def available_kind(solution: Solution, target: str = "population", kind: str | N
         target: ``"population"`` or ``"respondents"``.
         kind: the kind that was asked for; None for the default.
     """
-    kind = default_kind(solution, target) if kind is None else kind
+    kind = default_kind(solution, target) if kind is None else str(with_plan(kind)[0])
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
 
@@ -156,8 +191,7 @@ def anytime(
 ) -> np.ndarray:
     """Intervals that hold a share at all numbers of reports at once.
 
-        T_x +- sd_x sqrt(2 (n r^2 + 1) / (n r^2) log(sqrt(n r^2 + 1) / alpha))
-        r^2 = (-2 log alpha + log(-2 log alpha) + 1) / planned
+        T_x +- b sd_x,   b of :func:`anytime_factor`
 
     T_x is the unbiased estimate and sd_x its standard deviation, as in Wald intervals. The
     coverage is 1 - alpha even for somebody who looks at a tally again and again, and stops when
@@ -179,15 +213,74 @@ def anytime(
 
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
     """
+    factor = anytime_factor(data.n, planned, level)
+    choice("target", target, TARGETS)
+    noise = ShareNoise.of(data, target, least_share(data, target, normal_quantile(level)))
+    return noise.around(normal_quantile(level), factor)
+
+
+def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
+    """The half-width of an anytime interval at n reports, in standard deviations.
+
+        b = sqrt(2 (n r^2 + 1) / (n r^2) log(sqrt(n r^2 + 1) / alpha))
+        r^2 = (-2 log alpha + log(-2 log alpha) + 1) / planned
+
+    It takes the place of the normal quantile in the interval of any mean over the reports, such as
+    a linear function of the unbiased estimates. The sum of the reports' contributions then stays
+    within the limits at all n together.
+
+    Args:
+        n: the number of reports now.
+        planned: the number of reports that was planned before the first look.
+        level: the coverage 1 - alpha, in (0, 1).
+
+    Raises:
+        ArgumentTypeError: ``planned`` is missing.
+
+    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
+
+    >>> round(anytime_factor(1000, 1000), 2), round(anytime_factor(50, 1000), 2)
+    (3.04, 4.56)
+    """
     alpha = 1 - probability("level", level)
     remedy = "Pass the number of reports planned before the first look"
     most = integer("planned", planned, 1, remedy=remedy)
     spent = -2 * np.log(alpha)
-    growth = data.n * (spent + np.log(max(spent, 1.0)) + 1) / most
-    factor = np.sqrt(2 * (growth + 1) / growth * np.log(np.sqrt(growth + 1) / alpha))
-    choice("target", target, TARGETS)
-    noise = ShareNoise.of(data, target, least_share(data, target, normal_quantile(level)))
-    return noise.around(normal_quantile(level), float(factor))
+    growth = n * (spent + np.log(max(spent, 1.0)) + 1) / most
+    return float(np.sqrt(2 * (growth + 1) / growth * np.log(np.sqrt(growth + 1) / alpha)))
+
+
+def anytime_of_functions(
+    data: LikelihoodData, weights: ArrayLike, planned: int | None, level: float = 0.95
+) -> np.ndarray:
+    """Anytime intervals of linear functions of the shares of the population, such as a mean.
+
+        c'T +- b sqrt(c' V c / n),   b of :func:`anytime_factor`
+
+    V is the covariance matrix of the inversion per report. Where one person sent up to t reports,
+    it is multiplied by t: the reports are at most as dependent as copies of one.
+
+    Args:
+        data: the channel, the report frequencies and n.
+        weights: c (r, K) or (K,).
+        planned: the number of reports that was planned before the first look.
+        level: the coverage, in (0, 1).
+
+    Returns:
+        (r, 2) low and high, which are not clipped.
+
+    Raises:
+        ArgumentTypeError: ``planned`` is missing.
+        IdentifiabilityError: the channel has no inverse.
+        ArgumentError: too many values for the covariance matrix.
+    """
+    matrix = _functions(weights, data.domain.size)
+    factor = anytime_factor(data.n, planned, level)
+    shares = data.channel.invert(data.weights)
+    spread = data.channel.covariance(project(shares)) * data.reports_per_person
+    variance = np.einsum("ri,ij,rj->r", matrix, spread, matrix) / data.n
+    middle, half = matrix @ shares, factor * np.sqrt(np.maximum(variance, 0.0))
+    return np.stack([middle - half, middle + half], axis=1)
 
 
 def bootstrap(

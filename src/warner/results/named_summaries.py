@@ -12,6 +12,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.domains import Domain
 from warner.results import summaries
+from warner.results.intervals import at_every_look
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
 
@@ -117,6 +118,7 @@ def summary_rows(
     asked: Iterable[Named],
     level: float = 0.95,
     target: str = "population",
+    kind: str | None = None,
 ) -> list[dict[str, Any]]:
     """Summaries of an estimate as a table; those that do not apply to its domain are left out.
 
@@ -125,6 +127,8 @@ def summary_rows(
         asked: the summaries.
         level: the coverage of the intervals, in (0, 1).
         target: ``"population"`` or ``"respondents"``.
+        kind: ``"anytime:N"`` for intervals that hold at every look, which variances do not have.
+            Other kinds are those of shares, and do not matter here.
 
     Returns:
         One dict for each summary, and for each coordinate of places: ``"summary"`` (as written),
@@ -139,13 +143,13 @@ def summary_rows(
     >>> rows[0]["estimate"], bool(rows[1]["low"] < rows[1]["estimate"] < rows[1]["high"])
     (3.0, True)
     """
-    rows = []
+    rows, looks = [], at_every_look(kind)
     for named in asked:
         if not named.applies_to(estimate.domain):
             continue
         numbers = named.of(estimate)
         for i, number in enumerate(numbers):
-            low, high = number.interval(level, target, rng=np.random.default_rng(_SEED))
+            low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
             axis = f" of coordinate {i}" if len(numbers) > 1 else ""
             whose = "" if estimate.domain.silence is None else ", of those who answered"
             rows.append(

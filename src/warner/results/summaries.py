@@ -31,7 +31,15 @@ from warner.estimators import LogSpline
 from warner.metrics import ROUNDING, cumulative
 from warner.metrics.simplex import project
 from warner.results.blocks import BlockShares, WithinBlock, within
-from warner.results.intervals import TARGETS, holding, interval, normal_quantile
+from warner.results.intervals import (
+    TARGETS,
+    anytime_factor,
+    anytime_of_functions,
+    holding,
+    interval,
+    normal_quantile,
+    with_plan,
+)
 from warner.results.solution import Solution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -68,6 +76,7 @@ class Quantity(float):
         kind: str | None = None,
         replicates: int = 200,
         rng: np.random.Generator | None = None,
+        planned: int | None = None,
     ) -> np.ndarray:
         """Return a confidence interval (2,) for the true number, within its possible range.
 
@@ -92,12 +101,20 @@ class Quantity(float):
                 :mod:`warner.results.intervals`. None takes the posterior where there is one and
                 the target is the population, and otherwise the bootstrap. For a marginal, None
                 uses the reports of the marginal alone and widens the interval to hold the estimate.
+                ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
+                every look, see :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
             rng: the generator of the bootstrap; None for fresh randomness.
+            planned: for ``"anytime"``, the number of reports planned before the first look.
 
         Raises:
             ArgumentError: a level, target or kind that does not exist for this number.
+            IdentifiabilityError: an anytime interval, and the channel has no inverse.
         """
+        kind, planned = with_plan(kind, planned)
+        if kind == "anytime" and self._has_anytime:
+            choice("target of anytime intervals", target, ("population",))
+            return self._holding(anytime_limits(self._estimate, self._of, planned, level))
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
@@ -128,6 +145,12 @@ class Quantity(float):
         )
         return found
 
+    @property
+    def _has_anytime(self) -> bool:
+        """Whether the number is a mean over the reports, or a quantile, and so has such limits."""
+        inner = getattr(self._of, "of", self._of)
+        return isinstance(inner, Sampled | Ratio | Linear | Quantile)
+
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
         """The interval (2,) of another estimate of the same number, widened to hold this one."""
         found: np.ndarray = holding(bounds[None], float(self))[0]
@@ -144,6 +167,49 @@ class Quantity(float):
             return None
         own = Solution(LogSpline().fit(data), data, LogSpline())
         return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
+
+
+def anytime_limits(
+    estimate: Solution, of: Any, planned: int | None, level: float = 0.95
+) -> np.ndarray:
+    """An interval (2,) of a number that holds at all numbers of reports together.
+
+    Linear functions of the shares are means over the reports: see
+    :func:`warner.results.intervals.anytime_of_functions`. A ratio is the r at which N - r f can be
+    0, and a quantile the v at which the cumulative share can pass q [Woodruff 1952]. Each of these
+    is a linear function of the shares at the true number. So all hold at every look.
+
+        quantile: { v : low(F(v - 1) - q f) < 0 <= high(F(v) - q f) }
+
+    f is 1, or the share of people who answered.
+
+    Args:
+        estimate: of a population.
+        of: what the number is of the shares.
+        planned: the number of reports that was planned before the first look.
+        level: the coverage, in (0, 1).
+    """
+    factor = anytime_factor(estimate.n, planned, level)
+    if isinstance(of, Sampled | Ratio):
+        return of.around(factor)
+    size = estimate.domain.size
+    block = getattr(of, "block", None)
+    inner = getattr(of, "of", of)
+    if isinstance(inner, Linear) and block is not None:
+        return _ratio(estimate, inner, block).around(factor)
+    if isinstance(inner, Linear):
+        bounds = anytime_of_functions(estimate.data, inner.weights, planned, level)
+        limits = inner.limits or (inner.weights.min(), inner.weights.max())
+        return np.asarray(np.clip(bounds[0], *limits))
+    curve = inner.cumulative
+    below = np.zeros((curve.order.size + 1, size))
+    places = np.arange(size) if block is None else np.arange(size)[block]
+    for i, at in enumerate(curve.order, start=1):
+        below[i:, places[at]] = 1.0
+    below[:, places] -= inner.q
+    bounds = anytime_of_functions(estimate.data, below, planned, level)
+    found: np.ndarray = curve.invert(bounds + inner.q, inner)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,6 +420,11 @@ def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantit
     of = found._of
     if estimate.has_posterior_intervals or not estimate.has_intervals or not hasattr(of, "weights"):
         return Quantity(float(found), estimate, WithinBlock(of, block))
+    return Quantity(float(found), estimate, _ratio(estimate, of, block))
+
+
+def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
+    """c'theta / f from the unbiased estimates, of the share f of the values in a block."""
     weights = np.zeros((2, estimate.domain.size))
     weights[:, block] = np.stack([of.weights, np.ones(of.weights.size)])
     shares = estimate.data.channel.invert(estimate.data.weights)
@@ -362,9 +433,7 @@ def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantit
     limits = WithinBlock(of, block).limits
     # One person's reports are at most as dependent as copies of one.
     spread = spread * estimate.reports_per_person
-    return Quantity(
-        float(found), estimate, Ratio(float(numerator), float(denominator), spread, limits)
-    )
+    return Ratio(float(numerator), float(denominator), spread, limits)
 
 
 @_of_answers

@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice
+from warner._core.text import visible
+from warner.domains import Domain
 from warner.io import frame_of_rows
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
-from warner.results.intervals import TARGETS, available_kind, interval
+from warner.results.intervals import (
+    TARGETS,
+    at_every_look,
+    available_kind,
+    interval,
+    with_plan,
+)
 from warner.results.share_rows import share_row
 from warner.results.solution import Solution
 
@@ -35,12 +43,15 @@ def rows(
 
 
 def means(
-    solution: Solution, level: float = 0.95, target: str = "population"
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
 ) -> list[dict[str, float]]:
     """The mean for each coordinate of the values: see :meth:`warner.Estimate.means`."""
     mean = summaries.mean(solution)
     coordinates = mean if isinstance(mean, tuple) else (mean,)
-    bounds = [value.interval(level, target) for value in coordinates]
+    bounds = [value.interval(level, target, at_every_look(kind)) for value in coordinates]
     return [
         {"estimate": float(value), "low": float(low), "high": float(high)}
         for value, (low, high) in zip(coordinates, bounds, strict=True)
@@ -54,7 +65,7 @@ def to_json(
     kind: str | None = None,
 ) -> dict[str, Any]:
     """The estimate as JSON data: see :meth:`warner.Estimate.to_json`."""
-    keys = key_rows(solution, level, target)
+    keys, planned = key_rows(solution, level, target), with_plan(kind)[1]
     return {
         "format": "warner-estimate",
         "schema": 1,
@@ -80,24 +91,25 @@ def to_json(
         ),
         "interval": {
             "kind": available_kind(solution, target, kind),
+            **({} if planned is None else {"planned": planned}),
             "level": level,
             "target": choice("target", target, TARGETS),
         },
         "domain": solution.domain.spec(),
         "shares": rows(solution, level, target, kind),
-        **({} if solution.fit.mean is None else {"mean": means(solution, level, target)}),
+        **({} if solution.fit.mean is None else {"mean": means(solution, level, target, kind)}),
         **({"keys": keys} if keys else {}),
-        **_given(solution, level, target),
+        **_given(solution, level, target, at_every_look(kind)),
     }
 
 
-def _given(solution: Solution, level: float, target: str) -> dict[str, Any]:
+def _given(solution: Solution, level: float, target: str, kind: str | None) -> dict[str, Any]:
     """The share of people who answered and the shares among them; {} without silence."""
     if solution.domain.silence is None or solution.fit.probabilities is None:
         return {}
     given = answered(solution)
     return {
-        "answered": given.row(level, target) | {"shares": given.rows(level, target)},
+        "answered": given.row(level, target, kind) | {"shares": given.rows(level, target, kind)},
     }
 
 
@@ -123,3 +135,16 @@ def as_text(value: Any) -> str:
     ('x', '3', '[1, 2]')
     """
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def name_of(value: Any, domain: Domain | None = None) -> str:
+    """A value of a domain as a reader sees it.
+
+    >>> name_of("often"), name_of(0.25), name_of({"a": "x", "b": 2})
+    ('often', '0.25', 'x, 2')
+    """
+    if domain is not None and domain.raster is not None and not isinstance(value, str):
+        return f"row {value[0]}, column {value[1]}"
+    if isinstance(value, dict):
+        return ", ".join(name_of(part) for part in value.values())
+    return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
 from warner._core.text import meant, nearest, unreadable
+from warner.studies.collect import collect_problems
 from warner.studies.mechanisms import (
     MECHANISMS,
     built,
@@ -19,6 +20,7 @@ from warner.studies.mechanisms import (
 from warner.studies.problems import Found, Problem, StudyProblems, broken, in_words, problems_of
 from warner.studies.public import public_columns
 from warner.studies.schema import BY_KEY, TO_DECIDE, model
+from warner.studies.texts import text_problems
 from warner.studies.toml_lines import Path
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ _RULES = {
 }
 _OF_DOMAINS = ("attributes", "public")  # tables whose parts state domains
 UNDECIDED = "is still to be decided"
-_TYPES = ("str", "int", "bool", "float")
+_TYPES = ("str", "int", "bool", "float", "dict")
 # The headers of the tables that the parts of the schema describe.
 _HEADERS = {
     "Study": "the beginning of the file, above the first table",
@@ -54,6 +56,7 @@ _HEADERS = {
     "JointSpec": "a table [[joint]]",
     "GroupSpec": "a table [[groups]]",
     "PublicSpec": "a table [public.NAME]",
+    "CollectSpec": "the table [collect]",
 }
 
 
@@ -81,6 +84,7 @@ def validated(data: Mapping[str, Any]) -> Any:
     found = Found()
     found.keep(problems)
     _check_the_rest(data, problems, found)
+    check_texts(data, found)
     raise StudyProblems(dict.fromkeys(found.problems))
 
 
@@ -212,6 +216,18 @@ def check_names(names: list[str], found: Found) -> None:
             if (strange := unreadable(name)) is not None:
                 rule, remedy = f"names must not hold {strange}", "Use printable characters"
                 raise broken((), rule, show(name), remedy, "attributes")
+
+
+def check_texts(data: Mapping[str, Any], found: Found) -> None:
+    """Add the problems of what people read, and of how their answers are collected.
+
+    Args:
+        data: the study, whether or not it is as the schema says.
+        found: problems are added to it.
+    """
+    found.keep(text_problems(data))
+    known = {problem.path for problem in found.problems}
+    found.keep(p for p in collect_problems(data.get("collect")) if p.path not in known)
 
 
 def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], found: Found) -> None:

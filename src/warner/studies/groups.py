@@ -12,9 +12,10 @@ from warner.studies.schema import BY_KEY
 from warner.studies.toml_lines import Path
 
 # What an attribute keeps when a group names another mechanism for it.
-_KEPT = (*BY_KEY, "label", "keys", "tags", "attributes", "reports")
+_SHOWN = ("label", "help", "answers", "unit")
+_KEPT = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes", "reports")
 # What is the same for all groups: the questions, and what is randomised together.
-_COMMON = (*BY_KEY, "label", "keys", "tags", "attributes")
+_COMMON = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes")
 
 
 def check_groups(groups: list[Any], known: list[str], column: str) -> None:

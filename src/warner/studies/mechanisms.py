@@ -263,10 +263,29 @@ def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
     if option in _OF_STUDY:
         return "It is of the whole study: write it above the first table"
-    return meant(option, ("reports", "label", "missing", "empty", "mechanism", "epsilon", *BY_KEY))
+    return meant(option, (*_OF_ATTRIBUTE, *BY_KEY))
 
 
-_OF_STUDY = ("title", "budget", "delta", "rows_per_person", "group_column")
+_OF_STUDY = (
+    "title",
+    "introduction",
+    "languages",
+    "budget",
+    "delta",
+    "rows_per_person",
+    "group_column",
+)
+_OF_ATTRIBUTE = (
+    "label",
+    "help",
+    "answers",
+    "unit",
+    "reports",
+    "missing",
+    "empty",
+    "mechanism",
+    "epsilon",
+)
 
 
 def _named(capability: str) -> str:

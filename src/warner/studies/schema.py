@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from warner.domains import DOMAINS, Domain, StudyEntry
 from warner.mechanisms.headers import LARGEST_PARTS
@@ -33,11 +33,13 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     from pydantic import (
         BaseModel,
         ConfigDict,
+        Discriminator,
         Field,
         StrictBool,
         StrictFloat,
         StrictInt,
         StrictStr,
+        Tag,
         create_model,
         model_validator,
     )
@@ -67,6 +69,24 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
             return self
 
     number: Any = StrictInt | StrictFloat
+    by_language = dict[StrictStr, StrictStr]
+    # A discriminator, so that an error is told of the form that was written.
+    text: Any = Annotated[
+        Annotated[StrictStr, Tag("str")] | Annotated[by_language, Tag("dict")],
+        Discriminator(lambda value: "dict" if isinstance(value, Mapping) else "str"),
+    ]
+
+    def said(description: str) -> Any:
+        return (text | None, Field(None, description=f"{description}; one text, or by language"))
+
+    shown: Any = {
+        "label": said("the text of the question, for reports and pages"),
+        "help": said("a hint below the question"),
+        "answers": (
+            dict[StrictStr, list[StrictStr]] | None,
+            Field(None, description="by language, the displayed texts of values, in their order"),
+        ),
+    }
     named: Any = (StrictStr | None, Field(None, description=f"one of {', '.join(mechanisms)}"))
     nats: Any = (number | None, Field(None, description="budget in nats"))
     several: Any = (
@@ -96,9 +116,10 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     attribute = create_model(
         "AttributeSpec",
         __base__=OneDomain,
-        label=(
+        **shown,
+        unit=(
             StrictStr | None,
-            Field(None, description="the text of the question, for reports and pages"),
+            Field(None, description="the unit of a number, which pages show beside it"),
         ),
         **domains,
         mechanism=named,
@@ -170,6 +191,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     public: Any = create_model(
         "PublicSpec",
         __base__=OnePublic,
+        **shown,
         values=(
             _strict(list[str | int | bool]) | None,
             Field(None, description="labels of the column"),
@@ -180,6 +202,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         ),
         dates=(unit, Field(None, description="dates, kept by day, week or month")),
     )
+    collect = create_model("CollectSpec", __config__=ConfigDict(extra="forbid"), **_collect())
     beside: Any = (
         dict[str, public] | None,
         Field(
@@ -199,7 +222,24 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     return create_model(
         "Study",
         __config__=ConfigDict(extra="forbid"),
-        title=(StrictStr, Field("", description="the name of the study, for reports and pages")),
+        title=(
+            text,
+            Field(
+                "",
+                description="the name of the study, for reports and pages; one text, or by "
+                "language",
+            ),
+        ),
+        languages=(
+            list[StrictStr] | None,
+            Field(
+                None,
+                min_length=1,
+                description='the languages of the texts, default ["en"]; plain texts are in the '
+                "first one",
+            ),
+        ),
+        introduction=said("what people read above the questions"),
         **limits,
         rows_per_person=(
             StrictInt | None,
@@ -214,12 +254,45 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
         joint=together,
         public=beside,
+        collect=(
+            collect | None,
+            Field(None, description="how answers are collected from people"),
+        ),
         group_column=(
             StrictStr | None,
             Field(None, description="the public column of the answers that names the group"),
         ),
         groups=apart,
     )
+
+
+def _collect() -> dict[str, Any]:
+    """The fields of the table ``[collect]``, whose defaults ``studies/collect.py`` fills in."""
+    from pydantic import Field, StrictInt, StrictStr, WithJsonSchema
+
+    def stated(form: Any, description: str, **limits: Any) -> Any:
+        return (form | None, Field(None, description=description, **limits))
+
+    # TOML has dates and times alone too, and JSON has texts, so collect.py checks moments.
+    moment: Any = Annotated[Any, WithJsonSchema({"type": "string", "format": "date-time"})]
+    return {
+        "people": stated(StrictInt, "the planned number of people", ge=1),
+        "opens": stated(moment, "when the survey opens: a date and a time with an offset"),
+        "closes": stated(moment, "when the survey closes: a date and a time with an offset"),
+        "step": stated(
+            StrictInt,
+            "reports after which a new result is published; default 1 % of people, at least 50",
+            ge=1,
+        ),
+        "access": stated(
+            Literal["open", "invited"], "open to everyone, or to people with an invitation"
+        ),
+        "contact": stated(StrictStr, "whom people can ask"),
+        "keep_ids": stated(
+            Literal["closed", "always"],
+            "the ids that tell repeats: dropped when the survey is closed, or always kept",
+        ),
+    }
 
 
 def _form(entry: StudyEntry) -> Any:

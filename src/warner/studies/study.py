@@ -73,6 +73,29 @@ epsilon = 0.5
 values = ["north", "south"]
 [public.visit]
 dates = "week"                    # ISO dates in the answers, such as 2024-05-31, kept by week
+
+What follows is for people who read, and for collecting their answers. No report depends on it.
+
+languages = ["en", "de"]          # default ["en"]; plain texts are in the first one
+title = { en = "Habits", de = "Gewohnheiten" }          # one text, or one by language
+introduction = { en = "Four short questions.", de = "Vier kurze Fragen." }
+[attributes.smokes]
+label = { en = "Do you smoke?", de = "Rauchen Sie?" }
+help = { en = "Count pipes too.", de = "Auch Pfeife." } # a hint below the question
+values = ["no", "yes"]
+answers = { de = ["nein", "ja"] } # displayed texts of the values, in their order
+[attributes.weight]
+integers = [30, 200]
+unit = "kg"
+[collect]
+people = 1000                     # planned
+opens = 2026-05-01T08:00:00+02:00
+closes = 2026-05-31T18:00:00+02:00
+step = 50                         # reports after which a new result is published; the default is
+                                  # 1 % of people, and at least 50
+access = "open"                   # or "invited": a code for each person, which works once
+contact = "survey@clinic.example" # whom people can ask
+keep_ids = "closed"               # ids that tell repeats are dropped at closing; or "always"
 """
 
 from __future__ import annotations
@@ -83,6 +106,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 from warner._core import html
@@ -91,7 +115,6 @@ from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
-from warner._core.text import unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -103,12 +126,14 @@ from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
-from warner.studies.check import check_names, schema, validated
+from warner.studies.check import check_names, check_texts, schema, validated
+from warner.studies.collect import Collect
 from warner.studies.groups import check_groups, group_data, of_groups
-from warner.studies.mechanisms import built, together
+from warner.studies.mechanisms import built, stated_domain, together
 from warner.studies.problems import Found, broken, located, problems_of
 from warner.studies.public import declared, public_columns
 from warner.studies.text import study_data, study_text
+from warner.studies.texts import Texts, languages_of
 from warner.studies.toml_lines import Path
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
@@ -123,6 +148,12 @@ class Study:
         title: free text, "" where the file has none.
         labels: {attribute: the text of its question}, of the attributes for which the file states
             one. Labels and the title are for readers: no header and no digest depends on them.
+            Both are in the default language.
+        languages: the languages of the texts, the default one first; ("en",) unless stated.
+        titles: {language: title}.
+        texts: a :class:`~warner.studies.texts.Texts`: questions, hints and displayed answers by
+            language.
+        collect: a :class:`~warner.studies.collect.Collect`: how answers are collected from people.
         budget: the most one person may spend in all, or None.
         rows_per_person: t, the most rows of answers of one person; 1 unless the file states it. The
             epsilon of an attribute in the file is for one row. ``epsilon``, ``delta`` and
@@ -144,10 +175,10 @@ class Study:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         stated = validated(data)
-        self.title: str = stated.title
         self.budget: float | None = stated.budget
         self.rows_per_person: int = stated.rows_per_person or 1
         self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
+        self.languages: tuple[str, ...] = languages_of(self._data)
         self.group_column: str = (
             GROUP_COLUMN if stated.group_column is None else stated.group_column
         )
@@ -156,7 +187,8 @@ class Study:
         self.public: dict[str, Domain] = {}
         found = Found()
         check_names(list(stated.attributes), found)
-        self.labels: dict[str, str] = _labels(stated.attributes, found)
+        check_texts(self._data, found)
+        self._stated: Mapping[str, Any] = stated.attributes
         self._tables, self._joint, self._places = _tables(stated, found)
         if stated.groups is not None:
             self._set_groups(stated.groups, found)
@@ -212,6 +244,36 @@ class Study:
             if self.group_column in study.answer_columns:
                 rule = "must not be the column of an attribute"
                 raise broken(("group_column",), rule, repr(self.group_column))
+
+    @cached_property
+    def texts(self) -> Texts:
+        """What people read, by language."""
+        asked = {name: stated_domain(spec) for name, spec in self._stated.items()}
+        return Texts(self._data, {**asked, **self.public})
+
+    @property
+    def title(self) -> str:
+        """The title in the default language; "" where the file has none."""
+        return self.texts.title(self.languages[0])
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """{language: title}."""
+        return {language: self.texts.title(language) for language in self.languages}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """{attribute: the text of its question} in the default language, where one is stated."""
+        return {
+            name: self.texts.question(name, self.languages[0])
+            for name, spec in self._stated.items()
+            if spec.label is not None
+        }
+
+    @property
+    def collect(self) -> Collect:
+        """How answers are collected from people."""
+        return Collect.of(self._data.get("collect", {}))
 
     @property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -600,17 +662,6 @@ class Study:
 def _decimal(number: float) -> Fraction:
     """The decimal that a float is written as; for infinity a number above every budget."""
     return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10**400)
-
-
-def _labels(specs: Mapping[str, Any], found: Found) -> dict[str, str]:
-    """{attribute: the text of its question}, where it is stated."""
-    labels = {name: spec.label for name, spec in specs.items() if spec.label is not None}
-    for name, label in labels.items():
-        if (strange := unreadable(label)) is not None:
-            rule, remedy = f"must be one line, without {strange}", "Use printable characters"
-            error = broken(("attributes", name, "label"), rule, None, remedy)
-            found.keep(error.problems)
-    return labels
 
 
 def _tables(

@@ -11,7 +11,7 @@ import pytest
 
 import warner
 from warner.io.file_columns import file_columns
-from warner.io.frames import _GroupedFrame
+from warner.io.grouped_frame import GroupedFrame
 from warner.io.parquet_format import ParquetFormat
 from warner.reports.schema import BitVector, GroupedColumns
 
@@ -73,5 +73,5 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
         pq.write_table(table, path)
         with ParquetFormat().grouped(path) as columns:
             by_sql = _takes(schema, columns)
-        by_frame = _takes(schema, _GroupedFrame(nw.from_native(table).lazy()))
+        by_frame = _takes(schema, GroupedFrame(nw.from_native(table).lazy()))
         assert taken == by_sql == by_frame == expected

@@ -330,7 +330,12 @@ def tally(
     checked that the study's mechanisms can send every report. Which mechanism and budget made them,
     and whether the file is whole, cannot be checked.
 
+    Survey tools carry a report as text in a hidden field, which warner.js fills. Such a text says
+    which study it is of, and this is checked. The question itself must not be one of that tool: it
+    would store the answer beside the report.
+
     \b
+        warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --by ward,week -o groups.json
         warner tally spark.parquet --study study.toml --column smokes=report -o tally.json

@@ -146,12 +146,14 @@ class _Sums:
         totals: {group: {attribute: the sum so far}}.
         firsts: {group: the first file}.
         foreign: {a file that another program wrote: the number of its rows}.
+        named: whether all reports of these files are texts that name the study.
     """
 
     path: str
     totals: dict[str | None, dict[str, AnyTally]] = field(default_factory=dict)
     firsts: dict[str | None, str] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
+    named: bool = True
 
     def add(self, path: str, counted: CountedFile) -> None:
         """Add the tallies of a file.
@@ -161,6 +163,7 @@ class _Sums:
         """
         if counted.foreign:
             self.foreign[path] = next(iter(counted.tallies.values())).n
+            self.named = self.named and counted.named
         first = self.firsts.setdefault(counted.group, path)
         known = self.totals.get(counted.group)
         if known is None:
@@ -182,7 +185,7 @@ class _Sums:
     def said(self) -> Iterator[tuple[str | None, dict[str, AnyTally]]]:
         """The sums of each group, after what is to be said of the files."""
         if self.foreign:
-            say_foreign(self.path, sum(self.foreign.values()), len(self.foreign))
+            say_foreign(self.path, sum(self.foreign.values()), len(self.foreign), self.named)
         if any(t.simulated for tallies in self.totals.values() for t in tallies.values()):
             warn_of_simulation(self.path)
         yield from self.totals.items()

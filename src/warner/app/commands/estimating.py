@@ -25,7 +25,6 @@ from warner.app.command_files import (
 )
 from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
-from warner.app.csv_table import csv_of, csv_of_groups
 from warner.app.summary_options import Wanted, show_summaries, summary
 from warner.app.terminal import (
     show_comparison,
@@ -42,10 +41,34 @@ from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.charts import FORMATS, chart, ranking, save
+from warner.results.csv_table import csv_of, csv_of_groups
 from warner.results.estimate import Estimate
+from warner.results.intervals import at_every_look, with_plan
 from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
+
+
+class IntervalKind(click.ParamType[str]):
+    """A kind of intervals: one of three words, or anytime:N."""
+
+    name = "interval"
+    _kinds = ("wald", "average", "simultaneous")
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """What the help shows in place of the value."""
+        return f"[{'|'.join(self._kinds)}|anytime:N]"
+
+    def convert(self, value: str, param: Any, ctx: Any) -> str:
+        """The kind as it was written; refused where there is no such kind."""
+        try:
+            known = value in self._kinds or with_plan(value)[1] is not None
+        except ArgumentError:
+            known = False
+        if not known:
+            kinds = ", ".join(self._kinds)
+            self.fail(f"{value!r} is not one of {kinds}, or anytime:N with N reports.", param, ctx)
+        return value
 
 
 @click.command()
@@ -56,10 +79,12 @@ from warner.results.redistribution import has_tags, redistribute
 @click.option(
     "--interval",
     "kind",
-    type=click.Choice(["wald", "average", "simultaneous"]),
+    type=IntervalKind(),
     help="What the intervals hold: wald each share by itself, average the stated part of all "
-    "shares on average, simultaneous all shares together. Charts have the default. Default: "
-    "average where many shares are shrunk together, posterior for smooth numbers, else wald.",
+    "shares on average, simultaneous all shares together, anytime:N each share, mean and quantile "
+    "at every look while reports come in, of which N were planned. Charts have anytime:N or the "
+    "default. Default: average where many shares are shrunk together, posterior for smooth "
+    "numbers, else wald.",
 )
 @summary
 @click.option(
@@ -176,13 +201,14 @@ def estimate(
         shares = list(given_back.values())
         write_text(csv_of(estimates, level, target, shares, kind, wanted.named), csv_path)
     if plot_path is not None:
-        picture = chart(estimates, level=level, target=target, top=top, title=title)
+        looks = at_every_look(kind)
+        picture = chart(estimates, level=level, target=target, top=top, title=title, kind=looks)
         save(picture, plot_path)
         say_written(plot_path)
     if "-" not in (json_path, csv_path):
         for i, result in enumerate(estimates):
             if asked := wanted.named(result):
-                show_summaries(result, asked, level, target)
+                show_summaries(result, asked, level, target, kind)
             else:
                 show_estimate(result, level, target, kind=kind)
             if i in given_back:
@@ -260,7 +286,7 @@ def _json_of(
 ) -> dict[str, Any]:
     """An estimate as JSON data, with the summaries that were asked for."""
     asked = wanted.named(result)
-    rows = summary_rows(result, asked, level, target)
+    rows = summary_rows(result, asked, level, target, kind)
     return result.to_json(level, target, kind) | ({"summaries": rows} if asked else {})
 
 

@@ -11,7 +11,9 @@ from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 from warner.app.terminal import plural
+from warner.io.foreign_files import columns_of_texts
 from warner.reports.grouped_tally import AnyTally
+from warner.reports.report_texts import text_start
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -24,12 +26,14 @@ class CountedFile(NamedTuple):
         seal: the digest of its content.
         tallies: {attribute: tally}.
         foreign: whether another program wrote the file.
+        named: whether all its reports are texts that name the study.
     """
 
     group: str | None
     seal: str
     tallies: dict[str, AnyTally]
     foreign: bool
+    named: bool = False
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
@@ -92,28 +96,44 @@ def count_foreign(
         raise ArgumentError(message(source.path, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(path)
+    digest, names = plan.digest, list(plan.mechanisms)
+    starts = {name: text_start(digest, i) for i, name in enumerate(names, 1)}
     found = files.tally_foreign(
-        opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values
+        opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
     )
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in found.items()}
-    return CountedFile(None, opened.digest, tallies, True)
+    texts = columns_of_texts(opened, plan.mechanisms, columns)
+    for name, column in texts.items():
+        if name in opened.names and name != column:
+            click.echo(
+                f"WARNING: {source.path} has a column {name!r} beside the reports on it. If it "
+                "holds the answers, nothing protects them: the question must not be one of that "
+                "program.",
+                err=True,
+            )
+    return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
 
 
-def say_foreign(path: str, rows: int, many: int) -> None:
+def say_foreign(path: str, rows: int, many: int, named: bool) -> None:
     """Say what was checked of files that another program wrote, and what was not.
 
     Args:
         path: the argument of the command.
         rows: how many rows were counted.
         many: the number of files.
+        named: whether all reports are texts that name the study.
     """
     where = f" in {many:,} files" if many > 1 else ""
-    whole = "the files are" if many > 1 else "the file is"
+    whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
+    checked, made = (
+        ("is of this study and ", "Whether they are")
+        if named
+        else ("", "Which mechanism and budget made them, whether they are")
+    )
     click.echo(
         f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
-        "is one that the study's mechanisms can send. Which mechanism and budget made them, "
-        f"whether they are simulated and whether {whole} whole: this the "
-        f"{'files do' if many > 1 else 'file does'} not say, so it was not checked.",
+        f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
+        f"{whole} whole: this the {say} not say, so it was not checked.",
         err=True,
     )

@@ -18,7 +18,6 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.commands.options import as_json, of_intervals, options
-from warner.app.csv_table import as_cell
 from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences, difference
@@ -26,6 +25,7 @@ from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
 from warner.results.charts import FORMATS
+from warner.results.csv_table import as_cell
 from warner.results.tables import as_text
 
 _COMMON = options(

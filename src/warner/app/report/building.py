@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Report, Section, Table
-from warner.app.report.privacy_words import (
+from warner.app.report.questions import Question, Settings, lead
+from warner.app.terminal import INTERVALS, NO_INTERVALS, plural
+from warner.design.privacy_words import (
     hides_all,
     largest,
     of_a_person,
     of_guarantee,
     of_mechanism,
 )
-from warner.app.report.questions import Question, Settings, lead
-from warner.app.terminal import INTERVALS, NO_INTERVALS, plural
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.grouped_tally import AnyTally

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import MethodWarning, WarnerError
+from warner._core.figures import decimals_of_percent, percent, percent_interval
 from warner._core.progress import steps
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Section
-from warner.app.report.figures import decimals_of_percent, percent, percent_interval
 from warner.app.report.tables import (
     Row,
     Shares,
     answer_rows,
     figures_of,
     kind_of_each,
-    name_of,
     shares_of,
     table_by_group,
     table_of_differences,
@@ -38,6 +37,7 @@ from warner.groups.table import label
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate, estimate
 from warner.results.named_summaries import Named, summary_rows
+from warner.results.tables import name_of
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from warner._core.text import visible
-from warner.app.report.content import Bar, Block, Cell, Shift, Table, scale_end
-from warner.app.report.figures import (
+from warner._core.figures import (
     decimals_of_number,
     decimals_of_percent,
     number,
     percent,
     percent_interval,
 )
+from warner._core.text import visible
+from warner.app.report.content import Bar, Block, Cell, Shift, Table, scale_end
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.groups.differences import Differences
@@ -25,25 +25,12 @@ from warner.groups.hypotheses import shown_p
 from warner.results.estimate import Estimate
 from warner.results.intervals import available_kind
 from warner.results.summaries import mass
-from warner.results.tables import as_text
+from warner.results.tables import name_of
 
 MOST_RANGES = 12
 _SEED = 0  # of a bootstrap: a report that is made again is the same report
 
 Row = Mapping[str, Any]
-
-
-def name_of(value: Any, domain: Domain | None = None) -> str:
-    """A value of a domain as a reader sees it.
-
-    >>> name_of("often"), name_of(0.25), name_of({"a": "x", "b": 2})
-    ('often', '0.25', 'x, 2')
-    """
-    if domain is not None and domain.raster is not None and not isinstance(value, str):
-        return f"row {value[0]}, column {value[1]}"
-    if isinstance(value, dict):
-        return ", ".join(name_of(part) for part in value.values())
-    return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))
 
 
 class Shares(NamedTuple):

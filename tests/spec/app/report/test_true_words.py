@@ -9,9 +9,9 @@ import pytest
 
 import warner
 from tests.spec.app.report.test_report import _report, _words
-from warner.app.report.privacy_words import certainty, of_guarantee, of_mechanism
 from warner.app.report.questions import Question, Settings
 from warner.app.report.tables import answer_rows
+from warner.design.privacy_words import certainty, of_guarantee, of_mechanism
 from warner.domains import NO_ANSWER, with_missing
 from warner.mechanisms.gaussian import Gaussian
 from warner.privacy.composition import side_by_side

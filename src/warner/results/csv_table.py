@@ -10,6 +10,7 @@ from typing import Any
 
 from warner._core.text import visible
 from warner.results.estimate import Estimate
+from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.tables import as_text
@@ -116,8 +117,9 @@ def estimate_rows(
         yield [name, row["value"], *_figures(row)]
     if result.domain.silence is not None and result.fit.probabilities is not None:
         given = result.answered()
-        yield [name, "(answered)", *_figures(given.row(level, target))]
-        for row in given.rows(level, target):
+        looks = at_every_look(kind)
+        yield [name, "(answered)", *_figures(given.row(level, target, looks))]
+        for row in given.rows(level, target, looks):
             yield [f"{name} (of those who answered)", row["value"], *_figures(row)]
     for row in result.key_rows(level, target):
         yield [f"{name} (key)", row["value"], *_figures(row)]
@@ -126,11 +128,11 @@ def estimate_rows(
     asked = [] if summaries is None else list(summaries(result))
     if result.fit.mean is not None and not any(named.kind == "mean" for named in asked):
         several = len(result.fit.mean.value) > 1
-        for i, mean_row in enumerate(result.means(level, target)):
+        for i, mean_row in enumerate(result.means(level, target, kind)):
             axis = f" of coordinate {i}" if several else ""
             figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]
             yield [f"{name} (mean{axis})", "", *figures]
-    for row in summary_rows(result, asked, level, target):
+    for row in summary_rows(result, asked, level, target, kind):
         people = row["estimate"] * result.n if row["is_share"] else result.n
         yield [f"{name} ({row['text']})", "", row["estimate"], row["low"], row["high"], people]
 

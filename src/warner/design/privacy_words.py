@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from warner._core.errors import WarnerError
-from warner.app.report.figures import at_most, of_hundred
-from warner.app.report.tables import name_of
+from warner._core.figures import at_most, of_hundred
 from warner.mechanisms import Mechanism
 from warner.privacy.composition import compose, side_by_side
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.likelihood_ratios import worst_pair
+from warner.results.tables import name_of
 
 _LARGEST = 40  # nats; beyond, odds are no numbers to read
 _TOO_RARE = 0.1  # a report that fewer people send is no example

@@ -1,0 +1,115 @@
+"""Who may do what: the owner's token, invitation codes, and proof that a form is the owner's.
+
+The store keeps the SHA-256 of the token, and of each code the 16 bytes that become the id of its
+report. Neither the token nor a code can be computed from it: both are random and long.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+
+import numpy as np
+
+from warner.collector.submissions import ID_BYTES
+
+TOKEN_BYTES = 32
+COOKIE = "warner_owner"
+ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # 32 letters, without 0 and O, 1 and I
+CODE_LETTERS = 16
+_GROUP = 4
+
+
+def new_token() -> str:
+    """A token for the owner: 256 random bits in letters and digits that an address may hold."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
+
+
+def token_hash(token: str) -> bytes:
+    """What is stored of a token: its SHA-256, 32 bytes."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class Owner:
+    """Knows the owner by the token.
+
+    Args:
+        stored: the SHA-256 of the token.
+    """
+
+    def __init__(self, stored: bytes) -> None:
+        self._stored = stored
+        # Forms are checked with a key of this process alone.
+        self._key = secrets.token_bytes(32)
+
+    def is_token(self, token: str | None) -> bool:
+        """Whether this is the owner's token. The time it takes says nothing about the token."""
+        return token is not None and hmac.compare_digest(token_hash(token), self._stored)
+
+    @property
+    def proof(self) -> str:
+        """The anti-forgery value of the forms of the owner's page.
+
+        Other sites cannot read it, so a form that they send in the owner's name lacks it.
+        """
+        return hmac.new(self._key, self._stored, hashlib.sha256).hexdigest()
+
+    def is_proof(self, value: str) -> bool:
+        """Whether a form has the value of the page."""
+        return hmac.compare_digest(value.encode("utf-8", "surrogatepass"), self.proof.encode())
+
+
+def new_codes(n: int) -> list[str]:
+    """Invitation codes: 16 random letters each, 80 bits, in groups of four.
+
+    Args:
+        n: how many.
+
+    >>> code, = new_codes(1)
+    >>> len(code), code[4], code[9], code[14]
+    (19, '-', '-', '-')
+    """
+    codes: dict[str, None] = {}
+    while len(codes) < n:
+        letters = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LETTERS))
+        codes["-".join(letters[i : i + _GROUP] for i in range(0, CODE_LETTERS, _GROUP))] = None
+    return list(codes)
+
+
+def plain_code(code: str) -> str:
+    """A code as it is hashed: capital letters, in groups of four, whatever a person typed.
+
+    >>> plain_code(" abcd efgh-jklm npqr ")
+    'ABCD-EFGH-JKLM-NPQR'
+    """
+    letters = "".join(code.split()).replace("-", "").upper()
+    return "-".join(letters[i : i + _GROUP] for i in range(0, len(letters), _GROUP))
+
+
+def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
+    """The ids of the reports of invited people, uint8 (n, 16), in an order of their own.
+
+    Args:
+        digest: the digest of the study, 64 hexadecimal digits.
+        codes: the invitation codes.
+    """
+    # Sorted, so that the store does not know the order in which people were invited.
+    ids = b"".join(sorted(invited_id(digest, code) for code in codes))
+    return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
+
+
+def invited_id(digest: str, code: str) -> bytes:
+    """The id of the report of an invited person.
+
+    The first 16 bytes of SHA-256("warner invitation" line end, digest line end, code). An id is
+    counted once, so a code is good for one report, and "used" is all that is stored of it.
+
+    Args:
+        digest: the digest of the study, 64 hexadecimal digits.
+        code: the invitation code, with its hyphens.
+    """
+    text = f"warner invitation\n{digest}\n{plain_code(code)}"
+    return hashlib.sha256(text.encode()).digest()[:ID_BYTES]

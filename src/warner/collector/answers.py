@@ -1,0 +1,98 @@
+"""Answers of the collector over HTTP: JSON, pages, and the headers that every answer has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Send
+
+from warner.collector.http_refusals import HttpRefused
+
+
+def policy(form_action: str) -> str:
+    """The content security policy of a page.
+
+    Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
+    frame it. Where a form could send answers past the script, ``form-action 'none'`` forbids it.
+
+    Args:
+        form_action: where forms may be sent: ``"'none'"`` or ``"'self'"``.
+    """
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
+        f"form-action {form_action}; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    )
+
+
+SECURITY: Mapping[str, str] = {
+    "content-security-policy": policy("'none'"),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), interest-cohort=()",
+    "x-frame-options": "DENY",
+}
+"""Headers of every answer, unless it has such a header of its own."""
+
+NOT_STORED = "no-store"
+ASKED_AGAIN = "no-cache"  # kept, and asked whether it is still the same before each use
+_SECURITY_RAW = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+def secured(headers: RawHeaders) -> RawHeaders:
+    """The headers of an answer with those that every answer has."""
+    stated = {name.lower() for name, _ in headers}
+    return [*headers, *((n, v) for n, v in _SECURITY_RAW if n not in stated)]
+
+
+def raw_json(content: Any, extra: Mapping[str, str] | None = None) -> tuple[RawHeaders, bytes]:
+    """The headers and the body of an answer in JSON that is not to be stored."""
+    body = json.dumps(content, separators=(",", ":")).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", NOT_STORED.encode()),
+        *((n.encode(), v.encode()) for n, v in (extra or {}).items()),
+    ]
+    return secured(headers), body
+
+
+async def send_raw(send: Send, status: int, headers: RawHeaders, body: bytes) -> None:
+    """Send an answer whole."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_refusal(send: Send, refusal: HttpRefused) -> None:
+    """Send the answer to a refused request."""
+    await send_raw(send, refusal.reason.status, *raw_json(refusal.content, refusal.headers))
+
+
+def json_answer(
+    content: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An answer in JSON that is not to be stored."""
+    raw, body = raw_json(content, headers)
+    answer = Response(body, status)
+    answer.raw_headers = raw
+    return answer
+
+
+def refusal_answer(refusal: HttpRefused) -> Response:
+    """The answer to a refused request."""
+    return json_answer(refusal.content, refusal.reason.status, refusal.headers)
+
+
+def page(
+    text: str, form_action: str = "'none'", stored: str = NOT_STORED, status: int = 200
+) -> Response:
+    """A page of HTML with its content security policy."""
+    headers = {"content-security-policy": policy(form_action), "cache-control": stored}
+    return Response(text, status, headers, "text/html")

@@ -1,0 +1,679 @@
+"""The collector: it counts each submission exactly once, and keeps counts and spent ids only.
+
+One thread writes. It takes all submissions that wait, leaves out those whose id is spent, and
+writes the new ids and the changed counts in one transaction. Only then it adds them to the counts
+in memory and resolves the futures of :meth:`Collector.submit`. A device whose reply is lost sends
+the same bytes again, and the id is spent: no report is lost or counted twice.
+
+Nothing that orders people is kept: no clock, no address, no number of arrival. The clock is
+compared with the study's opening and closing times, and never stored. What the store's files
+reveal of the order while the survey runs is said in :mod:`warner.collector.spent_ids`. Older
+versions of pages stand in the store's log until the next quiet moment, or until the survey closes:
+who copies the files of the running machine sees by which counts the last commits differ.
+
+In the memory of the process, a submission stands from its arrival until the memory is used for
+something else. Python does not wipe memory. Counts and ids stay in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from warner._core.canonical_json import canonical
+from warner._core.errors import ArgumentError, message
+from warner.collector.counts import BLOCK, Added, Counts
+from warner.collector.refusals import Refused
+from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
+from warner.collector.stores.base import COUNTS, INVITED, SPENT, Change, Pages, Store, number_of
+from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
+from warner.reports.grouped_tally import GroupedTally
+from warner.reports.tally import Tally
+from warner.studies.study import Study
+
+OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
+PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless many wait
+MANY = 1000  # submissions, which are not made to wait
+_GROUP = 50_000  # submissions, about the most of one commit
+_WAITING = 400_000  # submissions, the most that wait
+_QUIET = 1.0  # seconds between counters of rejects, and between tidying
+_REASONS = 100  # different reasons of rejects
+_STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """Submissions that are counted.
+
+    Attributes:
+        accepted: how many submissions the batch had. It is the same for a repeat.
+        new: how many of them were counted now. A device is not told.
+    """
+
+    accepted: int
+    new: int
+
+
+@dataclass(frozen=True)
+class State:
+    """What a collector has committed at one moment.
+
+    Attributes:
+        version: it grows with each change.
+        n: the number of people.
+        tallies: {attribute: tally}; GroupedTally where the study has public columns.
+        joint: the tally of tables of several attributes; None unless these are asked for.
+        rejects: {reason: how many requests}.
+        status: ``open``, ``closed`` or ``not_open``.
+    """
+
+    version: int
+    n: int
+    tallies: Mapping[str, Tally | GroupedTally]
+    joint: Tally | GroupedTally | None
+    rejects: Mapping[str, int]
+    status: str
+
+
+@dataclass
+class _Group:
+    """What one transaction is to write, and what becomes of memory afterwards."""
+
+    facts: Mapping[str, bytes] = field(default_factory=dict)
+    pages: Mapping[str, Pages] = field(default_factory=dict)
+    number: int = 0
+    added: Added | None = None
+    words: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
+    runs: Runs | None = None
+    invited: np.ndarray | None = None
+    invited_runs: Runs | None = None
+    rejects: dict[str, int] = field(default_factory=dict)
+    wish: str | None = None
+    dropped: bool = False
+
+
+@dataclass(frozen=True)
+class _Upload:
+    """A batch that waits."""
+
+    batch: Batch
+    future: Future[Accepted]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Something else that the writer is to do."""
+
+    action: Callable[[], object]
+    future: Future[object]
+
+    def do(self) -> None:
+        """Do it, and tell the future."""
+        try:
+            self.future.set_result(self.action())
+        except BaseException as error:
+            self.future.set_exception(error)
+
+
+class Collector:
+    """Counts the submissions of a study in a store.
+
+    Args:
+        study: the study.
+        store: a store that no other process has open.
+        ways: the number of attributes that joint tables combine; None for no such tables.
+        document: the survey document, which a new store keeps; b"" for none.
+        clock: tells the time with its offset; for tests.
+
+    Attributes:
+        format: the format of submissions.
+
+    Raises:
+        Refused: ``store_in_use``, ``store_of_another_study``, ``store_too_new`` or
+            ``store_failed``.
+        ArgumentError: a study that cannot be collected.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from warner.collector.stores.sqlite import SQLiteStore
+    >>> study = Study.parse('''
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> collector = Collector(study, SQLiteStore(Path(folder.name) / "survey.db"))
+    >>> body = collector.format.seal({"smokes": study.mechanisms["smokes"].randomize(["no"])})
+    >>> for attempt in range(2):
+    ...     collector.submit(collector.format.parse(body)).result().accepted
+    1
+    1
+    >>> collector.state().tallies["smokes"].n
+    1
+    >>> collector.stop()
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        ways: int | None = None,
+        document: bytes = b"",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.format = SubmissionFormat(study)
+        self._study, self._store, self._clock = study, store, clock
+        self._counts = Counts(self.format, ways)
+        self._news = threading.Condition()  # of the queue
+        self._changed = threading.Condition()  # of the state
+        self._queue: deque[_Upload | _Task] = deque()
+        self._waiting = 0
+        self._stopping = False
+        self._unsaved: dict[str, int] = {}
+        self._listeners: list[Callable[[int], object]] = []
+        self._unsettled: _Group | None = None
+        self._version = 0
+        store.open()
+        try:
+            self._load(ways, document)
+        except BaseException:
+            store.close()
+            raise
+        self._thread = threading.Thread(target=self._run, name="warner-collector", daemon=True)
+        self._thread.start()
+
+    def _load(self, ways: int | None, document: bytes) -> None:
+        """Take what the store holds, and write what a new store is to hold."""
+        facts, digest = self._store.facts(), self._study.digest.encode()
+        self._number = number_of(facts)
+        layout = canonical([1, ways, BLOCK]).encode()
+        if facts.get(_STUDY, digest) != digest:
+            rule, remedy = "holds the counts of another study", "Name another store"
+            raise Refused("store_of_another_study", "store", rule, None, remedy)
+        if facts.get(_LAYOUT, layout) != layout:
+            rule = "was made with another number of ways of joint tables"
+            raise Refused("store_of_another_study", "store", rule, None, "State the same number")
+        if _STUDY not in facts:
+            new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
+            self._store.commit(Change(self._number + 1, new))
+            self._number, facts = self._number + 1, {**facts, **new}
+        self.document: bytes = facts.get(_DOCUMENT, b"")
+        self._owner: bytes | None = facts.get(_OWNER)
+        self._wish = facts.get(_WISH, b"").decode()
+        self._dropped = _DROPPED in facts
+        self._rejects = _rejects_from(facts.get(_REJECTS, b""))
+        self._counts.load(self._store.pages(COUNTS))
+        self._spent, self._runs = load(self._store.pages(SPENT))
+        self._invited, self._invited_runs = load(self._store.pages(INVITED))
+
+    # What requests ask for.
+
+    def submit(self, batch: Batch) -> Future[Accepted]:
+        """Count the submissions of a batch, unless they are counted already.
+
+        Args:
+            batch: checked submissions.
+
+        Returns:
+            A future. It resolves when the submissions are committed, or it raises :class:`Refused`;
+            then none of them was counted, as far as the store could tell: to send them again is
+            always right.
+        """
+        future: Future[Accepted] = Future()
+        future.set_running_or_notify_cancel()  # a request that is dropped is counted
+        refused = self._refusal() or self._uninvited(batch)
+        with self._news:
+            if refused is None and self._stopping:
+                refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
+            if refused is None and self._waiting + len(batch) > _WAITING:
+                rule = "has more submissions waiting than it can take"
+                refused = Refused("busy", "survey", rule, None, "Send again later")
+            if refused is None:
+                self._queue.append(_Upload(batch, future))
+                self._waiting += len(batch)
+                self._news.notify()
+        if refused is not None:
+            future.set_exception(refused)
+        return future
+
+    def reject(self, reason: str) -> None:
+        """Count a request that was refused, by its reason alone.
+
+        Args:
+            reason: a name of small letters and ``_``, such as those of ``refusals.NAMES``.
+
+        Raises:
+            ArgumentError: no such name.
+        """
+        if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
+            rule = "must be a name of small letters"
+            raise ArgumentError(message("reason", rule, None, "For example 'malformed'"))
+        with self._news:
+            known = self._unsaved.keys() | self._rejects.keys()
+            name = reason if reason in known or len(known) < _REASONS else "other"
+            self._unsaved[name] = self._unsaved.get(name, 0) + 1
+            self._news.notify()
+
+    def status(self) -> str:
+        """``open``, ``closed`` or ``not_open``, by the owner's wish or else by the clock."""
+        if self._dropped or self._wish == CLOSED:
+            return CLOSED
+        if self._wish == OPEN:
+            return OPEN
+        collect, now = self._study.collect, self._clock()
+        if collect.closes is not None and now >= collect.closes:
+            return CLOSED
+        return NOT_OPEN if collect.opens is not None and now < collect.opens else OPEN
+
+    def _refusal(self) -> Refused | None:
+        """Why no submissions are taken now; None where they are."""
+        status = self.status()
+        if status == CLOSED:
+            return Refused(CLOSED, "survey", "is closed")
+        if status == NOT_OPEN:
+            return Refused(NOT_OPEN, "survey", "has not opened yet")
+        return None
+
+    def _uninvited(self, batch: Batch) -> Refused | None:
+        """The error of the first submission that nobody was invited to send; None for none."""
+        if self._study.collect.access != "invited":
+            return None
+        with self._changed:
+            known = self._invited.has(words_of(batch.ids))
+        if known.all():
+            return None
+        place = int(np.argmin(known))
+        rule = f"number {place} of {len(batch)} has no invitation; none of them was counted"
+        return Refused("not_invited", "submissions", rule, position=place)
+
+    # What the owner asks for.
+
+    def state(self) -> State:
+        """All that is committed, as of one moment."""
+        with self._changed:
+            tallies, joint, n = self._counts.tallies(), self._counts.joint(), self._counts.n
+            rejects = dict(self._rejects)
+            return State(self._version, n, tallies, joint, rejects, self.status())
+
+    @property
+    def n(self) -> int:
+        """The number of people who are counted."""
+        with self._changed:
+            return self._counts.n
+
+    @property
+    def version(self) -> int:
+        """The version of the state; it grows with each change."""
+        return self._version
+
+    def wait_for(self, version: int, timeout: float | None = None) -> bool:
+        """Wait until the state is newer than ``version``.
+
+        Args:
+            version: of a state.
+            timeout: seconds; None to wait without limit.
+
+        Returns:
+            Whether it is newer.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: self._version > version, timeout)
+
+    def subscribe(self, listener: Callable[[int], object]) -> Callable[[], None]:
+        """Have a function called with the version after each change.
+
+        Args:
+            listener: called in the writer's thread. It must return at once, as
+                ``loop.call_soon_threadsafe`` does.
+
+        Returns:
+            A function that ends the subscription.
+        """
+        with self._changed:
+            self._listeners.append(listener)
+
+        def end() -> None:
+            with self._changed:
+                if listener in self._listeners:
+                    self._listeners.remove(listener)
+
+        return end
+
+    def close_survey(self) -> None:
+        """Refuse submissions from now on; those that wait are counted first.
+
+        The ids are dropped where the study says so, else they are sorted together. After ids were
+        dropped, the survey cannot be opened again: a repeat would be counted twice.
+
+        Raises:
+            Refused: the store cannot be written.
+        """
+        self._ask(self._close)
+
+    def open_survey(self) -> None:
+        """Take submissions from now on, whatever the clock says.
+
+        Raises:
+            Refused: ``ids_dropped``, or the store cannot be written.
+        """
+        self._ask(self._open)
+
+    def invite(self, ids: np.ndarray) -> None:
+        """Take submissions with these ids in a study for which people are invited.
+
+        Args:
+            ids: uint8 (n, 16), different, as they follow from invitation codes.
+
+        Raises:
+            Refused: the store cannot be written.
+            ArgumentError: another shape.
+        """
+        if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
+            rule = f"must be uint8 of shape (n, {ID_BYTES})"
+            raise ArgumentError(message("ids", rule, f"{ids.dtype} {ids.shape}"))
+        words = words_of(ids)
+        self._ask(lambda: self._invite(words))
+
+    @property
+    def invitations(self) -> tuple[int, int]:
+        """How many people are invited, and how many of them have sent.
+
+        After the ids were dropped, nobody knows who has sent, but how many: n.
+        """
+        with self._changed:
+            return len(self._invited), self._counts.n
+
+    @property
+    def owner_hash(self) -> bytes | None:
+        """The SHA-256 of the owner's token; None where none is kept."""
+        return self._owner
+
+    def keep_owner_hash(self, digest: bytes) -> None:
+        """Keep the SHA-256 of the owner's token.
+
+        Raises:
+            Refused: the store cannot be written.
+        """
+
+        def keep() -> None:
+            self._commit(_Group({_OWNER: digest}))
+            self._owner = digest
+
+        self._ask(keep)
+
+    def check(self) -> None:
+        """Raise what keeps the store from being written, if anything does.
+
+        Raises:
+            Refused: ``store_full`` or ``store_failed``.
+        """
+        self._ask(lambda: self._commit(_Group()))
+
+    def stop(self) -> None:
+        """Count the submissions that wait, and give the store free."""
+        with self._news:
+            self._stopping = True
+            self._news.notify()
+        self._thread.join()
+
+    def _ask(self, action: Callable[[], object]) -> None:
+        """Have the writer do something after all that waits."""
+        future: Future[object] = Future()
+        with self._news:
+            if self._stopping:
+                raise Refused("stopped", "survey", "is stopping")
+            self._queue.append(_Task(action, future))
+            self._news.notify()
+        future.result()
+
+    # The writer.
+
+    def _run(self) -> None:
+        """Take what waits, commit it, and go on until the collector stops."""
+        began = tidied = time.monotonic()
+        dirty = True
+        while True:
+            with self._news:
+                quiet = _QUIET if self._unsaved or dirty else None
+                self._news.wait_for(lambda: self._queue or self._stopping, quiet)
+                if self._queue and not self._stopping:
+                    left = began + PACE - time.monotonic()
+                    self._news.wait_for(lambda: self._waiting >= MANY or self._stopping, left)
+                batches, action = self._taken()
+                ending = self._stopping and not self._queue
+            began = time.monotonic()
+            if batches:
+                self._write(batches)
+                dirty = True
+            if action is not None:
+                action.do()
+                dirty = True
+            idle = not batches and action is None
+            if self._unsaved and (idle or ending):
+                self._try(lambda: self._commit(_Group()))
+                dirty = True
+            if dirty and not ending and (idle or began - tidied >= _QUIET) and not self._queue:
+                self._try(self._store.tidy)
+                dirty, tidied = False, time.monotonic()
+            if ending:
+                self._try(self._end)
+                return
+
+    def _taken(self) -> tuple[list[_Upload], _Task | None]:
+        """What is done next: batches, and then perhaps a task; under the lock of the queue."""
+        uploads: list[_Upload] = []
+        size = 0
+        while self._queue and size < _GROUP:
+            job = self._queue.popleft()
+            if isinstance(job, _Task):
+                return uploads, job
+            uploads.append(job)
+            size += len(job.batch)
+            self._waiting -= len(job.batch)
+        return uploads, None
+
+    @staticmethod
+    def _try(action: Callable[[], object]) -> None:
+        """Do something that may fail, and is tried again later."""
+        try:
+            action()
+        except Refused:
+            pass
+
+    def _write(self, uploads: Sequence[_Upload]) -> None:
+        """Commit batches together, and tell their futures."""
+        try:
+            new = self._count([upload.batch for upload in uploads])
+        except Refused as error:
+            if error.name == "too_many_groups" and len(uploads) > 1:
+                for one in uploads:
+                    self._write([one])
+                return
+            problem = error
+        except Exception as error:
+            # Its text may hold contents.
+            rule = f"could not be counted ({type(error).__name__})"
+            problem = Refused("store_failed", "submissions", rule)
+        else:
+            for upload, own in zip(uploads, new, strict=True):
+                upload.future.set_result(Accepted(len(upload.batch), own))
+            return
+        for upload in uploads:
+            upload.future.set_exception(problem)
+
+    def _count(self, batches: Sequence[Batch]) -> list[int]:
+        """Commit batches together; how many submissions of each are new."""
+        self._settle()
+        if (refused := self._refusal()) is not None:
+            raise refused
+        joined = self.format.join(batches)
+        words = words_of(joined.ids)
+        fresh = first_of_each(words) & ~self._spent.has(words)
+        if fresh.any():
+            words = words[fresh]
+            added = self._counts.added(joined.take(fresh))
+            runs, spent = self._runs.with_ids(words, self._reader(SPENT))
+            pages = {COUNTS: added.pages, SPENT: spent}
+            self._commit(_Group(pages=pages, added=added, words=words, runs=runs))
+        ends = np.cumsum([len(batch) for batch in batches])
+        return [int(part.sum()) for part in np.split(fresh, ends[:-1])]
+
+    def _reader(self, table: str) -> Read:
+        """Reads pages of a table."""
+        return lambda keys: self._store.pages(table, keys)
+
+    def _commit(self, group: _Group) -> None:
+        """Write a group of changes, with the counters of rejects, and then apply it to memory.
+
+        Raises:
+            Refused: it was not written, or nobody knows. Then it is settled before the next group.
+        """
+        self._settle()
+        with self._news:
+            group.rejects = dict(self._unsaved)
+        facts = dict(group.facts)
+        if group.rejects:
+            facts[_REJECTS] = canonical(_summed(self._rejects, group.rejects)).encode()
+        group.number = self._number + 1
+        change = Change(group.number, facts, group.pages)
+        for attempts_left in (1, 0):
+            try:
+                self._store.commit(change)
+            except Refused as error:
+                problem = error
+            else:
+                self._apply(group)
+                return
+            self._unsettled = group
+            settled = self._settle_now()
+            if settled:
+                return
+            # A lost connection is there again, and the change did not take place.
+            if settled is None or problem.name != "store_failed" or not attempts_left:
+                raise problem
+
+    def _settle(self) -> None:
+        """Ask the store whether the last change took place, if that is not known.
+
+        Raises:
+            Refused: the store does not answer, or another process has written to it.
+        """
+        if self._unsettled is not None:
+            self._settle_now(True)
+
+    def _settle_now(self, required: bool = False) -> bool | None:
+        """Whether the change whose fate is unknown took place; None if that is still not known.
+
+        Args:
+            required: raise where the store does not answer.
+        """
+        group = self._unsettled
+        assert group is not None
+        try:
+            self._store.open()
+            number = number_of(self._store.facts())
+        except Refused:
+            if required:
+                raise
+            return None
+        if number not in (group.number, group.number - 1):
+            rule = "was written by another process meanwhile"
+            raise Refused("store_in_use", "store", rule, None, "Start the collector again")
+        self._unsettled = None
+        if number == group.number:
+            self._apply(group)
+            return True
+        return False
+
+    def _apply(self, group: _Group) -> None:
+        """Change the memory as the store was changed."""
+        with self._news:
+            for reason, count in group.rejects.items():
+                self._unsaved[reason] -= count
+            self._unsaved = {reason: count for reason, count in self._unsaved.items() if count}
+        with self._changed:
+            self._number = group.number
+            self._rejects = _summed(self._rejects, group.rejects)
+            if group.added is not None:
+                self._counts.add(group.added)
+            if group.dropped:
+                self._dropped, self._wish = True, CLOSED
+                self._spent, self._runs = load([])
+                self._invited, self._invited_runs = load([])
+            self._spent.add(group.words)
+            self._runs = group.runs or self._runs
+            if group.invited is not None:
+                self._invited.add(group.invited)
+                self._invited_runs = group.invited_runs or self._invited_runs
+            self._wish = self._wish if group.wish is None else group.wish
+            self._version += 1
+            self._changed.notify_all()
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener(self._version)
+
+    # Actions of the writer.
+
+    def _close(self) -> None:
+        """Close the survey, for good where ids are dropped."""
+        self._settle()
+        facts = {_WISH: CLOSED.encode()}
+        if self._study.collect.keep_ids == "closed":
+            gone: dict[str, Pages] = {
+                SPENT: dict.fromkeys(self._runs.sizes),
+                INVITED: dict.fromkeys(self._invited_runs.sizes),
+            }
+            self._commit(_Group({**facts, _DROPPED: b"1"}, gone, wish=CLOSED, dropped=True))
+        else:
+            runs, pages = self._runs.in_one_order(self._reader(SPENT))
+            self._commit(_Group(facts, {SPENT: pages}, runs=runs, wish=CLOSED))
+        self._store.tidy()
+
+    def _open(self) -> None:
+        """Open the survey."""
+        self._settle()
+        if self._dropped:
+            rule = "cannot be opened again: the ids of counted submissions were dropped"
+            remedy = 'State keep_ids = "always" in [collect] of the next survey'
+            raise Refused("ids_dropped", "survey", rule, None, remedy)
+        self._commit(_Group({_WISH: OPEN.encode()}, wish=OPEN))
+
+    def _invite(self, words: np.ndarray) -> None:
+        """Keep ids of invitations that are not there yet."""
+        self._settle()
+        words = words[first_of_each(words) & ~self._invited.has(words)]
+        if len(words):
+            runs, pages = self._invited_runs.with_ids(words, self._reader(INVITED))
+            self._commit(_Group(pages={INVITED: pages}, invited=words, invited_runs=runs))
+
+    def _end(self) -> None:
+        """Wipe what closing wipes where the clock has closed the survey; free the store."""
+        try:
+            self._settle()
+            if self.status() == CLOSED and self._wish != CLOSED:
+                self._close()
+            self._store.tidy()
+        finally:
+            self._store.close()
+
+
+def _summed(ours: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, int]:
+    """The sums of counters."""
+    return {name: ours.get(name, 0) + theirs.get(name, 0) for name in sorted({*ours, *theirs})}
+
+
+def _rejects_from(content: bytes) -> dict[str, int]:
+    """The counters of rejects in a store."""
+    return {str(name): int(count) for name, count in json.loads(content or b"{}").items()}

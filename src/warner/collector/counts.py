@@ -1,0 +1,247 @@
+"""The counts of a survey: in memory one row for each group of people, in the store blocks.
+
+A row holds the number of people, the counts of each attribute, and the counts of tables of several
+attributes where these are asked for. The store holds it in blocks of 500 counts. A commit writes
+the blocks that change, so what it writes is proportional to the reports, not to the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, message
+from warner.collector.refusals import Refused
+from warner.collector.submissions import Batch, SubmissionFormat
+from warner.mechanisms.collector import Collector as Counter
+from warner.reports.grouped_tally import LARGEST, GroupedTally
+from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
+from warner.reports.public_columns import Key
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import CountedGroups, MarginalTables, TallyKind
+
+BLOCK = 500  # counts of a page of the store: as numbers of 8 bytes they fit a disk page
+_DENSE = 4  # counts per report, up to which whole tables are counted
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The counts of one attribute, or of tables of several, within a row."""
+
+    place: slice
+    shape: tuple[int, ...]
+    kind: TallyKind
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a batch adds to the counts.
+
+    Attributes:
+        groups: the numbers of groups that are new.
+        where: int64 (m,), the blocks that change, numbered over all rows.
+        blocks: int64 (m, BLOCK), the counts of these blocks afterwards.
+        pages: {key: content} of the store.
+    """
+
+    groups: list[int]
+    where: np.ndarray
+    blocks: np.ndarray
+    pages: dict[int, bytes | None]
+
+
+class Counts:
+    """The counts of a survey.
+
+    Args:
+        form: the format of submissions of the study.
+        ways: the number of attributes that joint tables combine; None for no such tables.
+
+    Raises:
+        ArgumentError: more counts than there is memory for.
+    """
+
+    def __init__(self, form: SubmissionFormat, ways: int | None = None) -> None:
+        self.form, self.ways = form, ways
+        study = form.study
+        self._mechanisms: dict[str, Counter] = dict(study.mechanisms)
+        self._sections: dict[str, _Section] = {}
+        stop = 1  # the first count of a row is the number of people
+        for name, mechanism in self._mechanisms.items():
+            schema = mechanism.schema
+            like = schema.count(schema.empty(0))
+            place = slice(stop, stop + like.counts.size)
+            self._sections[name] = _Section(place, like.counts.shape, like.kind)
+            stop = place.stop
+        self._parts = {name: m.schema for name, m in self._mechanisms.items()}
+        if ways is not None:
+            affordable_ways(self._parts, ways)
+            cells = n_cells(self._parts, ways)
+            self._joint = _Section(slice(stop, stop + cells), (cells,), MarginalTables(ways))
+            stop += cells
+        self.cells = stop
+        self._blocks = -(-stop // BLOCK)  # of a row
+        self._width = self._blocks * BLOCK
+        sizes = [domain.size for domain in study.public.values()]
+        self._sizes = sizes
+        self._most = LARGEST // self._width  # groups
+        if not self._most or prod(sizes) * self._blocks >= 2**62:
+            rule = f"would need {stop:,} counts in each group"
+            remedy = "Use mechanisms with fewer different reports, or fewer public columns"
+            raise ArgumentError(message("study", rule, None, remedy))
+        self._row_of: dict[int, int] = {}
+        self._table = np.zeros((0, self._width), dtype=np.int64)
+
+    # Loading.
+
+    def load(self, pages: Iterable[tuple[int, bytes]]) -> None:
+        """Take the counts from the pages of a store."""
+        for key, content in pages:
+            group, block = divmod(key, self._blocks)
+            if group not in self._row_of:
+                self._make_room(len(self._row_of) + 1)
+                self._row_of[group] = len(self._row_of)
+            counts = np.frombuffer(content, f"<u{len(content) // BLOCK}")
+            self._table[self._row_of[group], block * BLOCK : (block + 1) * BLOCK] = counts
+
+    def _make_room(self, rows: int) -> None:
+        """Have a table of at least so many rows."""
+        have = len(self._table)
+        if rows > have:
+            more = np.zeros((max(rows, min(2 * have, self._most)), self._width), dtype=np.int64)
+            more[:have] = self._table
+            self._table = more
+
+    # Adding.
+
+    def added(self, batch: Batch) -> Added:
+        """What a batch adds; nothing is changed yet.
+
+        Args:
+            batch: checked submissions, each of which counts once.
+
+        Raises:
+            Refused: ``too_many_groups``.
+        """
+        numbers, place = self._groups_of(batch)
+        new = [group for group in numbers if group not in self._row_of]
+        if len(self._row_of) + len(new) > self._most:
+            rule = f"make more than {self._most:,} groups by their public columns"
+            raise Refused("too_many_groups", "submissions", rule)
+        self._make_room(len(self._row_of) + len(new))
+        row_of = self._row_of | {g: len(self._row_of) + i for i, g in enumerate(new)}
+        rows = np.array([row_of[group] for group in numbers], dtype=np.int64)
+        cells, times = self._changes(batch, place, len(numbers))
+        # Cells are numbered over the groups of the batch; now over all rows.
+        flat = rows[cells // self._width] * self._width + cells % self._width
+        where, inverse = np.unique(flat // BLOCK, return_inverse=True)
+        blocks = self._table.reshape(-1, BLOCK)[where]
+        np.add.at(blocks, (inverse.ravel(), flat % BLOCK), times)
+        group_of = {row: group for group, row in row_of.items()} if len(numbers) > 1 else {}
+        keys = [
+            (group_of[row] if group_of else numbers[0]) * self._blocks + block
+            for row, block in zip(
+                *(x.tolist() for x in np.divmod(where, self._blocks)), strict=True
+            )
+        ]
+        return Added(new, where, blocks, dict(zip(keys, _contents(blocks), strict=True)))
+
+    def add(self, added: Added) -> None:
+        """Count what :meth:`added` gave, after the store has it."""
+        for group in added.groups:
+            self._row_of[group] = len(self._row_of)
+        self._table.reshape(-1, BLOCK)[added.where] = added.blocks
+
+    def _groups_of(self, batch: Batch) -> tuple[list[int], np.ndarray]:
+        """The numbers of the groups of a batch, and the place (n,) of each person among them."""
+        if not self._sizes:
+            return [0], np.zeros(len(batch), dtype=np.int64)
+        number = np.zeros(len(batch), dtype=np.int64)
+        for size, index in zip(self._sizes, batch.public.values(), strict=True):
+            number = number * size + index
+        different, place = np.unique(number, return_inverse=True)
+        return different.tolist(), place.ravel()
+
+    def _changes(
+        self, batch: Batch, place: np.ndarray, groups: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The cells that change, numbered over the groups of the batch, and by how much."""
+        n = len(batch)
+        first = place * self._width
+        single = [first]  # one entry for each report, which counts once
+        cells, times = [], []
+        columns = {name: batch.columns(name) for name in self._mechanisms}
+        for name, section in self._sections.items():
+            schema, start = self._parts[name], section.place.start
+            size = section.place.stop - start
+            if schema.rows_are_reports and groups * size > _DENSE * n:
+                single.append(first + start + schema.index(columns[name]))
+                continue
+            counted = schema.count_groups(columns[name], place, groups)
+            table = counted.counts.reshape(groups, -1)
+            row, cell = np.nonzero(table)
+            cells.append(row * self._width + start + cell)
+            times.append(table[row, cell])
+        if self.ways is not None:
+            for group in range(groups):
+                own = place == group
+                some = {a: {c: x[own] for c, x in by.items()} for a, by in columns.items()}
+                table = marginal_tables(self._parts, some, self.ways)
+                cell = np.flatnonzero(table)
+                cells.append(group * self._width + self._joint.place.start + cell)
+                times.append(table[cell])
+        cell, count = np.unique(np.concatenate(single), return_counts=True)
+        return np.concatenate([cell, *cells]), np.concatenate([count, *times])
+
+    # Results.
+
+    @property
+    def n(self) -> int:
+        """The number of people."""
+        return int(self._table[: len(self._row_of), 0].sum())
+
+    def tallies(self) -> dict[str, Tally | GroupedTally]:
+        """{attribute: tally}; a GroupedTally where the study has public columns."""
+        return {
+            name: self._tally(self._mechanisms[name], section)
+            for name, section in self._sections.items()
+        }
+
+    def joint(self) -> Tally | GroupedTally | None:
+        """The tally of tables of several attributes; None where there are none."""
+        if self.ways is None:
+            return None
+        return self._tally(self.form.study.together, self._joint)
+
+    def _tally(self, mechanism: Counter, section: _Section) -> Tally | GroupedTally:
+        """The tally of a section of all rows."""
+        rows = len(self._row_of)
+        counts = self._table[:rows, section.place].reshape(rows, *section.shape)
+        if not self._sizes:
+            total = counts.sum(axis=0, dtype=np.int64)
+            return Tally(mechanism.header, section.kind, total, self.n)
+        counted = CountedGroups(section.kind, counts.copy(), self._table[:rows, 0].copy())
+        public = self.form.study.public
+        return GroupedTally(mechanism.header, public, self._keys(), counted)
+
+    def _keys(self) -> list[Key]:
+        """The values of each group in the public columns, in the order of the rows."""
+        left = np.array(list(self._row_of), dtype=np.int64)
+        columns = []
+        for size, domain in zip(
+            reversed(self._sizes), reversed(self.form.study.public.values()), strict=True
+        ):
+            left, index = np.divmod(left, size)
+            columns.append(domain.decode(index))
+        return list(zip(*reversed(columns), strict=True))
+
+
+def _contents(blocks: np.ndarray) -> list[bytes]:
+    """The pages of blocks: unsigned numbers of as few bytes as hold the largest of a block."""
+    sizes = np.searchsorted([2**8, 2**16, 2**32], blocks.max(axis=1), side="right")
+    narrow = {size: blocks[sizes == size].astype(f"<u{2**size}") for size in np.unique(sizes)}
+    rows = {size: iter(found) for size, found in narrow.items()}
+    return [next(rows[size]).tobytes() for size in sizes]

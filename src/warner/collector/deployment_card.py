@@ -1,0 +1,251 @@
+"""The deployment card: what is protected, by how much, and who sees what, as JSON data.
+
+Its fields are those that public registries of deployments of differential privacy ask for [1], from
+the general ones (who, what for) over flavour, unit and parameters to accounting and implementation.
+All numbers come from the integer thresholds that devices sample with.
+
+[1] P. Nanayakkara et al.: Practitioners' Perspectives on a Differential Privacy Deployment
+Registry, arXiv 2509.13509; C. Dwork, N. Kohli, D. Mulligan: Differential Privacy in Practice:
+Expose your Epsilons!, 2019.
+"""
+
+from __future__ import annotations
+
+import math
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from warner.collector.live_state import LEVEL, LiveView
+from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
+from warner.design.report_weight import report_weight
+from warner.mechanisms import Mechanism
+from warner.privacy.guarantees import Guarantee
+from warner.studies.public import SMALLEST_GROUP
+from warner.studies.public import described as values_of
+from warner.studies.study import Study
+
+FORMAT, SCHEMA = "warner-deployment-card", 1
+
+
+def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any]:
+    """The deployment card of a study that is served.
+
+    Args:
+        study: the study.
+        view: what the live page shows; None for a card of the study alone.
+
+    Returns:
+        JSON data: ``deployment``, ``privacy``, ``questions``, ``unprotected``, ``accounting``,
+        ``who_sees_what``, ``retention``, ``publication``, ``implementation`` and ``study``.
+
+    >>> study = Study.parse('''
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> card = deployment_card(study)
+    >>> card["privacy"]["model"], card["privacy"]["epsilon_per_person"] <= 1.0
+    ('local', True)
+    >>> card["questions"][0]["in_words"][0][:47]
+    'Of 100 people whose answer is “yes”, 73 send th'
+    """
+    collect = study.collect
+    return {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "deployment": {
+            "title": study.title,
+            "curator": collect.contact or None,
+            "intended_use": study.texts.introduction(study.languages[0]) or None,
+            "data_product": (
+                "Estimated distributions of the answers to "
+                f"{_counted(len(study.mechanisms), 'question')}, with intervals, and the counts of "
+                "randomised reports that they are made from."
+            ),
+            "region": None,
+            "publication_date": None,
+        },
+        "privacy": _privacy(study),
+        "questions": [_question(name, m, study) for name, m in study.mechanisms.items()],
+        "unprotected": _unprotected(study),
+        "accounting": {
+            "composition": (
+                "Basic composition: the epsilons of the questions add up, rounded up. The reports "
+                "of one person are independent given the answers."
+            ),
+            "repeats": (
+                "A submission is sealed once. If it has to be sent again, the same bytes are sent, "
+                "and an id in it sees to it that it is counted once. So a retry spends nothing."
+            ),
+            "another_survey": (
+                "Somebody who answers this survey again on another device, or another survey on "
+                "the same question, spends that epsilon in addition."
+            ),
+            "post_processing": (
+                "Estimates are computed from the counts of reports alone. So whatever is done with "
+                "them does not weaken the guarantee."
+            ),
+            "amplification": "None is claimed: the guarantee holds against the collector itself.",
+        },
+        "who_sees_what": _who_sees_what(study),
+        "retention": _retention(study),
+        "publication": _publication(study, view),
+        "implementation": {
+            "software": "warner",
+            "version": _version(),
+            "randomness": "the cryptographic generator of the device, 64-bit words",
+            "arithmetic": (
+                "Devices compare words with integer thresholds. No floating-point number decides, "
+                "and epsilon is computed exactly from these integers."
+            ),
+            "check": (
+                "The device computes the odds of each question from the thresholds, and refuses a "
+                "study that spends more than it says."
+            ),
+        },
+        "study": {"sha256": study.digest, "languages": list(study.languages)},
+    }
+
+
+def _counted(n: int, name: str) -> str:
+    return f"{n} {name}" if n == 1 else f"{n} {name}s"
+
+
+def _version() -> str:
+    """The version of the installed package."""
+    try:
+        return version("warner")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _finite(value: float) -> float | None:
+    """A number as JSON has it; None for infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _flavour(guarantee: Guarantee) -> str:
+    """The kind of differential privacy, by what the guarantee bounds."""
+    if math.isinf(guarantee.total):
+        return "none: answers are not protected"
+    if guarantee.delta is not None:
+        name = "approximate differential privacy"
+    elif guarantee.is_metric:
+        name = "metric differential privacy"
+    else:
+        name = "pure differential privacy"
+    return name if guarantee.sensitive is None else f"{name} of sensitive answers only"
+
+
+def _privacy(study: Study) -> dict[str, Any]:
+    """The guarantee of all questions together."""
+    together = study.guarantee
+    return {
+        "model": "local",
+        "flavour": _flavour(together),
+        "unit": "one person, with all answers of one submission",
+        "neighbouring": "any other answers of this person to all questions",
+        "epsilon_per_person": _finite(study.epsilon),
+        "delta_per_person": study.delta,
+        "budget": study.budget,
+        "odds_per_person": odds(study.epsilon),
+        "certainty_per_person": certainty(study.epsilon, study.delta),
+        "in_words": of_guarantee(together, "All reports of a person together", several=True),
+    }
+
+
+def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
+    """What is known of one question."""
+    promised = mechanism.guarantee
+    weight = report_weight(mechanism)
+    return {
+        "name": name,
+        "text": study.labels.get(name, name),
+        "domain": mechanism.domain.spec(),
+        "mechanism": type(mechanism).__name__,
+        "references": [str(key) for key in getattr(mechanism, "references", ())],
+        "flavour": _flavour(promised),
+        "epsilon_requested": _finite(mechanism.requested),
+        "epsilon_per_report": _finite(promised.epsilon),
+        "epsilon_between_any_answers": _finite(promised.total),
+        "delta": promised.delta,
+        "sensitive": None if promised.sensitive is None else list(promised.sensitive),
+        "silence": (
+            "is one more answer, and as protected as the others"
+            if mechanism.domain.silence is not None
+            else "is not possible: an answer is required"
+        ),
+        "in_words": of_mechanism(mechanism),
+        "report_weight": weight,
+    }
+
+
+def _unprotected(study: Study) -> list[str]:
+    """What no epsilon is of."""
+    found = [
+        "That somebody took part is not protected.",
+        "The address from which reports arrive is seen by the network and by the running collector "
+        "while it answers the request. It is not kept.",
+    ]
+    if study.public:
+        listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())
+        found.append(f"Public columns travel in the clear beside the reports: {listed}.")
+    if study.collect.access == "invited":
+        found.append(
+            "Invitation codes: that a code was used is kept. Whoever sent the codes to people, and "
+            "runs the collector, can see whose submission arrives, but no answer."
+        )
+    return found
+
+
+def _who_sees_what(study: Study) -> dict[str, str]:
+    """What each party sees of a person."""
+    public = ", the public columns" if study.public else ""
+    return {
+        "device": "the answers, until they are sealed; then the sealed report until it is sent",
+        "network": "that a submission of fixed length is sent, and when, under encryption (HTTPS)",
+        "collector_process": (
+            f"each randomised report{public}, its random id, and the address of the sender, while "
+            "it counts"
+        ),
+        "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
+        "random ids in an order that says nothing of who sent when",
+        "owner": (
+            f"counts and estimates in steps of {study.collect.step:,} reports, and how many "
+            "requests were refused, by reason"
+        ),
+        "public": "what the owner publishes",
+    }
+
+
+def _retention(study: Study) -> dict[str, str]:
+    """What is kept, and for how long."""
+    closing = (
+        "until the survey closes"
+        if study.collect.keep_ids == "closed"
+        else "after the survey closes as well"
+    )
+    return {
+        "answers": "never leave the device",
+        "reports": "not kept: they are added to counts",
+        "ids_of_submissions": f"kept {closing}, to count repeats once",
+        "addresses_and_times": "not kept",
+        "counts": "until the owner deletes them",
+    }
+
+
+def _publication(study: Study, view: LiveView | None) -> dict[str, Any]:
+    """How results are published, and how far the survey is."""
+    collect = study.collect
+    now = {} if view is None else {"status": view.status, "published_reports": view.n}
+    return {
+        "planned_people": collect.people,
+        "step": collect.step,
+        "smallest_group": SMALLEST_GROUP,
+        "opens": None if collect.opens is None else collect.opens.isoformat(),
+        "closes": None if collect.closes is None else collect.closes.isoformat(),
+        "access": collect.access,
+        "intervals": f"{100 * LEVEL:g} % at all steps together",
+        **now,
+    }

@@ -1,0 +1,115 @@
+"""What the collector answers to requests that it refuses: a name, a status and a sentence.
+
+A refusal never repeats what a request held. Refused reports are counted by these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warner.collector.refusals import Refused
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a request is refused.
+
+    Attributes:
+        status: the status of HTTP.
+        rule: what is wrong, for the sender.
+        remedy: what the sender can do.
+        of_reports: whether reports were refused, which is counted.
+    """
+
+    status: int
+    rule: str
+    remedy: str | None = None
+    of_reports: bool = False
+
+
+_LATER = "Send it again later"
+REASONS: Mapping[str, Reason] = {
+    "bad_request": Reason(400, "cannot be read"),
+    "malformed": Reason(400, "holds no reports of this study", None, True),
+    "duplicate_header": Reason(400, "has a header twice that must stand once"),
+    "no_owner": Reason(401, "needs the owner's token"),
+    "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
+    "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
+    "not_found": Reason(404, "names an address where there is nothing"),
+    "wrong_method": Reason(405, "has a method that this address does not take"),
+    "slow": Reason(408, "took too long to arrive", "Send it again", True),
+    "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
+    "closed": Reason(410, "comes after the survey closed", None, True),
+    "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
+    "long_address": Reason(414, "has too long an address"),
+    "type": Reason(415, "must be application/octet-stream, not compressed", None, True),
+    "other_host": Reason(421, "names a host that this collector does not serve"),
+    "not_open": Reason(425, "comes before the survey opens", _LATER, True),
+    "too_many": Reason(429, "comes after too many others", _LATER, True),
+    "long_headers": Reason(431, "has too long headers"),
+    "error": Reason(500, "could not be answered", _LATER),
+    "unavailable": Reason(503, "comes while the store cannot be written", _LATER),
+    "store_full": Reason(507, "comes while the store is full", _LATER, True),
+}
+"""Every reason of a refusal over HTTP, by its name."""
+
+# Refusals of the collector that say more than a sender needs to know.
+_SENT_AS: Mapping[str, str] = {
+    "busy": "too_many",
+    "too_many_groups": "store_full",
+    "store_failed": "unavailable",
+    "stopped": "unavailable",
+    "ids_dropped": "closed",
+}
+_OF_CONTENTS = ("malformed", "other_study")
+
+
+class HttpRefused(Refused):
+    """A request that is refused, with the headers of the answer.
+
+    Attributes:
+        headers: headers beyond the usual ones.
+
+    >>> refused = HttpRefused("closed")
+    >>> refused.reason.status, refused.content
+    (410, {'error': 'closed', 'message': 'request: comes after the survey closed.'})
+    """
+
+    def __init__(
+        self, name: str, headers: Mapping[str, str] | None = None, rule: str | None = None
+    ) -> None:
+        reason = REASONS[name]
+        super().__init__(name, "request", rule or reason.rule, None, reason.remedy)
+        self.headers = dict(headers or {})
+        self._text, self._rule = str(self), rule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.headers, self._rule)
+
+    @classmethod
+    def of(cls, refused: Refused) -> HttpRefused:
+        """A refusal of the collector as it is sent.
+
+        What is wrong with the reports is said in the collector's words. Other refusals can name
+        files, which are no business of senders, so they have the sentence of their name.
+        """
+        if isinstance(refused, cls):
+            return refused
+        name = _SENT_AS.get(refused.name, refused.name)
+        found = cls(name if name in REASONS else "error")
+        if name in _OF_CONTENTS:
+            found._text, found.position = str(refused), refused.position
+        return found
+
+    @property
+    def reason(self) -> Reason:
+        """The status and what is wrong."""
+        return REASONS[self.name]
+
+    @property
+    def content(self) -> dict[str, str | int]:
+        """The body of the answer: {"error": name, "message": text, "position": i}."""
+        found: dict[str, str | int] = {"error": self.name, "message": self._text}
+        return found if self.position is None else {**found, "position": self.position}

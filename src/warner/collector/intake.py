@@ -1,0 +1,224 @@
+"""POST /reports: from the bytes of a request to the answer after its reports are stored.
+
+Requests that wait at one moment are checked and counted as one batch, because checking a thousand
+reports at once takes little longer than checking one. A bad request among them is refused alone.
+The endpoint is written for the server's interface itself (ASGI), without a request object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable, Sequence
+
+from starlette.types import Receive, Scope, Send
+
+from warner.collector.access import Owner
+from warner.collector.answers import raw_json, send_raw
+from warner.collector.collector import OPEN, Accepted, Collector
+from warner.collector.http_refusals import HttpRefused
+from warner.collector.limits import Buckets, Held, Limits
+from warner.collector.refusals import Refused
+from warner.collector.requests import Body, Headers
+from warner.collector.submissions import HEAD_BYTES, MAGIC, MOST, Batch, SubmissionFormat
+
+CONTENT_TYPE = "application/octet-stream"
+_PAUSE = 0.003  # seconds in which further requests may join the first one that waits
+
+
+class Together:
+    """Counts the submissions of all requests that wait at one moment as one batch.
+
+    Args:
+        form: how submissions are written.
+        submit: the collector's method; its future has a result when the batch is stored.
+    """
+
+    def __init__(
+        self, form: SubmissionFormat, submit: Callable[[Batch], concurrent.futures.Future[Accepted]]
+    ) -> None:
+        self._form, self._submit = form, submit
+        self._head = MAGIC + bytes.fromhex(form.study.digest)
+        self._waiting: list[_Waiting] = []
+
+    def add(self, body: bytes) -> asyncio.Future[None]:
+        """Count the submissions of a body of this study.
+
+        Returns:
+            A future that is done when they are stored, or has the refusal.
+        """
+        loop = asyncio.get_running_loop()
+        one = _Waiting(body, loop.create_future())
+        self._waiting.append(one)
+        if len(self._waiting) == 1:
+            loop.call_later(_PAUSE, self._start)
+        return one.done
+
+    def _start(self) -> None:
+        """Check those who wait, and hand them over."""
+        waiting, self._waiting = self._waiting, []
+        while waiting:
+            taken = self._that_fit(waiting)
+            group, waiting = waiting[:taken], waiting[taken:]
+            try:
+                self._hand_over(group, self._parsed(group))
+            except Refused:
+                self._each(group)
+
+    def _that_fit(self, waiting: Sequence[_Waiting]) -> int:
+        """How many of those who wait fit into one batch, at least one."""
+        total = 0
+        for i, one in enumerate(waiting):
+            total += (len(one.body) - HEAD_BYTES) // self._form.length
+            if i and total > MOST:
+                return i
+        return len(waiting)
+
+    def _parsed(self, group: Sequence[_Waiting]) -> Batch:
+        if len(group) == 1:
+            return self._form.parse(group[0].body)
+        parts = (one.body[HEAD_BYTES:] for one in group)
+        return self._form.parse(b"".join([self._head, *parts]))
+
+    def _each(self, group: Sequence[_Waiting]) -> None:
+        """Refuse the bad requests of a group, and hand the good ones over."""
+        good: list[_Waiting] = []
+        batches: list[Batch] = []
+        for one in group:
+            try:
+                batches.append(self._form.parse(one.body))
+                good.append(one)
+            except Refused as refused:
+                one.refuse(refused)
+        if good:
+            self._hand_over(good, self._form.join(batches))
+
+    def _hand_over(self, group: Sequence[_Waiting], batch: Batch) -> None:
+        """Give a batch to the collector, and answer the requests when it is stored."""
+        loop = asyncio.get_running_loop()
+        self._submit(batch).add_done_callback(
+            lambda future: loop.call_soon_threadsafe(self._finish, group, batch, future)
+        )
+
+    def _finish(
+        self,
+        group: Sequence[_Waiting],
+        batch: Batch,
+        stored: concurrent.futures.Future[Accepted],
+    ) -> None:
+        """Answer the requests of a batch that is stored, or was refused as a whole."""
+        error = stored.exception()
+        if len(group) > 1 and isinstance(error, Refused) and error.position is not None:
+            for one in group:  # one of them is the reason
+                self._hand_over([one], self._form.parse(one.body))
+            return
+        for one in group:
+            if error is None:
+                one.accept()
+            else:
+                one.refuse(error)
+
+
+class _Waiting:
+    """The body of a request that waits for its answer."""
+
+    __slots__ = ("body", "done")
+
+    def __init__(self, body: bytes, done: asyncio.Future[None]) -> None:
+        self.body, self.done = body, done
+
+    def accept(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def refuse(self, error: BaseException) -> None:
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class Intake:
+    """The endpoint that takes reports, nearly an application of ASGI.
+
+    Args:
+        collector: counts them.
+        limits: what it takes.
+        owner: knows the owner, for whom there are no limits of rates.
+    """
+
+    def __init__(self, collector: Collector, limits: Limits, owner: Owner) -> None:
+        self._collector, self._limits, self._owner = collector, limits, owner
+        self._form = collector.format
+        self._together = Together(self._form, collector.submit)
+        self._buckets, self._held = Buckets(limits), Held(limits.held)
+        self._head = MAGIC + bytes.fromhex(self._form.study.digest)
+
+    async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Take the reports of a request, whose headers were read, and answer it."""
+        body = Body(receive, headers)
+        try:
+            count = await self._take(scope, headers, body)
+        except ConnectionError:
+            return  # nobody is left to answer
+        except Refused as refused:
+            await self._refuse(HttpRefused.of(refused), body, send)
+        else:
+            await send_raw(send, 202, *raw_json({"accepted": count}))
+
+    async def _take(self, scope: Scope, headers: Headers, body: Body) -> int:
+        """Count the reports of a request; how many they are."""
+        if scope["method"] != "POST":
+            raise HttpRefused("wrong_method", {"allow": "POST"})
+        if headers.media_type != CONTENT_TYPE or headers.is_encoded:
+            raise HttpRefused("type")
+        address = self._address(scope, headers)
+        if (status := self._collector.status()) != OPEN:
+            raise HttpRefused(status)
+        if address is not None:
+            self._buckets.take(address, 0)
+        content = await body.read(self._limits, self._held)
+        count = self._count(content)
+        if address is not None:
+            self._buckets.take(address, count)
+        await self._together.add(content)
+        return count
+
+    def _address(self, scope: Scope, headers: Headers) -> str | None:
+        """Whose bucket the reports are taken from; None for the owner.
+
+        Raises:
+            HttpRefused: a token that is not the owner's.
+        """
+        if (token := headers.bearer) is not None:
+            if not self._owner.is_token(token):
+                raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
+            return None
+        client = scope.get("client")
+        return client[0] if client else ""
+
+    def _count(self, body: bytes) -> int:
+        """The number of submissions in a body of this study.
+
+        Raises:
+            Refused: a body that is not one, by the collector's words.
+        """
+        count, left = divmod(len(body) - HEAD_BYTES, self._form.length)
+        if left or not 1 <= count <= MOST or not body.startswith(self._head):
+            self._form.parse(body)
+            raise HttpRefused("malformed")
+        return count
+
+    async def _refuse(self, refused: HttpRefused, body: Body, send: Send) -> None:
+        """Answer a refused request, and count it by its name."""
+        if refused.reason.of_reports:
+            self._collector.reject(refused.name)
+        headers, content = raw_json(refused.content, refused.headers)
+        status = refused.reason.status
+        if body.is_whole:
+            await send_raw(send, status, headers, content)
+            return
+        headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        # The sender has the whole answer now. It may read it only after it has sent everything.
+        await send({"type": "http.response.body", "body": content, "more_body": True})
+        await body.drain()
+        await send({"type": "http.response.body", "body": b""})

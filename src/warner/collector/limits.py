@@ -1,0 +1,158 @@
+"""Limits of what one sender, and all senders together, may send. All of it is in memory only.
+
+Reports of one address are counted in a token bucket: it holds up to ``burst`` tokens, is refilled
+by ``rate`` tokens a second, and each report takes one. No address is kept. A bucket is filed under
+a hash of the address with a random salt, and the salt and all buckets are thrown away every ten
+minutes. What stands in memory until then: for at most 100,000 hashes of 8 bytes, one number of
+tokens and the time of its last change. Nothing of it reaches the store, a log or a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warner.collector.http_refusals import HttpRefused
+
+_SALT_SECONDS = 600.0
+_MOST_BUCKETS = 100_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the collector takes.
+
+    Attributes:
+        body: the largest body, in bytes.
+        body_seconds: the time within which a body must arrive.
+        held: the most bytes of bodies that wait for their ends at one moment, of all senders.
+        rate: reports a second of one address; 0 for no limit.
+        burst: reports of one address at once.
+        rate_of_all: reports a second of all addresses together; 0 for no limit.
+        burst_of_all: reports of all addresses at once.
+    """
+
+    body: int = 4 << 20
+    body_seconds: float = 30.0
+    held: int = 256 << 20
+    rate: float = 20.0
+    burst: int = 1_000
+    rate_of_all: float = 20_000.0
+    burst_of_all: int = 100_000
+
+
+class _Bucket:
+    """A number of tokens that grows with time."""
+
+    __slots__ = ("changed", "tokens")
+
+    def __init__(self, tokens: float, now: float) -> None:
+        self.tokens, self.changed = tokens, now
+
+    def refill(self, rate: float, burst: float, now: float) -> float:
+        self.tokens = min(burst, self.tokens + rate * max(0.0, now - self.changed))
+        self.changed = now
+        return self.tokens
+
+
+class Buckets:
+    """The token buckets of all addresses, and one for all of them together.
+
+    Args:
+        limits: the rates.
+        clock: seconds of a clock that never goes back.
+
+    >>> buckets = Buckets(Limits(rate=1, burst=2), clock=lambda: 0.0)
+    >>> buckets.take("192.0.2.1", 2)
+    >>> buckets.take("192.0.2.1", 1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    warner.collector.http_refusals.HttpRefused: request: comes after too many others. Send it ...
+    >>> buckets.take("192.0.2.2", 1)
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits, self._clock = limits, clock
+        now = clock()
+        self._all = _Bucket(limits.burst_of_all, now)
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Throw the salt and all buckets away."""
+        self._salt, self._salted = secrets.token_bytes(16), now
+        self._buckets: dict[bytes, _Bucket] = {}
+
+    def take(self, address: str | None, reports: int) -> None:
+        """Take a token for each report.
+
+        Args:
+            address: where they came from; None where that is not known.
+            reports: their number. 0 asks whether there is a token left.
+
+        Raises:
+            HttpRefused: there are not as many tokens. None is then taken.
+        """
+        limits, now = self._limits, self._clock()
+        if now - self._salted > _SALT_SECONDS or len(self._buckets) >= _MOST_BUCKETS:
+            self._forget(now)
+        asked: list[tuple[_Bucket, float, float]] = []
+        if limits.rate_of_all:
+            asked.append((self._all, limits.rate_of_all, limits.burst_of_all))
+        if limits.rate and address is not None:
+            key = hashlib.blake2b(_network(address), key=self._salt, digest_size=8).digest()
+            if (own := self._buckets.get(key)) is None:
+                own = self._buckets[key] = _Bucket(limits.burst, now)
+            asked.append((own, limits.rate, limits.burst))
+        for bucket, rate, burst in asked:
+            missing = max(reports, 1) - bucket.refill(rate, burst, now)
+            if missing > 0:
+                raise _too_many(reports, burst, missing / rate)
+        for bucket, _, _ in asked:
+            bucket.tokens -= reports
+
+
+def _too_many(reports: int, burst: float, seconds: float) -> HttpRefused:
+    if reports > burst:
+        rule = f"without the owner's token must hold {int(burst):,} reports at most"
+        return HttpRefused("too_many", None, rule)
+    return HttpRefused("too_many", headers={"retry-after": str(int(seconds) + 1)})
+
+
+def _network(address: str) -> bytes:
+    """What counts as one sender: an address, or of IPv6 the network of 64 bits.
+
+    A person has a whole such network, and takes another address of it when wanted.
+    """
+    if ":" not in address:
+        return address.encode()
+    try:
+        known = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address.encode()
+    mapped = known.ipv4_mapped
+    return known.packed[:8] if mapped is None else str(mapped).encode()
+
+
+class Held:
+    """The bytes of bodies that are in memory until their ends arrive."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._now = most, 0
+
+    def add(self, size: int) -> None:
+        """Count further bytes.
+
+        Raises:
+            HttpRefused: there are too many in memory. They are not counted then.
+        """
+        if self._now + size > self._most:
+            raise HttpRefused("too_many", headers={"retry-after": "5"})
+        self._now += size
+
+    def drop(self, size: int) -> None:
+        """Count bytes that are in memory no more."""
+        self._now -= size

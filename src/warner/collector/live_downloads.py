@@ -1,0 +1,142 @@
+"""What the live page offers as files: always of the last published step, as the page itself.
+
+After the survey closed, the last step holds all reports, see
+:mod:`warner.collector.live_publisher`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from warner._core.errors import WarnerError, message
+from warner.collector.live_groups import tallies_by
+from warner.collector.live_state import LEVEL, TARGET, LiveView, Step
+from warner.reports.tally import dump_tallies
+from warner.results.charts import chart, save
+from warner.results.csv_table import csv_of
+from warner.studies.public import declared
+from warner.studies.study import Study
+
+
+class NotPublished(WarnerError):
+    """A file that does not exist yet, or never will.
+
+    Attributes:
+        name: ``no_estimate_yet``, ``small_groups`` or ``no_picture``.
+    """
+
+    def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
+        super().__init__(message(what, rule, None, remedy))
+        self.name, self._parts = name, (what, rule, remedy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, *self._parts)
+
+
+def published(view: LiveView) -> Step:
+    """The last published step.
+
+    Raises:
+        NotPublished: ``no_estimate_yet``.
+    """
+    if view.step is None:
+        rule = f"is published first after {view.size:,} reports"
+        raise NotPublished("no_estimate_yet", "result", rule, "Try again later")
+    return view.step
+
+
+def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
+    """The tallies of all people as a tally file, or those by one public column.
+
+    Args:
+        view: what is shown.
+        study: the study.
+        by: a public column. Groups that the page hides are not in the file.
+
+    Raises:
+        NotPublished: ``no_estimate_yet``, or ``small_groups``: all of them are hidden.
+        ArgumentError: the study has no such column.
+    """
+    step = published(view)
+    if by is None:
+        return dump_tallies({name: tally.total() for name, tally in step.tallies.items()})
+    declared(study.public, by, "by")
+    tallies = tallies_by(step, by)
+    if not tallies:
+        rule = "has too few people in each group"
+        raise NotPublished("small_groups", "result", rule, "Try again later")
+    return dump_tallies(tallies)
+
+
+def options(view: LiveView) -> list[str]:
+    """The options of ``warner estimate`` that give what the page shows, from its tally file.
+
+    Args:
+        view: what is shown.
+    """
+    summaries = [
+        f"--summary={q.name}={','.join(named.code for named in q.summaries)}"
+        for q in view.questions
+        if q.summaries
+    ]
+    return [f"--interval={view.kind}", *summaries]
+
+
+def estimates_json(view: LiveView) -> str:
+    """The estimates as ``warner estimate --json`` writes them, with the :func:`options`.
+
+    Raises:
+        NotPublished: ``no_estimate_yet``.
+    """
+    published(view)
+    data: list[dict[str, Any]] = []
+    for question in view.questions:
+        if question.estimate is not None:
+            found = question.estimate.to_json(LEVEL, TARGET, view.kind)
+            numbers = {"summaries": list(question.numbers)} if question.numbers else {}
+            data.append(found | numbers)
+    return json.dumps(data, indent=1) + "\n"
+
+
+def estimates_csv(view: LiveView) -> str:
+    """The estimates as ``warner estimate --csv`` writes them, with the :func:`options`.
+
+    Raises:
+        NotPublished: ``no_estimate_yet``.
+    """
+    published(view)
+    asked = {q.name: q.summaries for q in view.questions}
+    return csv_of(
+        view.estimates,
+        LEVEL,
+        TARGET,
+        (),
+        view.kind,
+        lambda result: asked.get(str(result.attribute), ()),
+    )
+
+
+def picture_png(view: LiveView, study: Study) -> bytes:
+    """A chart of the shares of all questions, as a PNG.
+
+    Args:
+        view: what is shown.
+        study: the study, for its title.
+
+    Raises:
+        NotPublished: ``no_estimate_yet``, or ``no_picture`` where only means were estimated.
+        MissingExtraError: the extra "plot" is not installed.
+    """
+    published(view)
+    drawn = [result for result in view.estimates if result.fit.probabilities is not None]
+    if not drawn:
+        raise NotPublished("no_picture", "picture", "needs shares, and only means were estimated")
+    title = study.title if study.title and len(drawn) > 1 else None
+    picture = chart(drawn, level=LEVEL, target=TARGET, title=title, kind=view.kind)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.png"
+        save(picture, str(path))
+        return path.read_bytes()

@@ -1,0 +1,231 @@
+"""When the live page shows something new: in steps of B reports, estimated in a thread.
+
+    publish, if n >= (n of the last step) + B
+
+Two published steps therefore always differ by at least B people, also over a restart: the last
+step is remembered in the store. When the survey closes, the reports since the last step are
+published too, so that no answer is lost. They can be fewer than B. That happens once: whoever opens
+and closes the survey again and again would otherwise see every report alone.
+
+One thread estimates, so that uploads never wait for it. It takes the newest counts whenever it is
+free, so what came in during a slow estimate is in the next step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from warner.collector.live_groups import GroupsView, groups_of
+from warner.collector.live_state import LiveView, Question, State, Step, questions_of
+from warner.collector.live_tables import Wording, sections_of
+from warner.studies.study import Study
+
+FACT = "published"  # the name of the last step among the facts of the store
+_POLL = 1.0  # seconds, after which the clock may have opened or closed the survey
+_PAUSE = 0.2  # seconds between two looks at the counts
+_LOOKS_AT_REJECTS = 60  # polls between two pictures of the counters of rejects
+
+
+class Counting(Protocol):
+    """What the live page asks of a collector, see :class:`warner.collector.collector.Collector`."""
+
+    def state(self) -> State: ...
+
+    def status(self) -> str: ...
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    def wait_for(self, version: int, timeout: float | None = None) -> bool: ...
+
+    def remembered(self, name: str) -> bytes | None: ...
+
+    def remember(self, name: str, content: bytes) -> None: ...
+
+
+def step_due(n: int, status: str, last: Step | None, size: int) -> str:
+    """Whether a step is to be published: "step", "rest" with fewer than B reports, or "".
+
+    Args:
+        n: the number of people who are counted.
+        status: of the survey.
+        last: the last published step.
+        size: B.
+
+    >>> step_due(99, "open", Step(1, 50, {}), 50), step_due(100, "open", Step(1, 50, {}), 50)
+    ('', 'step')
+    >>> step_due(99, "closed", Step(1, 50, {}), 50)
+    'rest'
+    """
+    fresh = n - (0 if last is None else last.n)
+    if fresh >= size:
+        return "step"
+    rest_used = last is not None and last.rest_used
+    return "rest" if status == "closed" and fresh > 0 and not rest_used else ""
+
+
+class LivePublisher:
+    """Publishes the steps of a survey.
+
+    Args:
+        collector: counts the reports.
+        study: the study.
+        estimating: estimates all questions from {attribute: tally} and the planned number; for
+            tests.
+
+    Attributes:
+        study: as given.
+        wording: the texts of the study.
+    """
+
+    def __init__(
+        self,
+        collector: Counting,
+        study: Study,
+        estimating: Callable[[Mapping[str, object], int], Iterator[Question]] | None = None,
+    ) -> None:
+        self.study, self.wording = study, Wording(study)
+        self._collector = collector
+        self._estimating = questions_of if estimating is None else estimating
+        self._lock = threading.Lock()
+        self._one_at_a_time = threading.Lock()  # estimates, of steps and of groups
+        self._stopping = threading.Event()
+        self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._groups: dict[str, tuple[int, GroupsView]] = {}
+        self._thread: threading.Thread | None = None
+        collect = study.collect
+        self._view = LiveView(1, collect.people, collect.step, collector.status())
+
+    # What the page and the streams ask for.
+
+    def view(self) -> LiveView:
+        """What is shown now; it takes no time."""
+        with self._lock:
+            return self._view
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether streams are to end."""
+        return self._stopping.is_set()
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """An event of the running loop, which is set whenever there is something new."""
+        listener = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._listeners.add(listener)
+        try:
+            yield listener[1]
+        finally:
+            with self._lock:
+                self._listeners.discard(listener)
+
+    def groups(self, column: str) -> GroupsView | None:
+        """The tables by one public column, of the last published step; None before the first.
+
+        It can take long, so it belongs into a thread of its own.
+
+        Args:
+            column: a public column of the study.
+
+        Raises:
+            ArgumentError: the study has no such column.
+        """
+        with self._one_at_a_time:
+            step = self.view().step
+            if step is None:
+                return None
+            known = self._groups.get(column)
+            if known is None or known[0] != step.number:
+                found = groups_of(step, column, self.study, self.wording)
+                self._groups[column] = known = (step.number, found)
+            return known[1]
+
+    # The thread.
+
+    def start(self) -> None:
+        """Take up the last published step, and publish from now on."""
+        self._thread = threading.Thread(target=self._run, name="warner-live", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and all streams. A running estimate is not waited for."""
+        self._stopping.set()
+        self._tell()
+
+    def _run(self) -> None:
+        """Publish until :meth:`stop`."""
+        self._restore()
+        seen, polls = -1, 0
+        while not self._stopping.is_set():
+            self._collector.wait_for(seen, _POLL)
+            seen, polls = self._collector.version, polls + 1
+            self.look(refresh_rejects=polls % _LOOKS_AT_REJECTS == 1)
+            self._stopping.wait(_PAUSE)
+
+    def _restore(self) -> None:
+        """Show the step that was published last, before a restart."""
+        stored = self._collector.remembered(FACT)
+        if stored is not None:
+            self._show(Step.from_bytes(stored))
+
+    def look(self, refresh_rejects: bool = True) -> None:
+        """Publish a step if one is due, and show whether the survey is open.
+
+        Args:
+            refresh_rejects: whether the counters of rejects are to be shown anew without a step.
+        """
+        shown = self.view()
+        status = self._collector.status()
+        due = step_due(self._collector.n, status, shown.step, shown.size)
+        if due or refresh_rejects:
+            state = self._collector.state()
+            # Between the two looks the survey can have been opened: then the rest is not due.
+            due = step_due(state.n, state.status, shown.step, shown.size)
+            self._change(status=state.status, rejects=dict(state.rejects), is_estimating=bool(due))
+            if due:
+                self._publish(state, shown.step, due == "rest")
+        elif status != shown.status:
+            self._change(status=status)
+
+    def _publish(self, state: State, last: Step | None, is_rest: bool) -> None:
+        """Remember a step and show it."""
+        number = 1 if last is None else last.number + 1
+        rest_used = is_rest or (last is not None and last.rest_used)
+        step = Step(number, state.n, dict(state.tallies), is_rest, rest_used)
+        # First remembered, then shown: otherwise a crash in between could lead to a smaller step.
+        self._collector.remember(FACT, step.to_bytes())
+        self._show(step)
+
+    def _show(self, step: Step) -> None:
+        """Estimate a step and show it."""
+        planned = self.view().planned
+        with self._one_at_a_time:
+            questions = tuple(self._estimating(step.tallies, planned))
+            sections = sections_of(questions, self.wording, planned)
+        self._change(step=step, questions=questions, sections=sections, is_estimating=False)
+
+    def _change(self, **changes: object) -> None:
+        """Show something new, unless it is what is shown."""
+        with self._lock:
+            old = self._view
+            if all(getattr(old, name) == value for name, value in changes.items()):
+                return
+            self._view = replace(old, version=old.version + 1, **changes)  # type: ignore[arg-type]
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake all streams."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for loop, event in listeners:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)

@@ -1,0 +1,249 @@
+"""What the live page shows: one published step, with the estimates of all questions.
+
+A step is a picture of the tallies after at least B more reports than the step before. Nothing that
+a page, an event or a download says of reports comes from anywhere else, so nothing of what happens
+between two steps is seen.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from warner._core.errors import WarnerError
+from warner.reports.grouped_tally import AnyTally, parse_any_tallies
+from warner.reports.tally import dump_tallies
+from warner.results.estimate import Estimate
+from warner.results.estimate import estimate as estimate_tally
+from warner.results.named_summaries import Named, applicable, parse, summary_rows
+
+LEVEL, TARGET = 0.95, "population"
+SUMMARIES = "mean,quantile:0.1,quantile:0.25,median,quantile:0.75,quantile:0.9"
+
+_LOG = logging.getLogger(__name__)
+
+
+class State(Protocol):
+    """Everything that was committed so far, as the collector tells it."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def tallies(self) -> Mapping[str, AnyTally]: ...
+
+    @property
+    def rejects(self) -> Mapping[str, int]: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table that is shown.
+
+    Attributes:
+        cells: the texts of its cells.
+        bar: estimate, low and high of the picture beside them; None for none.
+    """
+
+    cells: tuple[str, ...]
+    bar: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table that is shown, in the page and in the events alike.
+
+    Attributes:
+        caption: the sentence above it.
+        head: the names of its columns, without that of the pictures.
+        rows: its rows.
+        largest: the number at the right end of the pictures; 0 where there are none.
+        is_long: whether it is folded away at first.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+    largest: float = 0.0
+    is_long: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """What is shown of one question.
+
+    Attributes:
+        name: the attribute.
+        heading: the text of the question.
+        tables: its tables.
+        notes: sentences below them.
+    """
+
+    name: str
+    heading: str
+    tables: tuple[TableView, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The result of one question in one step.
+
+    Attributes:
+        name: the attribute; of attributes that are randomised together, theirs with " x ".
+        estimate: the estimate; None where there is none.
+        problem: why there is none, else "".
+        summaries: the summaries that its numbers have.
+        numbers: their rows with intervals that hold at every look; [] where no interval is known.
+    """
+
+    name: str
+    estimate: Estimate | None
+    problem: str = ""
+    summaries: tuple[Named, ...] = ()
+    numbers: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One published step.
+
+    Attributes:
+        number: 1 for the first step.
+        n: the number of people whose reports are in it.
+        tallies: {attribute: tally} of all reports in it.
+        is_rest: whether it has fewer than B new reports, because the survey was closed.
+        rest_used: whether a step of this survey was such a rest, this one or one before it.
+    """
+
+    number: int
+    n: int
+    tallies: Mapping[str, AnyTally]
+    is_rest: bool = False
+    rest_used: bool = False
+
+    def to_bytes(self) -> bytes:
+        """The step as it is remembered over a restart.
+
+        >>> Step.from_bytes(Step(3, 0, {}, rest_used=True).to_bytes()).rest_used
+        True
+        """
+        data = {
+            "number": self.number,
+            "n": self.n,
+            "is_rest": self.is_rest,
+            "rest_used": self.rest_used,
+            "tallies": dump_tallies(self.tallies) if self.tallies else "",
+        }
+        return json.dumps(data).encode()
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> Step:
+        """The step that :meth:`to_bytes` wrote."""
+        data = json.loads(text)
+        stored = data.pop("tallies")
+        tallies = parse_any_tallies(stored.encode(), "published step") if stored else {}
+        return cls(tallies=tallies, **data)
+
+
+@dataclass(frozen=True, eq=False)
+class LiveView:
+    """What the live page knows at one moment.
+
+    Attributes:
+        version: grows with every change of what is shown.
+        planned: the planned number of people.
+        size: B, the number of reports of a step.
+        status: "open", "closed" or "not_open".
+        rejects: {reason: number of refused requests}, refreshed at most once a minute.
+        step: the last published step; None before the first.
+        questions: the results of its questions.
+        sections: the same as they are shown.
+        is_estimating: whether a newer step is being estimated.
+    """
+
+    version: int
+    planned: int
+    size: int
+    status: str
+    rejects: Mapping[str, int] = field(default_factory=dict)
+    step: Step | None = None
+    questions: tuple[Question, ...] = ()
+    sections: tuple[Section, ...] = ()
+    is_estimating: bool = False
+
+    @property
+    def n(self) -> int:
+        """The number of people in the last published step."""
+        return 0 if self.step is None else self.step.n
+
+    @property
+    def kind(self) -> str:
+        """The kind of all intervals that are shown."""
+        return kind_of_intervals(self.planned)
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """The estimates that there are."""
+        return [q.estimate for q in self.questions if q.estimate is not None]
+
+
+def kind_of_intervals(planned: int) -> str:
+    """The kind of all intervals that are shown, see :func:`warner.results.intervals.with_plan`."""
+    return f"anytime:{planned}"
+
+
+def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Question]:
+    """Estimate all questions, as ``warner estimate`` does.
+
+    Attributes that are randomised together are followed by each of them alone.
+
+    Args:
+        tallies: {attribute: tally}.
+        planned: the number of reports that was planned, for the intervals.
+    """
+    for name, tally in tallies.items():
+        own = [name]
+        try:
+            result = replace(estimate_tally(tally.total()), attribute=name)
+            yield question_of(name, result, planned)
+            for own_name in result.domain.attributes:
+                own = [str(own_name)]
+                yield question_of(own[0], result.marginal(own[0]), planned)
+        except WarnerError as error:
+            yield Question(own[0], None, str(error))
+        except Exception as error:
+            # One question that fails must not take the page from the others. The message of the
+            # error could hold counts, so the log has the place alone.
+            place = "".join(traceback.format_tb(error.__traceback__))
+            _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, place)
+            yield Question(own[0], None, "The estimate failed; the log of the server says why.")
+
+
+def question_of(name: str, result: Estimate, planned: int) -> Question:
+    """The result of one question, with the numbers that sum it up.
+
+    Args:
+        name: the attribute.
+        result: its estimate.
+        planned: the number of reports that was planned, for the intervals.
+    """
+    asked = applicable(result.domain, parse(SUMMARIES))
+    if result.fit.probabilities is None:
+        asked = tuple(named for named in asked if named.kind == "mean")
+    try:
+        rows = summary_rows(result, asked, LEVEL, TARGET, kind_of_intervals(planned))
+    except WarnerError:
+        # Nothing bounds the numbers at every look, and other intervals would be wrong there.
+        return Question(name, result)
+    return Question(name, result, "", asked, tuple(rows))

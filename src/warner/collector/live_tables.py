@@ -1,0 +1,280 @@
+"""The tables and sentences of the live page, for the page itself and for its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from warner._core.errors import WarnerError
+from warner._core.figures import decimals_of_number, number
+from warner._core.text import visible
+from warner.collector.live_state import (
+    LEVEL,
+    TARGET,
+    LiveView,
+    Question,
+    Row,
+    Section,
+    TableView,
+    kind_of_intervals,
+)
+from warner.design.report_weight import report_weight
+from warner.domains import Domain
+from warner.results.estimate import Estimate
+from warner.results.tables import name_of
+from warner.studies.study import Study
+
+_LONG = 24  # rows of a table that is folded away at first
+_MOST = 200  # rows of a table
+_FEW = 200  # reports, below which coverage is not close to the level for every mechanism
+_FORGED = 10  # reports, in the example of what forged reports can do
+
+STATUS = {
+    "open": "Open: answers are counted.",
+    "closed": "Closed: no more answers are counted.",
+    "not_open": "Not open yet: no answers are counted.",
+}
+
+# What owners read of refused requests; see ``warner.collector.refusals`` for the names.
+REJECTS = {
+    "malformed": "not a report of this study: damaged, or of other software",
+    "other_study": "made with another version of the study",
+    "not_open": "sent before the survey opened",
+    "closed": "sent after the survey closed",
+    "not_invited": "without a valid invitation code",
+    "too_large": "too much at once",
+    "type": "not sent by the survey page or by warner push",
+    "too_many": "too many at a time from one place; devices try again",
+    "busy": "too many at a time; devices try again",
+    "slow": "did not arrive in time; devices try again",
+    "store_full": "no space was left to count them; devices try again",
+    "store_failed": "the store could not be written; devices try again",
+    "too_many_groups": "more groups by public columns than fit into memory",
+}
+
+
+class Wording:
+    """The texts of a study as the live page shows them, and the weight of its reports.
+
+    Args:
+        study: the study.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.language = study.languages[0]
+        self.weights = {name: report_weight(m) for name, m in study.mechanisms.items()}
+
+    def heading(self, name: str) -> str:
+        """The text of a question."""
+        return visible(self.study.labels.get(name, name))
+
+    def answers(self, name: str, domain: Domain) -> list[str]:
+        """The displayed texts of all values of an attribute."""
+        if domain.edges is not None and domain.silence is None:
+            return [f"{a:.6g} to {b:.6g}" for a, b in _pairs(domain.edges)]
+        shown: list[str] = []
+        if domain.points is None and not domain.attributes:
+            try:
+                shown = [visible(text) for text in self.study.texts.answers(name, self.language)]
+            except WarnerError:
+                shown = []
+        if len(shown) == domain.size:
+            return shown
+        return [name_of(label, domain) for label in domain.labels]
+
+    def section(self, question: Question, planned: int) -> Section:
+        """What is shown of one question."""
+        result = question.estimate
+        heading = self.heading(question.name)
+        if result is None:
+            return Section(question.name, heading, (), (f"No estimate: {question.problem}",))
+        tables = [*self._shares(question.name, result, planned), *_numbers(question, result)]
+        return Section(question.name, heading, tuple(tables), tuple(self._notes(question, result)))
+
+    def _shares(self, name: str, result: Estimate, planned: int) -> Iterator[TableView]:
+        """The tables of the shares: of all people, and of those who answered."""
+        if result.fit.probabilities is None:
+            return
+        kind = kind_of_intervals(planned)
+        labels = self.answers(name, result.domain)
+        about = f"Estimated share of each answer, from {result.n:,} reports"
+        yield shares_table(about, labels, result.rows(LEVEL, TARGET, kind), result.has_intervals)
+        if result.domain.silence is not None:
+            given = result.answered()
+            row = given.row(LEVEL, TARGET, kind)
+            share, low, high = (f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high"))
+            about = (
+                "Share of each answer among the people who answered. "
+                f"They are {share} of all ({low} to {high})"
+            )
+            labels = self.answers(name, given.domain)
+            rows = given.rows(LEVEL, TARGET, kind)
+            yield shares_table(about, labels, rows, result.has_intervals)
+
+    def _notes(self, question: Question, result: Estimate) -> Iterator[str]:
+        """Sentences about the estimates of one question."""
+        if result.fit.probabilities is not None and not result.has_intervals:
+            yield "Different distributions make the same reports. So no interval is known."
+        weight = self.weights.get(question.name)
+        if weight is not None:
+            points = 100 * _FORGED * weight / result.n
+            yield (
+                f"A forged report moves the count of an answer by up to {weight:,.4g} people. "
+                f"{_FORGED} of them move its share by up to {points:,.2g} points now."
+            )
+        estimator = result.estimator.summary
+        status = f" ({result.status.value})" if result.status.value else ""
+        yield f"Method: {result.method}. {estimator[:1].upper()}{estimator[1:]}{status}."
+
+
+def shares_table(
+    about: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]], has_intervals: bool
+) -> TableView:
+    """A table of shares in the order of the values; of very many values the largest shares.
+
+    Args:
+        about: what the shares are, without a full stop.
+        labels: the displayed texts of the values.
+        rows: of :meth:`warner.Estimate.rows`.
+        has_intervals: whether anything bounds the shares.
+    """
+    chosen = range(len(rows))
+    if len(rows) > _MOST:
+        largest = sorted(chosen, key=lambda i: -float(rows[i]["estimate"]))
+        about += f": the {_MOST} largest of {len(rows):,}, a choice the intervals do not allow for"
+        chosen = range(0)
+        picked = largest[:_MOST]
+    else:
+        picked = list(chosen)
+    keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
+    shown = tuple(
+        Row(
+            (labels[i], *(f"{100 * rows[i][key]:.2f} %" for key in keys)),
+            (rows[i]["estimate"], *limits_of(rows[i], has_intervals)),
+        )
+        for i in picked
+    )
+    largest_shown = max((max(row.bar or (0.0,)) for row in shown), default=1.0)
+    head = ("answer", "share", f"{100 * LEVEL:g} % from", "to")[: len(keys) + 1]
+    return TableView(f"{about}.", head, shown, max(largest_shown, 1e-12), len(rows) > _LONG)
+
+
+def limits_of(row: Mapping[str, Any], has_intervals: bool) -> tuple[float, float]:
+    """The ends of the line in a picture; the estimate twice where no interval is known."""
+    if has_intervals:
+        return float(row["low"]), float(row["high"])
+    return float(row["estimate"]), float(row["estimate"])
+
+
+def _numbers(question: Question, result: Estimate) -> Iterator[TableView]:
+    """The table of the numbers that sum up the answers, where there are any."""
+    if not question.numbers:
+        return
+    rows = []
+    for row in question.numbers:
+        decimals = decimals_of_number(row["high"] - row["low"])
+        figures = [number(row[key], decimals) for key in ("estimate", "low", "high")]
+        rows.append(Row((row["text"], *figures)))
+    head = ("number", "estimate", f"{100 * LEVEL:g} % from", "to")
+    yield TableView("Numbers that sum up the answers.", head, tuple(rows))
+
+
+def _pairs(edges: np.ndarray) -> Iterator[tuple[float, float]]:
+    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+
+def half_widths(view: LiveView) -> list[float]:
+    """The median half-width of each question's intervals of shares."""
+    found = []
+    for section in view.sections:
+        bars = [row.bar for table in section.tables[:1] for row in table.rows if row.bar]
+        widths = [(high - low) / 2 for _, low, high in bars if high > low]
+        if widths:
+            found.append(float(np.median(widths)))
+    return found
+
+
+def progress(view: LiveView) -> str:
+    """How far the survey is, in one sentence.
+
+    >>> progress(LiveView(1, 1000, 50, "open"))
+    'No estimate yet: the first one is published after 50 reports.'
+    """
+    if view.step is None:
+        if view.status == "closed":
+            return "No estimate: no report was counted."
+        return f"No estimate yet: the first one is published after {view.size:,} reports."
+    people = f"{view.n:,} of {view.planned:,}"
+    widths = [100 * width for width in half_widths(view)]
+    if not widths:
+        return f"{people}."
+    least, most = (f"{width:.2g}" for width in (min(widths), max(widths)))
+    about = least if least == most else f"{least} to {most}"
+    return f"{people}; intervals about \N{PLUS-MINUS SIGN}{about} points now."
+
+
+def about_step(view: LiveView) -> str:
+    """Which step is shown, and when the next one comes."""
+    if view.step is None:
+        return "Results are published in steps, so that nobody sees what a single report changed."
+    text = f"Step {view.step.number:,}, of {view.step.n:,} reports."
+    if view.is_estimating:
+        return f"{text} The next step is being estimated."
+    if view.status == "closed":
+        if view.step.is_rest:
+            text += " It holds all reports that were counted when the survey closed."
+        elif view.step.rest_used:
+            text += (
+                " Reports that came in since are too few for a step. A smaller step is published "
+                "only once, at the first closing."
+            )
+        return text
+    return f"{text} The next step comes after {view.size:,} more reports."
+
+
+def about_intervals(view: LiveView) -> str:
+    """What the intervals hold."""
+    text = (
+        f"The intervals hold at every look: with {100 * LEVEL:g} % probability an interval "
+        "contains the true share, mean or quantile of the population at all steps together, "
+        f"however often you look. They are narrowest near {view.planned:,} reports, the planned "
+        "number. The estimate lies in its interval, but need not be its centre. Each interval is "
+        "for its number alone."
+    )
+    if 0 < view.n < _FEW:
+        text += f" Below {_FEW} reports they are approximate."
+    return text
+
+
+def reject_rows(rejects: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Refused requests in plain words, the most frequent first."""
+    counted = sorted(rejects.items(), key=lambda item: (-item[1], item[0]))
+    return [(REJECTS.get(name, name.replace("_", " ")), count) for name, count in counted if count]
+
+
+def event_of(view: LiveView) -> dict[str, Any]:
+    """What an event says: the JSON data from which the page is drawn again."""
+    return {
+        "version": view.version,
+        "status": view.status,
+        "status_text": STATUS.get(view.status, view.status),
+        "step": 0 if view.step is None else view.step.number,
+        "n": view.n,
+        "planned": view.planned,
+        "progress": progress(view),
+        "about_step": about_step(view),
+        "about_intervals": about_intervals(view),
+        "sections": [asdict(section) for section in view.sections],
+        "rejects": [list(row) for row in reject_rows(view.rejects)],
+    }
+
+
+def sections_of(
+    questions: Iterable[Question], wording: Wording, planned: int
+) -> tuple[Section, ...]:
+    """What is shown of all questions."""
+    return tuple(wording.section(question, planned) for question in questions)

@@ -1,0 +1,247 @@
+"""The owner's live page. It can be read without script; ``live.js`` draws it again at each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
+
+from warner._core import html
+from warner._core.html import Markup, text
+from warner._core.text import visible
+from warner.collector.live_downloads import options
+from warner.collector.live_groups import GroupsView
+from warner.collector.live_state import LiveView, Section, TableView
+from warner.collector.live_tables import (
+    STATUS,
+    about_intervals,
+    about_step,
+    progress,
+    reject_rows,
+)
+from warner.studies.public import SMALLEST_GROUP
+from warner.studies.study import Study
+
+FIELD = "anti_forgery"  # the name of the hidden field of both forms
+
+_DOWNLOADS = (
+    ("/live/tally.json", "Tally", "the counts of the last step, for warner estimate"),
+    ("/live/estimates.json", "Estimates as JSON", "what warner estimate --json writes"),
+    ("/live/estimates.csv", "Estimates as CSV", "for spreadsheets"),
+    ("/live/picture.png", "Picture", "a chart as PNG"),
+    ("/live/card.html", "Deployment card", "what is protected, and who sees what"),
+    ("/live/card.json", "Deployment card as JSON", "for registries"),
+)
+
+
+def live_page(
+    view: LiveView,
+    study: Study,
+    anti_forgery: str,
+    by: str | None = None,
+    groups: GroupsView | None = None,
+) -> str:
+    """The live page.
+
+    Args:
+        view: what is shown.
+        study: the study.
+        anti_forgery: the value that the forms send back.
+        by: the public column whose groups were asked for; None for none.
+        groups: their tables; None where there are none yet.
+
+    Returns:
+        A page of HTML without inline script or style.
+    """
+    title = _title(study)
+    parts = [
+        f'<header><h1{_language(study)}>{title}</h1><p id="status">{text(STATUS[view.status])}</p>'
+        "</header>",
+        '<main><p id="progress" role="status">',
+        text(progress(view)),
+        f'</p><p><progress id="bar" aria-label="Reports of the planned number" '
+        f'max="{view.planned}" value="{min(view.n, view.planned)}"></progress></p>',
+        f'<p id="about-step">{text(about_step(view))}</p>',
+        '<p id="connection" role="status" hidden></p>',
+        '<div id="sections">',
+        *(section_html(section) for section in view.sections),
+        "</div>",
+        *_groups(study, by, groups),
+        '<section><h2>What the intervals hold</h2><p id="about-intervals">',
+        text(about_intervals(view)),
+        "</p></section>",
+        *_rejects(view),
+        *_downloads(view, study),
+        *_forms(view, study, anti_forgery),
+        "</main>",
+        f"<footer><p>Study <code>{study.digest}</code></p></footer>",
+    ]
+    return page_html(f"{title}: live result", parts, script="/live.js")
+
+
+def page_html(title: str, parts: Iterable[str], script: str = "") -> str:
+    """A whole page in English.
+
+    Args:
+        title: escaped.
+        parts: the HTML of its body.
+        script: the address of its module; "" for a page without.
+    """
+    module = f'<script type="module" src="{script}"></script>' if script else ""
+    body = "\n".join(parts)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{title}</title><link rel="stylesheet" href="/live.css">{module}</head>\n'
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _title(study: Study) -> Markup:
+    return text(visible(study.title) or "Survey")
+
+
+def _language(study: Study) -> str:
+    """The attribute of an element in the language of the study; "" where that is the page's."""
+    language = study.languages[0]
+    return "" if language == "en" else f' lang="{text(language)}"'
+
+
+def section_html(section: Section, level: int = 2) -> Markup:
+    """A section of one question.
+
+    Args:
+        section: what is shown.
+        level: of its heading.
+    """
+    tables = "\n".join(table_html(table) for table in section.tables)
+    notes = "".join(f"<p>{text(note)}</p>" for note in section.notes)
+    return Markup(
+        f"<section><h{level}>{text(section.heading)}</h{level}>\n{tables}\n"
+        f'<div class="notes">{notes}</div></section>'
+    )
+
+
+def table_html(table: TableView) -> Markup:
+    """A table, folded where it is long."""
+    head: list[object] = [*table.head]
+    rows: list[list[object]] = [[*row.cells] for row in table.rows]
+    if table.largest:
+        head.append("")
+        for cells, row in zip(rows, table.rows, strict=True):
+            share, low, high = row.bar or (0.0, 0.0, 0.0)
+            cells.append(html.interval_bar(share, low, high, table.largest))
+    drawn = html.table(head, rows, table.caption)
+    if not table.is_long:
+        return drawn
+    return Markup(f"<details><summary>All {len(table.rows):,} rows</summary>{drawn}</details>")
+
+
+def _groups(study: Study, by: str | None, groups: GroupsView | None) -> Iterator[str]:
+    """Links to the tables by public columns, and those that were asked for."""
+    if not study.public:
+        return
+    yield '<section id="groups"><h2>Groups</h2>'
+    links = ", ".join(
+        f'<a href="/live?by={quote(name, safe="")}#groups">{text(_column(study, name))}</a>'
+        for name in study.public
+    )
+    yield (
+        f"<p>Tables by {links}. Public columns are not protected. Groups of fewer than "
+        f"{SMALLEST_GROUP} people are hidden. Within one step a group can have very few new "
+        "reports.</p>"
+    )
+    if by is not None and groups is None:
+        yield "<p>There are no tables before the first step.</p>"
+    elif groups is not None:
+        yield from _group_tables(groups)
+    yield "</section>"
+
+
+def _column(study: Study, name: str) -> str:
+    return visible(study.texts.question(name, study.languages[0]))
+
+
+def _group_tables(groups: GroupsView) -> Iterator[str]:
+    """The tables of the groups of one column."""
+    yield (
+        f"<p>Step {groups.step:,}, each group by itself. The intervals are narrowest near "
+        f"{groups.planned:,} reports of a group.</p>"
+    )
+    for name, n, sections in groups.groups:
+        inside = "\n".join(section_html(section, level=3) for section in sections)
+        people = f"{n:,} {'person' if n == 1 else 'people'}"
+        yield f"<details><summary>{text(name)}: {people}</summary>\n{inside}</details>"
+    if groups.hidden:
+        yield (
+            f"<p>Hidden: {groups.hidden:,} small groups with {groups.hidden_people:,} people "
+            "together.</p>"
+        )
+    address = f"/live/tally.json?by={quote(groups.column, safe='')}"
+    yield (
+        f'<p><a href="{address}" download="tally.{quote(groups.column, safe="")}.json">Tally of '
+        f"these groups</a>, for <code>warner estimate --interval anytime:{groups.planned}</code> "
+        "and <code>warner groups</code>.</p>"
+    )
+
+
+def _rejects(view: LiveView) -> Iterator[str]:
+    """The table of refused requests."""
+    rows = [[reason, f"{count:,}"] for reason, count in reject_rows(view.rejects)]
+    yield '<section id="rejects"><h2>Refused requests</h2>'
+    about = "Requests that were refused, by reason. Their contents are not kept."
+    hidden = "" if rows else " hidden"
+    yield f"<div{hidden}>{html.table(['reason', 'requests'], rows, about)}</div>"
+    yield f"<p{' hidden' if rows else ''}>None so far.</p></section>"
+
+
+def _downloads(view: LiveView, study: Study) -> Iterator[str]:
+    """Links to the files, and the command that repeats the estimates."""
+    yield "<section><h2>Downloads</h2>"
+    if view.step is None:
+        yield "<p>Before the first step there are the deployment cards only.</p>"
+    shown = _DOWNLOADS if view.step is not None else _DOWNLOADS[-2:]
+    items = "".join(
+        f'<li><a href="{address}">{name}</a>: {about}</li>' for address, name, about in shown
+    )
+    yield f"<ul>{items}</ul>"
+    if view.step is not None:
+        words = ["warner", "estimate", "tally.json", *options(view)]
+        yield (
+            "<p>The same numbers from the tally file:</p>"
+            f"<pre><code>{text(' '.join(map(_quoted, words)))}</code></pre>"
+        )
+    yield "</section>"
+
+
+def _quoted(word: str) -> str:
+    """A word of a command as a shell reads it."""
+    plain = all(c.isalnum() or c in "-_=:,./" for c in word)
+    return word if plain and word.isascii() else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _forms(view: LiveView, study: Study, anti_forgery: str) -> Iterator[str]:
+    """The buttons that close and open the survey."""
+    hidden = f'<input type="hidden" name="{FIELD}" value="{text(anti_forgery)}">'
+    yield "<section><h2>Close or open</h2>"
+    after = (
+        "Then the ids of submissions are dropped, and it cannot be opened again."
+        if study.collect.keep_ids == "closed"
+        else "It can be opened again."
+    )
+    forms: Sequence[tuple[str, bool, str, str]] = (
+        (
+            "close",
+            view.status != "closed",
+            "Close the survey",
+            "No more answers are counted, and all that were counted are published as the last "
+            f"step. {after}",
+        ),
+        ("open", view.status != "open", "Open the survey", "From then on answers are counted."),
+    )
+    for name, is_shown, label, about in forms:
+        yield (
+            f'<form id="{name}" method="post" action="/live/{name}"'
+            f"{'' if is_shown else ' hidden'}><p>{text(about)}</p>{hidden}"
+            f'<button type="submit">{label}</button></form>'
+        )
+    yield "</section>"

@@ -1,0 +1,93 @@
+"""HTTP as uvicorn speaks it, with limits on heads of requests and errors that are JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from warner.collector.answers import raw_json
+from warner.collector.http_refusals import HttpRefused
+
+HEAD_BYTES = 65536
+HEAD_SECONDS = 15.0
+MOST_CONNECTIONS = 4096
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection. The head of a request must be short and arrive soon.
+
+    Without that, an endless header would fill the memory, and connections that never say anything
+    would use up all that the system has.
+    """
+
+    _head_size = 0
+    _is_in_head = True
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuse a connection beyond those that are taken, and wait for a head."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._end(HttpRefused("too_many", {"retry-after": "5"}))
+        else:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse bytes; refuse a head that grows too long."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if not self._is_in_head:
+            self._wait_no_longer()
+            return
+        self._head_size += len(data)
+        if self._head_size > HEAD_BYTES:
+            self._end(HttpRefused("long_headers"))
+        elif self._head_size and self._timer is None:
+            self._wait()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._is_in_head, self._head_size = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head ends."""
+        self._is_in_head = False
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no HTTP."""
+        self._end(HttpRefused("bad_request"))
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _wait_no_longer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._timer = None
+        if self._is_in_head and not self.transport.is_closing():
+            self._end(HttpRefused("slow"))
+
+    def _end(self, refused: HttpRefused) -> None:
+        """Send a refusal where no answer is on its way, and close the connection."""
+        self._wait_no_longer()
+        if self.cycle is None or self.cycle.response_complete:
+            headers: list[Any]
+            headers, body = raw_json(refused.content, refused.headers)
+            headers.append((b"connection", b"close"))
+            head = b"".join(b"%s: %s\r\n" % header for header in headers)
+            status = STATUS_LINE[refused.reason.status]
+            self.transport.write(status + head + b"\r\n" + body)
+        self.transport.close()

@@ -1,0 +1,54 @@
+"""The errors of the collector, each with a name that devices and owners can act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from warner._core.errors import WarnerError, message
+
+
+class Refused(WarnerError):
+    """Submissions that are not counted, or a store that cannot be used. Messages hold no contents.
+
+    Attributes:
+        name: which rule is broken, one of the names in :data:`NAMES`.
+        position: the position of the first submission that breaks it; None where there is none.
+
+    >>> Refused("closed", "survey", "is closed").name
+    'closed'
+    """
+
+    def __init__(
+        self,
+        name: str,
+        where: str,
+        rule: str,
+        got: str | None = None,
+        remedy: str | None = None,
+        position: int | None = None,
+    ) -> None:
+        super().__init__(message(where, rule, got, remedy))
+        self.name, self.position = name, position
+        self._parts = (where, rule, got, remedy)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, *self._parts, self.position)
+
+
+NAMES = {
+    "malformed": "bytes that are no submissions of this study",
+    "other_study": "submissions of another study",
+    "not_open": "the survey has not opened yet",
+    "closed": "the survey is closed",
+    "not_invited": "an id that no invitation code makes",
+    "too_many_groups": "more groups by public columns than there is memory for",
+    "busy": "more submissions wait than the store can take",
+    "store_full": "no space is left for the store",
+    "store_failed": "the store cannot be written",
+    "store_in_use": "another process has the store open",
+    "store_of_another_study": "the store holds the counts of another study",
+    "store_too_new": "a newer version of warner wrote the store",
+    "ids_dropped": "the ids of counted submissions were dropped",
+    "stopped": "the collector is stopping",
+}
+"""What each name of a refusal means."""

@@ -1,0 +1,172 @@
+"""Runs the application with uvicorn, without a log of requests, until a signal ends it.
+
+SIGTERM, SIGINT and SIGHUP end it gracefully: no new connections, streams end, requests that are
+being answered are answered. A second SIGINT does not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from warner._core.errors import ArgumentError, message
+from warner.collector.application import Application
+from warner.collector.protocol import LimitedProtocol
+
+GRACE_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the server listens.
+
+    Attributes:
+        host: a name or an address of this machine.
+        port: the port; 0 for one that is free.
+        root_path: what a proxy takes away from the beginning of paths, such as ``/survey``.
+        proxy: the addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are
+            believed, with commas between; None to believe nobody.
+        certificate: the file of a certificate for HTTPS, None for HTTP.
+        key: the file of its key.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    root_path: str = ""
+    proxy: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+    def url(self, port: int) -> str:
+        """The address by which this machine reaches the server, without a slash at its end.
+
+        >>> Place("0.0.0.0", root_path="/s").url(8000), Place("::1").url(80)
+        ('http://127.0.0.1:8000/s', 'http://[::1]:80')
+        """
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)
+        shown = f"[{host}]" if ":" in host else host
+        scheme = "http" if self.certificate is None else "https"
+        return f"{scheme}://{shown}:{port}{self.root_path}"
+
+    def listen(self) -> socket.socket:
+        """A socket that listens.
+
+        Raises:
+            ArgumentError: the address cannot be used.
+        """
+        try:
+            family, _, _, _, address = socket.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            return socket.create_server(address[:2], family=family, backlog=2048)
+        except (OSError, OverflowError, UnicodeError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+        where = f"{self.host}:{self.port}"
+        remedy = "Choose another --port, or --port 0 for one that is free"
+        raise ArgumentError(message(where, f"cannot be listened on ({reason})", None, remedy))
+
+
+class _Server(uvicorn.Server):
+    """A server that ends streams when a signal arrives, and whose process then ends with 0."""
+
+    def __init__(
+        self, config: uvicorn.Config, application: Application, ready: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._application, self._ready = application, ready
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._application.stopping.set)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals. That of uvicorn raises them again at the end, which would be no 0."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        handled = [n for n in numbers if signal.getsignal(n) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def run(application: Application, place: Place, ready: Callable[[int], None]) -> None:
+    """Serve the application until a signal ends it.
+
+    Args:
+        application: what is served.
+        place: where.
+        ready: is called with the port when requests are answered.
+
+    Raises:
+        ArgumentError: the address cannot be used.
+    """
+    quiet_logs()
+    with place.listen() as listening:
+        port = int(listening.getsockname()[1])
+        config = uvicorn.Config(
+            application,
+            http=LimitedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=place.proxy is not None,
+            forwarded_allow_ips=place.proxy,
+            root_path=place.root_path,
+            ssl_certfile=place.certificate,
+            ssl_keyfile=place.key,
+            timeout_keep_alive=20,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        _Server(config, application, lambda: ready(port)).run(sockets=[listening])
+
+
+class _Brief(logging.Formatter):
+    """The first line of a message, without the traceback and without values.
+
+    Texts of errors and of connections could hold an address or a part of a request.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = str(record.msg).partition("\n")[0]
+        if record.name.startswith("warner"):
+            text = record.getMessage()
+        kind = record.exc_info[0] if record.exc_info else None
+        return f"{record.levelname}: {text}" + (f" ({kind.__name__})" if kind else "")
+
+
+def quiet_logs() -> None:
+    """Send errors of the server to standard error, one line each, without addresses."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Brief())
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.asgi", "asyncio", "warner.collector"):
+        log: Any = logging.getLogger(name)
+        log.handlers, log.propagate = [handler], False
+        log.setLevel(logging.ERROR)
+    logging.getLogger("uvicorn.access").disabled = True

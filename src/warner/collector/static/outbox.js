@@ -1,0 +1,239 @@
+// The outbox of a device: sealed reports that wait to be sent, in IndexedDB.
+//
+// The survey page and its service worker share it. A record is sealed once, when the person presses
+// Send. Every try sends the same bytes. Answers never come here.
+
+/**
+ * @typedef {object} Sealed
+ * @property {string} key the digest of the study; with invitations also the id of the submission.
+ * @property {string} study the digest of the study.
+ * @property {"pending" | "sent" | "deleted"} state
+ * @property {Uint8Array | null} body what is sent; null once it is no longer needed.
+ * @property {boolean} tried whether the bytes may have left the device.
+ * @property {Outcome | null} outcome of the last try.
+ * @property {string} reason the name of an error of the collector, for its owner.
+ */
+
+/**
+ * What became of a try. `unavailable` and `busy` are tried again by themselves.
+ *
+ * @typedef {"sent" | "unavailable" | "busy" | "closed" | "not-open" | "not-invited"
+ *   | "other-study" | "rejected"} Outcome
+ */
+
+const DATABASE = "warner";
+const STORE = "outbox";
+const LONGEST_TRY = 30_000; // milliseconds
+
+/** The name under which the service worker is asked to send later. */
+export const SYNC = "warner-outbox";
+
+/** Between the tabs of a browser: a record has changed. */
+export const CHANNEL = "warner-outbox";
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+function finished(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/** @returns {Promise<IDBDatabase>} */
+function database() {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(STORE, { keyPath: "key" });
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+    request.onblocked = () => reject(new Error("blocked"));
+  });
+}
+
+/**
+ * One transaction, which is over only when its data are written.
+ *
+ * @template T
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+async function transaction(mode, act) {
+  const db = await database();
+  try {
+    const open = db.transaction(STORE, mode, { durability: "strict" });
+    const over = new Promise((resolve, reject) => {
+      open.oncomplete = () => resolve(undefined);
+      open.onabort = () => reject(open.error ?? new Error("aborted"));
+    });
+    over.catch(() => {});
+    const found = await act(open.objectStore(STORE));
+    await over;
+    return found;
+  } finally {
+    db.close();
+  }
+}
+
+/** @returns {Promise<Sealed[]>} all records. */
+export function all() {
+  return transaction("readonly", (store) => finished(store.getAll()));
+}
+
+/**
+ * @param {string} key
+ * @returns {Promise<Sealed | undefined>}
+ */
+export function read(key) {
+  return transaction("readonly", (store) => finished(store.get(key)));
+}
+
+/**
+ * Keep a new record; an error where there is one with its key.
+ *
+ * @param {Sealed} sealed
+ */
+export async function add(sealed) {
+  await transaction("readwrite", (store) => finished(store.add(sealed)));
+}
+
+/**
+ * Change a record in one transaction, so that no other tab changes it at the same time.
+ *
+ * @param {string} key
+ * @param {(before: Sealed | undefined) => Sealed | undefined} change returns the record afterwards;
+ *   undefined deletes it.
+ * @returns {Promise<Sealed | undefined>} the record afterwards.
+ */
+export async function update(key, change) {
+  /** @type {Sealed | undefined} */
+  let after;
+  await transaction("readwrite", (store) => {
+    const before = store.get(key);
+    return finished(before).then(async () => {
+      after = change(before.result);
+      if (after === undefined) await finished(store.delete(key));
+      else if (after !== before.result) await finished(store.put(after));
+    });
+  });
+  return after;
+}
+
+/** @param {string} key */
+export async function remove(key) {
+  await update(key, () => undefined);
+}
+
+/** Tell other tabs, and the page its worker has news for, that a record has changed. */
+export function announce() {
+  if (typeof BroadcastChannel === "undefined") return;
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.postMessage("changed");
+  channel.close();
+}
+
+/**
+ * Do something while no other tab and no worker does it; at once where there are no locks.
+ *
+ * @template T
+ * @param {string} name
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export async function alone(name, act) {
+  if (!navigator.locks) return act();
+  return navigator.locks.request(`warner ${name}`, () => act());
+}
+
+/** @type {{ [error: string]: Outcome }} */
+const REFUSED = {
+  closed: "closed",
+  not_open: "not-open",
+  not_invited: "not-invited",
+  other_study: "other-study",
+};
+
+/**
+ * Send bytes once. Only the collector's own reply counts: what a portal of a network says does not.
+ *
+ * @param {Uint8Array} body
+ * @returns {Promise<{ outcome: Outcome, reason: string }>}
+ */
+async function post(body) {
+  let reply;
+  let said;
+  try {
+    reply = await fetch(new URL("reports", import.meta.url), {
+      method: "POST",
+      body: new Uint8Array(body),
+      headers: { "Content-Type": "application/octet-stream" },
+      credentials: "omit",
+      cache: "no-store",
+      redirect: "error",
+      referrerPolicy: "no-referrer",
+      signal: AbortSignal.timeout(LONGEST_TRY),
+    });
+    said = await reply.json();
+  } catch {
+    return { outcome: reply === undefined ? "unavailable" : "busy", reason: "" };
+  }
+  if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
+  const reason = typeof said?.error === "string" ? said.error : "";
+  const final = reply.status >= 400 && reply.status < 500 && reply.status !== 429;
+  if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
+  return { outcome: REFUSED[reason] ?? "rejected", reason };
+}
+
+/**
+ * Try to send a record that is kept. A record that another tab has sent meanwhile is not sent.
+ *
+ * @param {string} key
+ * @returns {Promise<{ sealed: Sealed | undefined, body: Uint8Array | null }>} the record afterwards,
+ *   and the bytes if they were sent now.
+ */
+export function send(key) {
+  return alone(`send ${key}`, async () => {
+    // It is marked as tried before the bytes leave: a person may delete what was not tried.
+    const sealed = await update(key, (before) => (
+      before?.state === "pending" && !before.tried ? { ...before, tried: true } : before));
+    if (sealed?.state !== "pending" || sealed.body === null) return { sealed, body: null };
+    const { body } = sealed;
+    const { outcome, reason } = await post(body);
+    const after = await update(key, (now) => (
+      now === undefined ? undefined : settled(now, outcome, reason)));
+    announce();
+    return { sealed: after, body };
+  });
+}
+
+/**
+ * Try to send a record that is not kept, since this browser keeps nothing.
+ *
+ * @param {Sealed} sealed
+ * @returns {Promise<Sealed>}
+ */
+export async function sendUnkept(sealed) {
+  if (sealed.body === null) return sealed;
+  const { outcome, reason } = await post(sealed.body);
+  return { ...settled(sealed, outcome, reason), tried: true };
+}
+
+/**
+ * A record after a try. Once its bytes are counted they are no longer kept: they could show which
+ * report came from this device.
+ *
+ * @param {Sealed} sealed
+ * @param {Outcome} outcome
+ * @param {string} reason
+ * @returns {Sealed}
+ */
+function settled(sealed, outcome, reason) {
+  if (outcome === "sent") return { ...sealed, state: "sent", body: null, outcome, reason };
+  return { ...sealed, outcome, reason };
+}

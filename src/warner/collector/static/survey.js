@@ -1,0 +1,753 @@
+// The survey page: it reads the answers, has them sealed once, deletes them, and sends the bytes.
+//
+// All words stand in the page. This script shows and hides them, and sets text, never HTML. An
+// answer is in the form, and in the list that the person checks, until Send is pressed. Then it is
+// randomised once, the sealed bytes are saved, and the answers are deleted before anything is sent.
+
+import { CHANNEL, SYNC, add, all, alone, announce, read, remove, send, sendUnkept, update }
+  from "./outbox.js";
+
+/** @typedef {import("./outbox.js").Sealed} Sealed */
+/** @typedef {any} Survey what warner.js returns for a survey that it has checked. */
+
+const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
+const LONGEST_WAIT = 300_000;
+const HEADER_BYTES = 36; // "WRN1" and the digest of the study
+const CACHE = "warner-survey";
+
+const form = /** @type {HTMLFormElement} */ (element("questions"));
+const review = element("review");
+
+/**
+ * What the page knows. It holds no answer.
+ *
+ * @type {{
+ *   warner: any, survey: Survey, sealed: Sealed | null, bytes: Uint8Array | null, kept: boolean,
+ *   stores: boolean, code: string, tries: number, timer: number, sending: boolean, shown: string,
+ * }}
+ */
+const page = {
+  warner: null,
+  survey: null,
+  sealed: null,
+  bytes: null,
+  kept: true,
+  stores: true,
+  code: "",
+  tries: 0,
+  timer: 0,
+  sending: false,
+  shown: "",
+};
+
+/** @param {string} id */
+function element(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
+/**
+ * @param {string} selector
+ * @param {ParentNode} [within]
+ * @returns {HTMLElement[]}
+ */
+function every(selector, within = document) {
+  return Array.from(within.querySelectorAll(selector));
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is shown.
+
+/**
+ * Show one part of the page and nothing else: "questions", "review", or the name of a panel.
+ *
+ * @param {string} name
+ * @param {string} [reason] the name of an error, for the owner of the survey.
+ */
+function show(name, reason = "") {
+  element("loading").hidden = true;
+  element("errors").hidden = true;
+  form.hidden = name !== "questions";
+  review.hidden = name !== "review";
+  for (const panel of every("[data-state]")) panel.hidden = panel.dataset.state !== name;
+  for (const room of every("[data-fill=reason]")) room.textContent = reason;
+  for (const aside of every(".promise, .introduction")) {
+    aside.hidden = name !== "questions" && name !== "review";
+  }
+  if (page.shown === name) return;
+  const first = page.shown === "" && name === "questions";
+  page.shown = name;
+  if (first) return;
+  const target = { questions: form, review }[name] ?? element(`state-${name}`);
+  target.focus({ preventScroll: true });
+  (name === "questions" || name === "review" ? element("main") : target).scrollIntoView();
+}
+
+/** Why the report is not sent yet. @param {string} name */
+function showReason(name) {
+  for (const line of every("[data-reason]")) line.hidden = line.dataset.reason !== name;
+}
+
+/**
+ * @param {string} name
+ * @param {boolean} holds
+ */
+function showWhen(name, holds) {
+  for (const part of every(`[data-when="${name}"]`)) part.hidden = !holds;
+}
+
+/** Show the state of the sealed report. */
+function showSealed() {
+  const { sealed } = page;
+  if (sealed === null) return;
+  showWhen("tried", sealed.tried);
+  showWhen("untried", !sealed.tried);
+  if (sealed.state === "sent") showSent();
+  else if (sealed.state === "deleted") show("deleted");
+  else show(panelOf(sealed), sealed.reason);
+}
+
+/**
+ * The panel of a report that was not counted yet.
+ *
+ * @param {Sealed} sealed
+ */
+function panelOf({ outcome }) {
+  if (outcome === "closed" || outcome === "not-open") return `${outcome}-pending`;
+  if (outcome === null || outcome === "unavailable" || outcome === "busy" || outcome === "sent") {
+    return page.kept ? "pending" : "memory";
+  }
+  return outcome;
+}
+
+/** Say that the report was counted, and show its bytes if they are still there. */
+function showSent() {
+  const { bytes } = page;
+  for (const room of every("[data-bytes]")) {
+    const [start, end] = /** @type {string} */ (room.dataset.bytes).split("-").map(Number);
+    const digits = bytes === null ? "" : page.warner.hexadecimal(bytes.slice(start, end));
+    room.textContent = digits.replace(/(.{4})(?=.)/g, "$1 ");
+  }
+  showWhen("bytes", bytes !== null);
+  showWhen("no-bytes", bytes === null);
+  show("sent");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Answers.
+
+/**
+ * What was asked by a fieldset: its question or public column in the survey.
+ *
+ * @param {HTMLElement} field
+ */
+function askedBy(field) {
+  const list = field.id.startsWith("p") ? page.survey.public : page.survey.questions;
+  return list.find((/** @type {any} */ asked) => asked.name === field.dataset.question);
+}
+
+/** The fieldsets of all questions and public columns. */
+function fields() {
+  return every("fieldset[data-question]", form);
+}
+
+/**
+ * The answer in a fieldset and how it is shown; undefined where it is missing or out of range.
+ *
+ * @param {HTMLElement} field
+ * @returns {{ answer: unknown, shown: string } | undefined}
+ */
+function answerIn(field) {
+  const asked = askedBy(field);
+  const box = /** @type {HTMLInputElement | null} */ (field.querySelector("input[type=checkbox]"));
+  const found = box?.checked
+    ? { answer: null, shown: labelOf(box) }
+    : READERS[/** @type {string} */ (field.dataset.kind)](field, asked.domain);
+  if (found === undefined) return undefined;
+  try {
+    page.warner.indexOf(asked, found.answer);
+    return found;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {HTMLElement} control */
+function labelOf(control) {
+  return (control.closest("label")?.textContent ?? "").trim();
+}
+
+/**
+ * @typedef {(field: HTMLElement, domain: any) =>
+ *   { answer: unknown, shown: string } | undefined} Reader
+ * @type {{ [kind: string]: Reader }}
+ */
+const READERS = {
+  choice: (field, domain) => {
+    const select = field.querySelector("select");
+    const radio = /** @type {HTMLInputElement | null} */ (field.querySelector("input:checked"));
+    const value = select ? select.value : radio?.value ?? "";
+    if (value === "") return undefined;
+    const shown = select ? select.selectedOptions[0].text : labelOf(/** @type {any} */ (radio));
+    if (value === "silence") return { answer: null, shown };
+    const index = Number(value);
+    const answer = domain.kind === "categorical" ? domain.values[index] : domain.low + index;
+    return { answer, shown };
+  },
+  number: (field) => {
+    const input = /** @type {HTMLInputElement} */ (field.querySelector("input[type=number]"));
+    if (input.value === "" || !input.validity.valid) return undefined;
+    const unit = field.querySelector(".unit")?.textContent ?? "";
+    return { answer: input.valueAsNumber, shown: `${input.value} ${unit}`.trim() };
+  },
+  grid: (field) => {
+    const [row, column] = Array.from(field.querySelectorAll("select"), ({ value }) => value);
+    if (row === "" || column === "") return undefined;
+    const cell = /** @type {HTMLElement} */ (field.querySelector("[data-shown]"));
+    const shown = /** @type {string} */ (cell.dataset.shown)
+      .replace("{row}", String(Number(row) + 1)).replace("{column}", String(Number(column) + 1));
+    return { answer: [Number(row), Number(column)], shown };
+  },
+  date: (field) => {
+    const { value } = /** @type {HTMLInputElement} */ (field.querySelector("input"));
+    return value === "" ? undefined : { answer: value, shown: value };
+  },
+};
+
+/** Delete the answers from the page. */
+function forget() {
+  form.reset();
+  for (const room of every("[data-review]")) room.textContent = "";
+  for (const field of every("[aria-invalid]", form)) field.removeAttribute("aria-invalid");
+  for (const line of every(".error", form)) line.hidden = true;
+  element("errors").hidden = true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Checking and reviewing.
+
+/** Check all answers; then show them once more, or say which are missing. */
+function check() {
+  const wrong = [];
+  if (page.survey.access === "invited") {
+    const code = /** @type {HTMLInputElement} */ (element("code-0"));
+    if (!mark(element("code"), page.warner.plainCode(code.value) !== null)) {
+      wrong.push(element("code"));
+    }
+  }
+  for (const field of fields()) {
+    const found = answerIn(field);
+    if (!mark(field, found !== undefined)) wrong.push(field);
+    const room = document.querySelector(`[data-review="${field.id}"]`);
+    if (room) room.textContent = found?.shown ?? "";
+  }
+  if (wrong.length === 0) {
+    title(false);
+    show("review");
+  } else {
+    showErrors(wrong);
+  }
+}
+
+/**
+ * Mark a question as right or wrong, for eyes and for screen readers.
+ *
+ * @param {HTMLElement} field
+ * @param {boolean} right
+ */
+function mark(field, right) {
+  element(`${field.id}-error`).hidden = right;
+  field.classList.toggle("wrong", !right);
+  for (const control of every("input, select", field)) {
+    if (right) control.removeAttribute("aria-invalid");
+    else if (control.getAttribute("type") !== "radio") control.setAttribute("aria-invalid", "true");
+  }
+  return right;
+}
+
+/** @param {boolean} wrong */
+function title(wrong) {
+  const prefix = /** @type {string} */ (document.body.dataset.errorPrefix);
+  const plain = document.title.startsWith(prefix)
+    ? document.title.slice(prefix.length)
+    : document.title;
+  document.title = wrong ? prefix + plain : plain;
+}
+
+/**
+ * The list of what is missing, which takes the focus.
+ *
+ * @param {HTMLElement[]} wrong
+ */
+function showErrors(wrong) {
+  const errors = element("errors");
+  const items = wrong.map((field) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    const first = /** @type {HTMLElement} */ (field.querySelector("input, select"));
+    link.href = `#${first.id}`;
+    const question = field.querySelector("legend .label")?.textContent ?? "";
+    link.textContent = `${question} — ${element(`${field.id}-error`).textContent}`;
+    item.append(link);
+    return item;
+  });
+  /** @type {HTMLElement} */ (errors.querySelector("ul")).replaceChildren(...items);
+  errors.hidden = false;
+  title(true);
+  errors.focus({ preventScroll: true });
+  errors.scrollIntoView();
+}
+
+// ---------------------------------------------------------------------------------------------
+// Sealing and sending.
+
+/**
+ * The key of a person's record in the outbox.
+ *
+ * @param {string} code a plain invitation code, "" where none is needed.
+ */
+async function keyOf(code) {
+  const { survey, warner } = page;
+  if (survey.access !== "invited") return survey.study;
+  return `${survey.study}:${warner.hexadecimal(await warner.invitationId(survey, code))}`;
+}
+
+/** Seal the answers, delete them, save the bytes, and send them. Answers are randomised here alone. */
+async function press() {
+  if (page.sealed !== null || page.shown !== "review") return;
+  show("sealing");
+  try {
+    // One tab at a time: two presses in two tabs seal one report.
+    await alone(`seal ${page.survey.study}`, sealOnce);
+  } catch (error) {
+    forget();
+    show("refused", nameOf(error));
+    return;
+  }
+  showSealed();
+  if (page.kept || !page.stores) await attempt();
+}
+
+async function sealOnce() {
+  const { survey, warner } = page;
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
+  const code = field === null ? "" : warner.plainCode(field.value) ?? "";
+  const key = await keyOf(code);
+  const earlier = await (page.stores ? read(key) : undefined)?.catch(() => undefined);
+  if (earlier !== undefined) {
+    forget();
+    page.sealed = earlier;
+    return;
+  }
+  /** @type {{ [name: string]: unknown }} */
+  const answers = {};
+  /** @type {{ [name: string]: unknown }} */
+  const open = {};
+  for (const part of fields()) {
+    const into = part.id.startsWith("p") ? open : answers;
+    into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
+  }
+  const sealing = warner.seal(survey, { answers, public: open, code });
+  for (const name of Object.keys(answers)) delete answers[name];
+  for (const name of Object.keys(open)) delete open[name];
+  const body = warner.body(survey, [await sealing]);
+  forget();
+  const sealed = /** @type {Sealed} */ ({
+    key, study: survey.study, state: "pending", body, tried: false, outcome: null, reason: "",
+  });
+  page.sealed = sealed;
+  page.kept = false;
+  if (!page.stores) return;
+  try {
+    await add(sealed);
+    page.kept = true;
+    announce();
+  } catch (error) {
+    if (nameOf(error) !== "ConstraintError") return;
+    // Another tab was faster, in a browser without locks. What was sealed here is never sent.
+    page.sealed = await read(key) ?? sealed;
+    page.kept = true;
+  }
+}
+
+/** @param {unknown} error */
+function nameOf(error) {
+  const { code, name } = /** @type {any} */ (error ?? {});
+  return typeof code === "string" ? code : String(name ?? "error");
+}
+
+/**
+ * Send the sealed bytes, the same in every try.
+ *
+ * @param {boolean} [forced] whether a person asked for it.
+ */
+async function attempt(forced = false) {
+  window.clearTimeout(page.timer);
+  if (page.sealed?.state !== "pending" || page.sending) return;
+  if (!navigator.onLine && !forced) {
+    showReason("offline");
+    waitInBackground();
+    return;
+  }
+  page.sending = true;
+  showReason("sending");
+  try {
+    if (page.kept) {
+      const { sealed, body } = await send(page.sealed.key);
+      if (sealed === undefined) {
+        location.reload(); // another tab has deleted it
+        return;
+      }
+      page.sealed = sealed;
+      page.bytes = body ?? page.bytes;
+    } else {
+      page.bytes = page.sealed.body;
+      page.sealed = await sendUnkept(page.sealed);
+    }
+  } catch {
+    // The storage failed in between. The record is as it was, and is tried again.
+  }
+  page.sending = false;
+  showSealed();
+  again();
+}
+
+/** Try again later: after a wait that doubles, at a new connection, and in the background. */
+function again() {
+  const { sealed } = page;
+  if (sealed?.state !== "pending") return;
+  const { outcome } = sealed;
+  if (outcome === "unavailable" || outcome === "busy" || outcome === null) {
+    showReason(!navigator.onLine ? "offline" : outcome === "busy" ? "busy" : "unavailable");
+    waitInBackground();
+  } else if (outcome !== "not-open") {
+    return; // the collector has refused it: a person decides
+  }
+  const wait = Math.min(FIRST_WAIT * 2 ** page.tries, LONGEST_WAIT);
+  page.tries += 1;
+  // Spread, so that not all devices come back in one moment.
+  page.timer = window.setTimeout(() => attempt(), wait * (0.75 + Math.random() / 2));
+}
+
+/** Ask the service worker to send when there is a connection, even if the page is closed. */
+async function waitInBackground() {
+  if (!page.kept || !("serviceWorker" in navigator)) return;
+  try {
+    const registration = /** @type {any} */ (await navigator.serviceWorker.getRegistration());
+    await registration?.sync?.register(SYNC);
+  } catch {
+    // Without it the report waits until the page is open again.
+  }
+}
+
+/** Delete a report that was not counted. What was never tried leaves no trace. */
+async function stop() {
+  const { sealed } = page;
+  if (sealed === null) return;
+  window.clearTimeout(page.timer);
+  let after = stopped(sealed);
+  if (page.kept) {
+    after = await update(sealed.key, (now) => (now === undefined ? undefined : stopped(now)));
+    announce();
+  }
+  page.sealed = after ?? null;
+  page.bytes = null;
+  if (after !== undefined) {
+    showSealed();
+    return;
+  }
+  history.replaceState({ cleared: true }, "");
+  location.reload();
+}
+
+/**
+ * A record after the person has stopped it; undefined where nothing is left.
+ *
+ * @param {Sealed} sealed
+ * @returns {Sealed | undefined}
+ */
+function stopped(sealed) {
+  if (sealed.state === "sent") return sealed;
+  if (!sealed.tried || sealed.outcome === "other-study") return undefined;
+  return { ...sealed, state: "deleted", body: null };
+}
+
+/** Put the number of another code before the same bytes, and send them. */
+async function correct() {
+  const { warner, sealed, survey } = page;
+  const field = /** @type {HTMLInputElement} */ (element("code-again"));
+  const code = warner.plainCode(field.value);
+  element("code-again-error").hidden = code !== null;
+  if (code === null || sealed === null || sealed.body === null) {
+    field.focus();
+    return;
+  }
+  const body = new Uint8Array(sealed.body);
+  body.set(await warner.invitationId(survey, code), HEADER_BYTES);
+  const corrected = /** @type {Sealed} */ ({
+    ...sealed, key: await keyOf(code), body, outcome: null, reason: "",
+  });
+  if (page.kept && corrected.key !== sealed.key) {
+    const after = await update(corrected.key, (now) => now ?? corrected);
+    await remove(sealed.key);
+    page.sealed = after ?? corrected;
+  } else {
+    page.sealed = page.kept ? sealed : corrected;
+  }
+  field.value = "";
+  showSealed();
+  await attempt(true);
+}
+
+/** Delete the note that a report was sent. */
+async function forgetNote() {
+  if (page.sealed !== null && page.kept) await remove(page.sealed.key);
+  location.reload();
+}
+
+/** Delete reports to earlier surveys of this address. */
+async function dropLeftOver() {
+  for (const { key, study } of await all()) if (study !== page.survey.study) await remove(key);
+  element("left-over").hidden = true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Start.
+
+/** The invitation code in the address, behind "#", which browsers do not send. */
+function codeInAddress() {
+  return new URLSearchParams(location.hash.slice(1)).get("code") ?? "";
+}
+
+/** The records of this browser; an empty list where it keeps nothing. */
+async function records() {
+  try {
+    return await all();
+  } catch {
+    page.stores = false;
+    page.kept = false;
+    element("no-storage").hidden = false;
+    return [];
+  }
+}
+
+/**
+ * The record that this page goes on with, if there is one.
+ *
+ * @param {Sealed[]} kept
+ */
+async function earlier(kept) {
+  const { survey, warner } = page;
+  const ours = kept.filter(({ study }) => study === survey.study);
+  const code = survey.access === "invited" ? warner.plainCode(page.code) : "";
+  if (code === null) return ours.find(({ state }) => state === "pending");
+  const key = await keyOf(code);
+  return ours.find((sealed) => sealed.key === key);
+}
+
+/** Whether the survey takes answers now; "open" where nobody can say. */
+async function status() {
+  try {
+    const reply = await fetch("healthz", { cache: "no-store", credentials: "omit" });
+    const { status: said } = await reply.json();
+    return said === "closed" || said === "not_open" ? said.replace("_", "-") : "open";
+  } catch {
+    return "open";
+  }
+}
+
+/** Fill in the law of reports, from the integers that are compared with the random words. */
+function showLaws() {
+  for (const room of every("[data-law]")) {
+    const asked = page.survey.questions.find((/** @type {any} */ q) => q.name === room.dataset.law);
+    const law = page.warner.probabilities(asked);
+    if (law === null) continue;
+    const { of, same, other } = law;
+    const sentence = /** @type {string} */ (room.dataset.text);
+    room.textContent = sentence.replaceAll("{of}", String(of))
+      .replaceAll("{same}", String(same)).replaceAll("{other}", String(other));
+    room.hidden = false;
+  }
+}
+
+/** Let people answer. */
+function ask() {
+  showLaws();
+  for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
+  if (field !== null) field.value = page.code;
+  show("questions");
+  if (history.state?.cleared) {
+    history.replaceState(null, "");
+    sayCleared();
+  }
+}
+
+function sayCleared() {
+  const cleared = element("cleared");
+  cleared.hidden = false;
+  cleared.focus({ preventScroll: true });
+  cleared.scrollIntoView();
+}
+
+/** Keep the page for times without a connection. */
+async function keepPage() {
+  if (!("serviceWorker" in navigator) || !page.stores) return;
+  try {
+    const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("warner-worker", {
+      createScriptURL: () => "sw.js",
+    });
+    await navigator.serviceWorker.register(
+      policy ? policy.createScriptURL("") : "sw.js",
+      { type: "module", updateViaCache: "none" },
+    );
+    const cache = await caches.open(CACHE);
+    const here = location.pathname + location.search;
+    const files = ["survey.css", "survey.js", "outbox.js", "warner.js", "study.json"];
+    await cache.addAll([here, ...files]);
+    if (page.sealed?.state === "pending") await waitInBackground();
+  } catch {
+    // The page works without it, as long as there is a connection.
+  }
+}
+
+/** React to another tab or to the worker. */
+async function changed() {
+  if (!page.stores || page.sending || page.survey === null) return;
+  const found = page.sealed === null
+    ? await earlier(await records())
+    : page.kept ? await read(page.sealed.key) : page.sealed;
+  if (found === undefined) {
+    if (page.sealed !== null) location.reload();
+    return;
+  }
+  if (page.sealed === null) {
+    if (page.shown === "sealing") return;
+    forget();
+    page.kept = true;
+  }
+  page.sealed = found;
+  showSealed();
+}
+
+/** Everything that a button does. @type {{ [action: string]: () => unknown }} */
+const ACTIONS = {
+  clear: () => {
+    forget();
+    title(false);
+    const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
+    if (field !== null) field.value = page.code;
+    show("questions");
+    sayCleared();
+  },
+  back: () => show("questions"),
+  send: press,
+  try: () => attempt(true),
+  stop,
+  correct,
+  forget: forgetNote,
+  reload: () => location.reload(),
+  "drop-left-over": dropLeftOver,
+};
+
+function listen() {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    element("cleared").hidden = true;
+    if (page.survey !== null) check();
+  });
+  form.addEventListener("input", ({ target }) => {
+    // A number and "no answer" exclude each other.
+    const control = /** @type {HTMLInputElement} */ (target);
+    const field = control.closest("fieldset");
+    const box = /** @type {HTMLInputElement | null | undefined} */ (
+      field?.querySelector("input[type=checkbox]"));
+    if (!field || !box) return;
+    if (control !== box) box.checked = false;
+    else if (box.checked) {
+      for (const other of every("input, select", field)) {
+        if (other !== box) /** @type {HTMLInputElement} */ (other).value = "";
+      }
+    }
+  });
+  document.addEventListener("click", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    const button = target.closest("[data-action]");
+    if (button instanceof HTMLElement) {
+      event.preventDefault();
+      ACTIONS[/** @type {string} */ (button.dataset.action)]();
+      return;
+    }
+    // Links within the page move the focus, and leave the code in the address alone.
+    const link = target.closest("a[href^='#']");
+    const goal = link && document.getElementById(link.getAttribute("href")?.slice(1) ?? "");
+    if (goal) {
+      event.preventDefault();
+      goal.focus({ preventScroll: true });
+      (goal.closest("fieldset") ?? goal).scrollIntoView();
+    }
+  });
+  window.addEventListener("online", () => {
+    page.tries = 0;
+    if (!waitsForPerson()) attempt();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && !waitsForPerson()) attempt();
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (page.sealed?.state === "pending" && !page.kept) event.preventDefault();
+  });
+  if (typeof BroadcastChannel !== "undefined") {
+    new BroadcastChannel(CHANNEL).addEventListener("message", changed);
+  }
+}
+
+/** Whether the next try is for the person to decide. */
+function waitsForPerson() {
+  const { sealed, kept, stores } = page;
+  if (sealed === null || sealed.state !== "pending") return true;
+  if (!kept && stores && !sealed.tried) return true; // not saved against expectation
+  return !["unavailable", "busy", "not-open", null].includes(sealed.outcome);
+}
+
+async function start() {
+  listen();
+  for (const link of every(".languages a")) {
+    /** @type {HTMLAnchorElement} */ (link).hash = location.hash;
+  }
+  if (!window.isSecureContext) {
+    show("insecure");
+    return;
+  }
+  element("loading").hidden = false;
+  try {
+    page.warner = await import("./warner.js");
+  } catch {
+    show("old-browser");
+    return;
+  }
+  try {
+    const reply = await fetch("study.json", { cache: "no-cache", credentials: "omit" });
+    const served = new Uint8Array(await reply.arrayBuffer());
+    page.survey = await page.warner.readSurvey(served, document.body.dataset.fingerprint);
+  } catch (error) {
+    show("refused", nameOf(error));
+    return;
+  }
+  page.code = codeInAddress();
+  const kept = await records();
+  const found = await earlier(kept);
+  element("left-over").hidden = !kept.some(({ study, state }) => (
+    study !== page.survey.study && state === "pending"));
+  if (found !== undefined) {
+    page.sealed = found;
+    showSealed();
+    if (["unavailable", "busy", "not-open", "closed", null].includes(found.outcome)) await attempt();
+  } else {
+    const now = await status();
+    if (now === "open") ask();
+    else show(now);
+  }
+  await keepPage();
+}
+
+start();

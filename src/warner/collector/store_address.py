@@ -1,0 +1,41 @@
+"""The store that an address names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from warner._core.errors import ArgumentError, message
+from warner.collector.stores.base import Store
+from warner.collector.stores.sqlite import SQLiteStore
+
+ENDING = ".counts.sqlite"
+# Folders that web servers publish by custom.
+_PUBLISHED = frozenset(["htdocs", "public_html", "www", "wwwroot", "public"])
+
+
+def usual_store(study: str | os.PathLike[str]) -> str:
+    """The file beside a study file in which its counts are kept.
+
+    >>> usual_store("surveys/smoking.toml")
+    'surveys/smoking.counts.sqlite'
+    """
+    path = Path(study)
+    return str(path.with_name(path.stem + ENDING))
+
+
+def store_at(address: str) -> Store:
+    """The store at an address, which is not opened yet.
+
+    Args:
+        address: the path of a file.
+
+    Raises:
+        ArgumentError: a file in a folder that web servers publish by custom.
+    """
+    folders = {part.lower() for part in Path(address).resolve().parent.parts}
+    if found := sorted(folders & _PUBLISHED):
+        rule = f"must not lie in a folder that web servers publish ({found[0]})"
+        remedy = "Name a file elsewhere with --store"
+        raise ArgumentError(message(address, rule, None, remedy))
+    return SQLiteStore(address)

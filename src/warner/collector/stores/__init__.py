@@ -1,0 +1,1 @@
+"""Where the collector keeps counts and spent ids: SQLite or PostgreSQL, behind one protocol."""

@@ -1,0 +1,266 @@
+"""Sealed submissions: what the device of one person sends, as bytes of a fixed length.
+
+A submission consists of
+
+- an id of 16 random bytes, which says that two submissions are one that was sent twice,
+- the index of the person's value in each public column, int32, in the study's order,
+- the report on each attribute, in the study's order: the bytes of its columns.
+
+All numbers are little endian. A body holds the magic bytes ``WRN1``, the digest of the study (32
+bytes), and 1 to 10,000 submissions, one after the other. Errors name positions, never contents.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, ReportError, message
+from warner.collector.refusals import Refused
+from warner.reports.reports import Reports
+from warner.reports.schema import ReportSchema
+from warner.studies.study import Study
+
+MAGIC = b"WRN1"
+ID_BYTES = 16
+MOST = 10_000  # submissions of one body
+HEAD_BYTES = len(MAGIC) + 32
+_INDEX = np.dtype("<i4")
+_PLACE = "submissions"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of reports: its name, its bytes within a submission, and its type and shape."""
+
+    name: str
+    place: slice
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """The column of n submissions, (n, ...)."""
+        part = np.ascontiguousarray(rows[:, self.place]).view(self.dtype.newbyteorder("<"))
+        return part.reshape(len(rows), *self.shape).astype(self.dtype, copy=False)
+
+
+class SubmissionFormat:
+    """How the submissions of a study are written as bytes.
+
+    Args:
+        study: a study without groups that have mechanisms of their own, and with one row of
+            answers of each person.
+
+    Attributes:
+        study: as given.
+        length: the number of bytes of one submission.
+
+    Raises:
+        ArgumentError: a study with groups or several rows of one person.
+
+    >>> study = Study.parse('''
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> form = SubmissionFormat(study)
+    >>> reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes"])}
+    >>> body = form.seal(reports)
+    >>> len(body), form.length, len(form.parse(body))
+    (70, 17, 2)
+    """
+
+    def __init__(self, study: Study) -> None:
+        if study.groups or study.rows_per_person > 1:
+            rule = "must have no groups, and one row of answers of each person, to be collected"
+            remedy = "Use public columns instead of groups"
+            raise ArgumentError(message("study", rule, None, remedy))
+        self.study = study
+        self._head = MAGIC + bytes.fromhex(study.digest)
+        self._sizes = {name: domain.size for name, domain in study.public.items()}
+        self._reports_at = ID_BYTES + _INDEX.itemsize * len(self._sizes)
+        self._columns: dict[str, list[_Column]] = {}
+        self._schemas: dict[str, ReportSchema] = {}
+        start = self._reports_at
+        for name, mechanism in study.mechanisms.items():
+            self._schemas[name] = mechanism.schema
+            self._columns[name] = own = []
+            for column, empty in mechanism.schema.empty(1).items():
+                place = slice(start, start + empty.nbytes)
+                own.append(_Column(column, place, empty.dtype, empty.shape[1:]))
+                start = place.stop
+        self.length = start
+
+    def __repr__(self) -> str:
+        return f"SubmissionFormat({self.length} bytes)"
+
+    def parse(self, body: bytes) -> Batch:
+        """The submissions in the body of a request, checked.
+
+        Args:
+            body: the bytes that :meth:`seal` and devices make.
+
+        Raises:
+            Refused: ``malformed`` bytes, with the position of the first wrong submission where one
+                is wrong; or ``other_study``.
+        """
+        if not body.startswith(MAGIC) or len(body) < HEAD_BYTES:
+            rule = f"must begin with {MAGIC.decode()} and the digest of the study"
+            raise Refused("malformed", _PLACE, rule)
+        if body[:HEAD_BYTES] != self._head:
+            rule, remedy = "are of another study, or of another version of it", "Load the page anew"
+            raise Refused("other_study", _PLACE, rule, None, remedy)
+        count, left = divmod(len(body) - HEAD_BYTES, self.length)
+        if left or not 1 <= count <= MOST:
+            rule = f"must be 1 to {MOST:,} of {self.length} bytes each"
+            got = f"{len(body) - HEAD_BYTES:,} bytes"
+            raise Refused("malformed", _PLACE, rule, got)
+        rows = np.frombuffer(body, np.uint8, offset=HEAD_BYTES).reshape(count, self.length)
+        batch = Batch(self, rows)
+        if not self._all_right(batch):
+            raise self._wrong(batch)
+        return batch
+
+    def _all_right(self, batch: Batch) -> bool:
+        """Whether every submission can have been sent by a device."""
+        return not any(self._broken(batch))
+
+    def _broken(self, batch: Batch) -> Iterator[str]:
+        """The parts of submissions that no device sends, by name."""
+        for name, size in self._sizes.items():
+            index = batch.public[name]
+            if int(index.min()) < 0 or int(index.max()) >= size:
+                yield f"value of the public column {name!r} that was never declared"
+        for name, schema in self._schemas.items():
+            try:
+                schema.check(batch.columns(name))
+            except ReportError:
+                yield f"report on {name!r} that its mechanism cannot have sent"
+
+    def _wrong(self, batch: Batch) -> Refused:
+        """The error of the first wrong submission of a batch that has one."""
+        low, high = 0, len(batch)  # the first `low` are right, the first `high` are not
+        while high - low > 1:
+            middle = (low + high) // 2
+            right = self._all_right(Batch(self, batch.rows[:middle]))
+            low, high = (middle, high) if right else (low, middle)
+        what = next(self._broken(Batch(self, batch.rows[low:high])))
+        rule = f"number {low} of {len(batch)} has a {what}; none of them was counted"
+        return Refused("malformed", _PLACE, rule, position=low)
+
+    def seal(
+        self,
+        reports: Mapping[str, Reports],
+        public: Mapping[str, Any] | None = None,
+        ids: np.ndarray | None = None,
+    ) -> bytes:
+        """The body of a request with the reports of n people.
+
+        Args:
+            reports: {attribute: n reports} of the same people in the same order.
+            public: {name: n values} of the public columns.
+            ids: uint8 (n, 16); None for new ones, from the operating system's randomness.
+
+        Raises:
+            ArgumentError: other attributes, columns or numbers of people.
+            MismatchError, ReportError: reports of another mechanism.
+            ValuesError: a public value that was never declared.
+        """
+        given = dict(public or {})
+        if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
+            rule = f"must be of the attributes {', '.join(self._schemas)}"
+            beside = ", ".join(self._sizes) or "no public columns"
+            raise ArgumentError(message("reports", f"{rule}, beside {beside}"))
+        parts = []
+        for name, domain in self.study.public.items():
+            index = domain.encode(given[name]).astype(_INDEX)
+            parts.append(index.view(np.uint8).reshape(-1, _INDEX.itemsize))
+        for name, mechanism in self.study.mechanisms.items():
+            mechanism.check(reports[name])
+            parts.append(reports[name].record_array())
+        n = len(parts[-1])
+        parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
+        if any(len(part) != n for part in parts) or parts[0].shape[1:] != (ID_BYTES,):
+            rule = "must be of as many people as the ids and the public columns"
+            raise ArgumentError(message("reports", rule))
+        if not 1 <= n <= MOST:
+            remedy = "Seal them in several bodies"
+            raise ArgumentError(message("reports", f"must be 1 to {MOST:,}", str(n), remedy))
+        return self._head + np.concatenate(parts, axis=1).tobytes()
+
+    def join(self, batches: Sequence[Batch]) -> Batch:
+        """All submissions of several batches as one, in their order."""
+        if len(batches) == 1:
+            return batches[0]
+        return Batch(self, np.concatenate([batch.rows for batch in batches]))
+
+    def columns(self, name: str, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns of the reports on one attribute.
+
+        Args:
+            name: the attribute.
+            rows: uint8 (n, length), the bytes of submissions.
+        """
+        return {column.name: column.of(rows) for column in self._columns[name]}
+
+
+class Batch:
+    """Submissions of one body that were checked, or of several bodies.
+
+    Attributes:
+        format: how they are written.
+        rows: uint8 (n, length), read-only, the bytes of each submission.
+    """
+
+    def __init__(self, form: SubmissionFormat, rows: np.ndarray) -> None:
+        self.format = form
+        self.rows = rows.view()
+        self.rows.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Batch(n={len(self)})"
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The ids, uint8 (n, 16)."""
+        return self.rows[:, :ID_BYTES]
+
+    @cached_property
+    def public(self) -> dict[str, np.ndarray]:
+        """{name: int32 (n,)}, the indices of the values in the public columns."""
+        found = {}
+        for i, name in enumerate(self.format.study.public):
+            start = ID_BYTES + i * _INDEX.itemsize
+            part = np.ascontiguousarray(self.rows[:, start : start + _INDEX.itemsize])
+            found[name] = part.view(_INDEX).ravel().astype(np.int32, copy=False)
+        return found
+
+    @property
+    def reports(self) -> dict[str, Reports]:
+        """{attribute: n reports}."""
+        return {
+            name: Reports(mechanism.header, self.columns(name))
+            for name, mechanism in self.format.study.mechanisms.items()
+        }
+
+    def columns(self, name: str) -> dict[str, np.ndarray]:
+        """The columns of the reports on one attribute."""
+        return self.format.columns(name, self.rows)
+
+    def take(self, chosen: np.ndarray) -> Batch:
+        """Some of the submissions, by a mask (n,) or by their positions."""
+        return Batch(self.format, self.rows[chosen])
+
+
+def new_ids(n: int) -> np.ndarray:
+    """Ids of n submissions, uint8 (n, 16), from the operating system's randomness."""
+    return np.frombuffer(os.urandom(ID_BYTES * n), np.uint8).reshape(n, ID_BYTES)

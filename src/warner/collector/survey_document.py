@@ -1,0 +1,193 @@
+"""The survey document: all that a device needs to ask a study's questions and to randomise.
+
+The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest,
+which the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
+integers of its program, and refuses a document that does not hold what it states.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from warner._core.canonical_json import canonical
+from warner._core.checks import show
+from warner._core.errors import WarnerError
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
+from warner.studies.problems import Found, broken
+from warner.studies.study import Study
+from warner.studies.texts import Texts
+
+FORMAT = 1
+# The kinds of domains that a page can ask and that warner.js encodes.
+_ASKED = ("categorical", "integers", "interval", "grid")
+_SAFE = 2**53 - 1  # integers beyond it are no numbers of JavaScript
+# The largest odds that warner.js accepts, MOST_ODDS there: a little above exp(10).
+MOST_ODDS = 22027
+_MOST_EPSILON = 10
+
+
+def survey_document(study: Study) -> dict[str, Any]:
+    """What a device is told of a study, as JSON data.
+
+    Args:
+        study: the study; it must be one that devices can answer.
+
+    Returns:
+        The texts in all languages; each question with its domain, its device program and the odds
+        that it may have; the public columns; and when and by whom it can be answered.
+
+    Raises:
+        StudyProblems: a study that cannot be served, with one message for each attribute.
+
+    >>> study = Study.parse('''
+    ... [attributes.smokes]
+    ... values = ["no", "yes"]
+    ... mechanism = "RandomizedResponse"
+    ... epsilon = 1.0
+    ... ''')
+    >>> document = survey_document(study)
+    >>> [question["name"] for question in document["questions"]], document["languages"]
+    (['smokes'], ['en'])
+    """
+    if study.groups:
+        rule = "cannot be served: a page cannot know the group of a person"
+        raise broken(("groups",), rule, None, "Serve one study for each group")
+    found, texts, collect = Found(), study.texts, study.collect
+    if study.rows_per_person > 1:
+        rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
+        found.keep(broken(("rows_per_person",), rule, None, remedy).problems)
+    questions, columns = [], []
+    for name, mechanism in study.mechanisms.items():
+        with found.within():
+            questions.append(_question(texts, name, mechanism))
+    for name, domain in study.public.items():
+        with found.within():
+            _refuse_domain(f"public.{name}", domain)
+            columns.append(_asked(texts, name, domain))
+    found.refuse()
+    return {
+        "format": FORMAT,
+        "study": study.digest,
+        "title": {tag: texts.title(tag) for tag in study.languages},
+        "introduction": {tag: texts.introduction(tag) for tag in study.languages},
+        "languages": list(study.languages),
+        "epsilon": study.epsilon,
+        "questions": questions,
+        "public": columns,
+        "access": collect.access,
+        "contact": collect.contact,
+        "opens": _moment(collect.opens),
+        "closes": _moment(collect.closes),
+    }
+
+
+def survey_bytes(study: Study) -> bytes:
+    """The bytes of :func:`survey_document` as they are served: canonical JSON, in ASCII.
+
+    Raises:
+        StudyProblems: a study that cannot be served.
+    """
+    return canonical(survey_document(study)).encode("ascii")
+
+
+def survey_digest(served: bytes) -> str:
+    """The SHA-256 of a served document, in hexadecimal digits, as the survey page shows it.
+
+    Args:
+        served: what :func:`survey_bytes` returned.
+    """
+    return hashlib.sha256(served).hexdigest()
+
+
+def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
+    """Refuse an attribute that no device can answer.
+
+    Raises:
+        StudyProblems: the attribute, the reason and a remedy.
+    """
+    domain, place = mechanism.domain, f"attributes.{name}"
+    if domain.pairs or domain.tags:
+        rule = "cannot be served: pages ask for neither keys nor placeholders"
+        raise broken((), rule, None, "Remove keys or tags, and use another mechanism", place)
+    if domain.attributes:
+        rule = "cannot be served: a page asks one question for each report"
+        raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
+    if domain.missing.policy == "drop":
+        rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
+        remedy = 'Write missing = "answer", which protects silence, or leave it out'
+        raise broken((), rule, None, remedy, place)
+    _refuse_domain(place, domain.answered)
+
+
+def _refuse_domain(place: str, domain: Domain) -> None:
+    """Refuse values that a page cannot ask for or that are no numbers of a browser.
+
+    Raises:
+        StudyProblems: the place, the reason and a remedy.
+    """
+    spec = domain.spec()
+    if spec["kind"] not in (*_ASKED, "dates"):
+        rule = "cannot be served: pages ask for values, integers, numbers or cells of a grid"
+        raise broken((), rule, spec["kind"], "Use one of these domains", place)
+    stated = [spec.get("low"), spec.get("high"), *spec.get("values", ())]
+    far = [v for v in stated if isinstance(v, int) and abs(v) > _SAFE]
+    if far:
+        rule = "cannot be served: has integers beyond 2^53, which browsers round"
+        raise broken((), rule, show(far[0]), "Subtract a number, or write texts", place)
+
+
+def _program(place: str, mechanism: Mechanism) -> dict[str, Any]:
+    """The device program of a mechanism.
+
+    Raises:
+        StudyProblems: a mechanism without one, or odds that no browser accepts.
+    """
+    problem = None
+    try:
+        return mechanism.device_program()
+    except WarnerError as error:
+        problem = error
+    raise broken((), f"cannot be served: {problem}".rstrip("."), None, None, place)
+
+
+def _question(texts: Texts, name: str, mechanism: Mechanism) -> dict[str, Any]:
+    """One question with its program.
+
+    Raises:
+        StudyProblems: an attribute that no device can answer.
+    """
+    _refuse_attribute(name, mechanism)
+    domain, guarantee = mechanism.domain, mechanism.guarantee
+    return {
+        **_asked(texts, name, domain.answered),
+        "silence": domain.silence is not None,
+        "epsilon": guarantee.total,
+        "delta": guarantee.delta,
+        "program": _program(f"attributes.{name}", mechanism),
+    }
+
+
+def _asked(texts: Texts, name: str, domain: Domain) -> dict[str, Any]:
+    """The texts and values of a question or of a public column."""
+    form = domain.text
+    has_labels = form is not None and form.labels is not None
+    tags = texts.languages
+    return {
+        "name": name,
+        "label": {tag: texts.question(name, tag) for tag in tags},
+        "help": {tag: texts.help(name, tag) for tag in tags},
+        "domain": domain.spec(),
+        "answers": {
+            tag: [texts.answer(name, i, tag) for i in range(domain.size)] if has_labels else []
+            for tag in tags
+        },
+        "unit": texts.unit(name),
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    """A moment as ISO 8601 with its offset."""
+    return None if moment is None else moment.isoformat()

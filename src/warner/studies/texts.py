@@ -1,0 +1,331 @@
+"""The texts of a study in the languages in which it is asked.
+
+Texts are for people who read. No mechanism, header or digest depends on them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, message
+from warner._core.text import meant, unreadable
+from warner.domains import Domain
+from warner.studies.problems import Found, Problem, broken, in_words
+from warner.studies.toml_lines import Path
+
+DEFAULT_LANGUAGE = "en"
+
+# A tag of BCP 47 as pages state it: "de", "pt-BR", "zh-Hant".
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
+# The tables whose parts are asked: {table: the texts of one part}.
+_ASKED = {"attributes": ("label", "help"), "public": ("label", "help")}
+_OF_STUDY = ("title", "introduction")
+_SEVERAL_LINES = ("introduction", "help")  # these may hold line ends
+
+
+class Texts:
+    """The texts of a study by language.
+
+    Args:
+        data: the study, checked.
+        domains: {attribute or public column: its domain}, for the texts of the values.
+
+    Attributes:
+        languages: at least one; the first is that of the plain texts.
+
+    >>> from warner import Categorical
+    >>> data = {
+    ...     "languages": ["en", "de"],
+    ...     "attributes": {
+    ...         "smokes": {
+    ...             "label": {"en": "Do you smoke?", "de": "Rauchen Sie?"},
+    ...             "answers": {"de": ["nein", "ja"]},
+    ...         }
+    ...     },
+    ... }
+    >>> texts = Texts(data, {"smokes": Categorical(["no", "yes"])})
+    >>> texts.question("smokes", "de"), texts.answers("smokes", "de")
+    ('Rauchen Sie?', ('nein', 'ja'))
+    >>> texts.answer("smokes", 1, "en"), texts.help("smokes", "en")
+    ('yes', '')
+    """
+
+    def __init__(self, data: Mapping[str, Any], domains: Mapping[str, Domain]) -> None:
+        self.languages = languages_of(data)
+        self._study = {key: _by_language(data.get(key), self.languages) for key in _OF_STUDY}
+        self._parts = {name: part for table in _ASKED for name, part in data.get(table, {}).items()}
+        self._domains = dict(domains)
+
+    def title(self, language: str) -> str:
+        """The title of the study in a language; "" where there is none.
+
+        Raises:
+            ArgumentError: a language that the study does not have.
+        """
+        return self._study["title"].get(self._known(language), "")
+
+    def introduction(self, language: str) -> str:
+        """The text above the questions; "" where there is none. As :meth:`title`."""
+        return self._study["introduction"].get(self._known(language), "")
+
+    def question(self, name: str, language: str) -> str:
+        """The text of a question or of a public column; its name where it has none.
+
+        Args:
+            name: an attribute or a public column.
+            language: one of ``languages``.
+
+        Raises:
+            ArgumentError: a name or a language that the study does not have.
+        """
+        return self._of(name, "label").get(self._known(language), name)
+
+    def help(self, name: str, language: str) -> str:
+        """The hint below a question; "" where there is none. As :meth:`question`."""
+        return self._of(name, "help").get(self._known(language), "")
+
+    def unit(self, name: str) -> str:
+        """The unit of a number, the same in all languages; "" where there is none."""
+        return str(self._part(name).get("unit", ""))
+
+    def answers(self, name: str, language: str) -> tuple[str, ...]:
+        """The displayed texts of all values in their order, as :meth:`answer`."""
+        size = self._values(name).size
+        return tuple(self.answer(name, i, language) for i in range(size))
+
+    def answer(self, name: str, index: int, language: str) -> str:
+        """The displayed text of a value: that of the language, else the value itself.
+
+        Args:
+            name: an attribute or a public column.
+            index: the index of the value in the domain. Silence, where it is a value, has its
+                label.
+            language: one of ``languages``.
+
+        Raises:
+            ArgumentError: a name, an index or a language that the study does not have.
+        """
+        stated = self._part(name).get("answers", {}).get(self._known(language), ())
+        domain = self._values(name)
+        if not 0 <= index < domain.size:
+            rule = f"must lie in 0..{domain.size - 1}"
+            raise ArgumentError(message("index", rule, show(index)))
+        if index < len(stated):
+            return str(stated[index])
+        form = domain.text
+        if form is not None and form.labels is not None:
+            return form.labels[index]
+        (value,) = domain.decode([index])
+        return str(value)
+
+    def _known(self, language: str) -> str:
+        """The language itself, if the study has it."""
+        if language not in self.languages:
+            rule = f"must be one of {', '.join(self.languages)}"
+            raise ArgumentError(message("language", rule, show(language)))
+        return language
+
+    def _part(self, name: str) -> Mapping[str, Any]:
+        """The table of an attribute or a public column."""
+        if name not in self._parts:
+            rule = f"must be one of {', '.join(self._parts)}"
+            raise ArgumentError(message("name", rule, show(name), meant(str(name), self._parts)))
+        part: Mapping[str, Any] = self._parts[name]
+        return part
+
+    def _values(self, name: str) -> Domain:
+        """The domain of an attribute or a public column."""
+        self._part(name)
+        return self._domains[name]
+
+    def _of(self, name: str, key: str) -> dict[str, str]:
+        """{language: a text of a part}."""
+        return _by_language(self._part(name).get(key), self.languages)
+
+
+def languages_of(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The languages of a study, the default one first."""
+    return tuple(data.get("languages") or (DEFAULT_LANGUAGE,))
+
+
+def _by_language(text: Any, languages: tuple[str, ...]) -> dict[str, str]:
+    """{language: text}; a plain text is that of the default language."""
+    if isinstance(text, Mapping):
+        return {language: str(text[language]) for language in languages if language in text}
+    return {languages[0]: text} if text else {}
+
+
+def text_problems(data: Mapping[str, Any]) -> list[Problem]:
+    """Everything that is wrong with the languages and texts of a study.
+
+    Args:
+        data: the study. What is not of the type that the schema asks for is passed over, since
+            the schema names it.
+    """
+    found = Found()
+    languages = _languages(data, found)
+    for path, text in _texts(data):
+        if path[-1] != "answers":
+            _check_text(text, path, languages, found)
+    for table in _ASKED:
+        for name, part in _tables(data.get(table)):
+            _check_line(part.get("unit"), (table, name, "unit"), found)
+            _check_answers(part, (table, name), languages, found)
+    return list(dict.fromkeys(found.problems))
+
+
+def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """The place of each text or list of texts that can be written by language, with it."""
+    for key in _OF_STUDY:
+        yield (key,), data.get(key)
+    for table, keys in _ASKED.items():
+        for name, part in _tables(data.get(table)):
+            for key in (*keys, "answers"):
+                yield (table, name, key), part.get(key)
+
+
+def _languages(data: Mapping[str, Any], found: Found) -> tuple[str, ...]:
+    """The languages of a study; () where they are wrong, so that no text can be held to them."""
+    stated = data.get("languages")
+    if stated is None:
+        used = {path: text for path, text in _texts(data) if isinstance(text, Mapping)}
+        named = dict.fromkeys(tag for text in used.values() for tag in text)
+        if named.keys() <= {DEFAULT_LANGUAGE}:
+            return (DEFAULT_LANGUAGE,)
+        rule = f"is missing, and there are texts in {' and '.join(map(str, named))}"
+        listed = ", ".join(f'"{tag}"' for tag in named)
+        remedy = f"Write languages = [{listed}] above the first table, the default one first"
+        found.keep(broken(next(iter(used)), rule, None, remedy, "languages").problems)
+        return ()
+    before = len(found.problems)
+    tags = [tag for tag in stated if isinstance(tag, str)] if isinstance(stated, list) else []
+    _check_languages(tags, found)
+    return tuple(tags) if len(found.problems) == before else ()
+
+
+def _tables(tables: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The parts of a table that are tables themselves."""
+    for name, part in tables.items() if isinstance(tables, Mapping) else ():
+        if isinstance(part, Mapping):
+            yield str(name), part
+
+
+def _check_languages(languages: list[str], found: Found) -> None:
+    """Refuse what is no tag of a language, and a language that repeats."""
+    for i, tag in enumerate(languages):
+        with found.within():
+            if _LANGUAGE.fullmatch(tag) is None:
+                rule = "must be tags of languages"
+                remedy = 'They are written languages = ["en", "de", "pt-BR"]'
+                raise broken(("languages", i), rule, show(tag), remedy, "languages")
+            if tag.casefold() in {other.casefold() for other in languages[:i]}:
+                raise broken(("languages", i), "must not repeat", show(tag), None, "languages")
+
+
+def _check_text(text: Any, path: Path, languages: tuple[str, ...], found: Found) -> None:
+    """Refuse a text that lacks a language, has one too many, or cannot be shown."""
+    several = path[-1] in _SEVERAL_LINES
+    if isinstance(text, str):
+        if path != ("title",):  # a plain title was never checked: pages escape it
+            _check_line(text, path, found, several)
+        if text and len(languages) > 1:
+            form = ", ".join(f'{tag} = "..."' for tag in languages)
+            rule, remedy = _lacks(languages[1:]), f"Write {path[-1]} = {{ {form} }}"
+            found.keep(broken(path, rule, "one text", remedy).problems)
+    elif isinstance(text, Mapping):
+        _check_keys(text, path, languages, found)
+        for tag, own in text.items():
+            _check_line(own, (*path, tag), found, several, is_needed=True)
+
+
+def _lacks(missing: tuple[str, ...]) -> str:
+    """The rule that a text with missing languages breaks."""
+    return f"must have a text in {' and '.join(missing)}"
+
+
+def _check_keys(
+    table: Mapping[str, Any],
+    path: Path,
+    languages: tuple[str, ...],
+    found: Found,
+    spared: int = 0,
+) -> None:
+    """Refuse a table by language that has other languages than the study.
+
+    Args:
+        table: {language: text or texts}.
+        path: its place.
+        languages: of the study; () where they are not known.
+        found: problems are added to it.
+        spared: the number of languages that the table may leave out.
+    """
+    if not languages:
+        return
+    missing = tuple(tag for tag in languages if tag not in table)
+    for tag in table:
+        if tag in languages:
+            continue
+        near = meant(str(tag), missing)
+        if near is not None:  # a misspelt language and the lack of the right one are one mistake
+            missing = tuple(other for other in missing if repr(other) not in near)
+        rule = f"must be one of the study's languages, {', '.join(languages)}"
+        remedy = near or "Add it to languages = [...] at the beginning of the file"
+        found.keep(broken((*path, tag), rule, None, remedy).problems)
+    if len(missing) > spared:
+        found.keep(broken(path, _lacks(missing)).problems)
+
+
+def _check_line(
+    text: Any, path: Path, found: Found, several: bool = False, is_needed: bool = False
+) -> None:
+    """Refuse a text that a screen cannot show, or an empty one where a text is needed."""
+    if not isinstance(text, str):
+        return
+    strange = unreadable(text.replace("\r\n", "\n").replace("\n", " ") if several else text)
+    if strange is not None:
+        rule = f"must be {'text' if several else 'one line'}, without {strange}"
+        found.keep(broken(path, rule, None, "Use printable characters").problems)
+    elif is_needed and not text.strip():
+        found.keep(broken(path, "must not be empty").problems)
+
+
+def _check_answers(
+    part: Mapping[str, Any], path: Path, languages: tuple[str, ...], found: Found
+) -> None:
+    """Refuse displayed answers that do not go with the values, or that repeat.
+
+    One language needs none: the values themselves are texts in it.
+    """
+    table, values = part.get("answers"), part.get("values")
+    path = (*path, "answers")
+    if not isinstance(table, Mapping):
+        return
+    if values is None:
+        rule, remedy = "are the displayed texts of values, and there are none", "Remove them"
+        found.keep(broken(path, rule, None, remedy).problems)
+        return
+    _check_keys(table, path, languages, found, spared=1)
+    for tag, own in table.items():
+        if not isinstance(own, list | tuple) or not all(isinstance(text, str) for text in own):
+            continue
+        if isinstance(values, list | tuple) and len(own) != len(values):
+            rule = f"must have one text for each of the {len(values)} values"
+            got, remedy = f"{len(own)}", "They stand in the order of values"
+            found.keep(broken((*path, tag), rule, got, remedy).problems)
+        _check_each(own, (*path, tag), found)
+
+
+def _check_each(texts: Sequence[str], path: Path, found: Found) -> None:
+    """Refuse displayed answers that are empty or look like another one."""
+    taken: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        _check_line(text, (*path, i), found, is_needed=True)
+        key = " ".join(unicodedata.normalize("NFC", text).split())
+        first = taken.setdefault(key, i)
+        if key and first != i:
+            rule = f"repeats the text number {first + 1}, so nobody could tell the two apart"
+            found.keep(broken((*path, i), rule, show(text), None, in_words((*path, i))).problems)

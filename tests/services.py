@@ -1,0 +1,122 @@
+"""Services that tests start themselves: a PostgreSQL server in a temporary folder."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+_REMEDY = (
+    "Install PostgreSQL: apt-get install postgresql, and psycopg: pip install 'warner[postgres]'"
+)
+
+
+class PostgresServer:
+    """A server of its own on a socket. It does not flush to disk, and ends with the tests."""
+
+    def __init__(self, binaries: Path) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="warner-pg-", dir="/tmp"))
+        user: str | None = None
+        if os.geteuid() == 0:  # the server refuses to be run by root
+            user = "postgres" if _has_user("postgres") else "nobody"
+            os.chown(self._folder, pwd.getpwnam(user).pw_uid, -1)
+        data, environment = self._folder / "data", {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+        make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "warner", "--no-sync"]
+        made = subprocess.run(
+            [*make, "-E", "UTF8", "--locale=C"],
+            user=user,
+            env=environment,
+            cwd=self._folder,
+            capture_output=True,
+            check=False,
+        )
+        if made.returncode:
+            raise RuntimeError(made.stderr.decode())
+        options = ["-c", "fsync=off", "-c", "listen_addresses=", "-c", "max_connections=20"]
+        self._process = subprocess.Popen(
+            [binaries / "postgres", "-D", data, "-k", self._folder, *options],
+            user=user,
+            env=environment,
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        atexit.register(self.stop)
+        self._wait()
+
+    def _wait(self) -> None:
+        """Wait until the server answers."""
+        import psycopg
+
+        for _ in range(300):
+            try:
+                psycopg.connect(self._base).close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+        raise RuntimeError("the PostgreSQL server does not answer")
+
+    @property
+    def _base(self) -> str:
+        return f"postgresql://warner@/postgres?host={self._folder}"
+
+    def address(self) -> str:
+        """The address of a new, empty schema."""
+        import psycopg
+
+        schema = f"s{uuid.uuid4().hex}"
+        with psycopg.connect(self._base, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}".encode())
+        return f"{self._base}&options=-csearch_path%3D{schema}"
+
+    def stop(self) -> None:
+        """End the server."""
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _has_user(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+@cache
+def _server() -> PostgresServer | str:
+    """The server of this process, or why there is none."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    on_path = shutil.which("initdb")
+    folders += [Path(on_path).parent] if on_path else []
+    if not folders:
+        return "PostgreSQL is not installed"
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        return "psycopg is not installed"
+    return PostgresServer(folders[0])
+
+
+def postgres_address() -> str:
+    """The address of a new, empty schema. The test is skipped where there is no PostgreSQL.
+
+    With WARNER_REQUIRE_SERVICES=1 it fails instead.
+    """
+    server = _server()
+    if isinstance(server, str):
+        if os.environ.get("WARNER_REQUIRE_SERVICES") == "1":
+            pytest.fail(f"{server}. {_REMEDY}.")
+        pytest.skip(server)
+    return server.address()

@@ -1,0 +1,150 @@
+"""Steps of the live page: nothing between two steps is shown, over restarts and closings too."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from tests.spec.collector._live import STUDY, Memory, published
+from warner.collector.live_events import event_text
+from warner.collector.live_publisher import FACT, LivePublisher
+from warner.collector.live_state import Question, Step
+from warner.collector.live_tables import progress
+
+
+def test_nothing_is_shown_before_the_first_step() -> None:
+    view = published(99).view()
+    assert view.step is None and view.n == 0 and view.sections == () and view.estimates == []
+    assert progress(view) == "No estimate yet: the first one is published after 100 reports."
+    assert b"99" not in event_text(view)
+
+
+def test_two_steps_differ_by_at_least_b_people() -> None:
+    """Steps at multiples of B would differ by 60 people at 140 and 200 reports."""
+    memory = Memory(STUDY)
+    publisher, shown = LivePublisher(memory, STUDY, lambda tallies, planned: iter(())), []
+    for people in (40, 100, 60, 30, 20, 250, 1):
+        memory.send(people)
+        publisher.look()
+        shown.append(publisher.view().n)
+    assert shown == [0, 140, 140, 140, 250, 500, 500]
+
+
+def test_an_event_between_two_steps_is_the_event_of_the_step() -> None:
+    memory = Memory(STUDY)
+    publisher = LivePublisher(memory, STUDY)
+    memory.send(100)
+    publisher.look()
+    before = event_text(publisher.view())
+    memory.send(99)
+    publisher.look()
+    assert event_text(publisher.view()) == before
+
+
+def test_a_restart_shows_the_same_step_and_no_smaller_one() -> None:
+    memory = Memory(STUDY)
+    memory.send(130)
+    LivePublisher(memory, STUDY).look()
+    memory.send(60)  # 190: a new publisher that knew nothing would show them
+    again = LivePublisher(memory, STUDY)
+    again._restore()
+    again.look()
+    step = again.view().step
+    assert step is not None and (step.number, step.n) == (1, 130)
+    assert again.view().estimates[0].n == 130
+    memory.send(40)
+    again.look()
+    assert again.view().n == 230
+
+
+def test_a_step_that_is_remembered_is_the_same() -> None:
+    memory = Memory(STUDY)
+    memory.send(100)
+    publisher = LivePublisher(memory, STUDY)
+    publisher.look()
+    step = publisher.view().step
+    assert step is not None
+    back = Step.from_bytes(memory.facts[FACT])
+    assert back.tallies == step.tallies and (back.n, back.number) == (step.n, step.number)
+
+
+def test_closing_publishes_the_rest_once() -> None:
+    memory = Memory(STUDY)
+    memory.send(120)
+    publisher = LivePublisher(memory, STUDY)
+    publisher.look()
+    memory.send(7)
+    memory.now = "closed"
+    publisher.look()
+    step = publisher.view().step
+    assert step is not None and (step.n, step.is_rest) == (127, True)
+    # Opened and closed again after one more report: that report is not shown alone.
+    memory.now = "open"
+    memory.send(1)
+    publisher.look()
+    memory.now = "closed"
+    publisher.look()
+    assert publisher.view().n == 127 and publisher.view().status == "closed"
+    again = LivePublisher(memory, STUDY)  # nor after a restart
+    again._restore()
+    again.look()
+    assert again.view().n == 127
+    memory.send(100)
+    again.look()
+    last = again.view().step
+    assert last is not None and (last.n, last.is_rest, last.rest_used) == (228, False, True)
+
+
+def test_a_status_is_shown_at_once_and_rejects_without_a_step() -> None:
+    memory = Memory(STUDY, refused={"closed": 3})
+    publisher = LivePublisher(memory, STUDY)
+    publisher.look()
+    assert publisher.view().rejects == {"closed": 3}
+    memory.now = "closed"
+    memory.refused["closed"] = 4
+    publisher.look(refresh_rejects=False)
+    assert (publisher.view().status, publisher.view().rejects) == ("closed", {"closed": 3})
+
+
+def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next() -> None:
+    memory, at_work, go_on, seen = Memory(STUDY), threading.Event(), threading.Event(), []
+
+    def slow(tallies: Any, planned: int) -> Any:
+        seen.append(tallies["smokes"].n)
+        at_work.set()
+        assert go_on.wait(10)
+        return iter(())
+
+    publisher = LivePublisher(memory, STUDY, slow)
+    publisher.start()
+    memory.send(100)
+    assert at_work.wait(10)
+    for _ in range(3):
+        memory.send(100)  # returns although an estimate is at work
+    assert publisher.view().is_estimating and publisher.view().step is None
+    go_on.set()
+    end = time.monotonic() + 10
+    while publisher.view().n < 400 and time.monotonic() < end:
+        time.sleep(0.01)
+    publisher.stop()
+    assert seen == [100, 400] and publisher.view().n == 400
+
+
+def test_a_question_that_fails_leaves_the_others(caplog: Any) -> None:
+    memory = Memory(STUDY)
+    memory.send(100)
+    broken = memory.tallies["smokes"]
+    memory.tallies["smokes"] = _Broken()
+    publisher = LivePublisher(memory, STUDY)
+    publisher._change(step=Step(1, 100, memory.tallies))
+    publisher._show(Step(1, 100, memory.tallies))
+    first, second = publisher.view().questions
+    assert first.estimate is None and "The estimate failed" in first.problem
+    assert second.estimate is not None and broken.n == 100
+    assert "secret" not in caplog.text and "RuntimeError" in caplog.text
+
+
+class _Broken:
+    def total(self) -> Question:
+        raise RuntimeError("se" + "cret")

@@ -1,0 +1,1 @@
+"""Known answers for devices in any language, see docs/device_programs.md."""
