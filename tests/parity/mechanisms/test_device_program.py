@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.attack import instances
 from tests.parity.mechanisms import _device as device
 from tests.parity.mechanisms._device_check import Refused, check, check_answer, odds_of
 from tests.registry import (
@@ -73,6 +74,26 @@ def test_the_same_words_make_the_same_report(name: str) -> None:
             source = device.Words(words)
             record = device.record(program, device.run(program, encoded, source)).hex()
             assert (record, source.used) == make.draw(mechanism, encoded, words)
+
+
+@pytest.mark.parametrize("name", [name for name in instances.ALL if name != "KeyValue"])
+def test_random_instances_make_the_same_reports(name: str) -> None:
+    """Sizes, budgets and domains that nobody chose; those without a program are drawn again."""
+    rng, words = np.random.default_rng(20), random.Random(name)
+    done = 0
+    while done < 2:
+        try:
+            mechanism = instances.ALL[name](rng)
+            program = json.loads(json.dumps(mechanism.device_program()))
+        except warner.errors.WarnerError:
+            continue
+        check(program)
+        for encoded in make.answers_of(program, words):
+            given = [words.getrandbits(64) for _ in range(2000)]
+            source = device.Words(given)
+            record = device.record(program, device.run(program, encoded, source)).hex()
+            assert (record, source.used) == make.draw(mechanism, encoded, given), mechanism
+        done += 1
 
 
 def _answers(mechanism: Mechanism, program: dict[str, Any], x: int) -> Any:
