@@ -412,7 +412,7 @@ export declare function surveyDigest(served: Uint8Array | ArrayBuffer): Promise<
 export declare function checkSurvey(data: unknown): Survey;
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
  *
  * @param {Question} question
  * @returns {number}
@@ -470,6 +470,17 @@ export declare function seal(survey: Survey, { answers, public: columns, code, i
     id?: Uint8Array;
     words?: Words;
 }): Promise<Uint8Array>;
+/**
+ * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
+ * counts such texts. It says which study and which question the report is of.
+ *
+ * @param {Survey} survey
+ * @param {string} name the question.
+ * @param {Uint8Array} record what `randomize` returned.
+ * @returns {string} letters, digits and hyphens.
+ * @throws {Refusal}
+ */
+export declare function reportText(survey: Survey, name: string, record: Uint8Array): string;
 /**
  * How many bytes each submission of a survey has.
  *

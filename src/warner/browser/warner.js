@@ -2127,7 +2127,8 @@ function checkQuestion(question) {
   if (delta !== null) checkNumber(delta, `${place}.delta`);
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
-  require(program?.sampler !== "each", "malformed", place, "must have a program of one question");
+  const one = program?.sampler !== "each";
+  require(one, "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
@@ -2216,7 +2217,7 @@ function raisedTo(odds, exponent) {
 
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
  *
  * @param {Question} question
  * @returns {number}
