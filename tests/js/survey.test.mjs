@@ -239,3 +239,14 @@ test("the live page of the documentation draws as the module does", async () => 
     }
   }
 });
+
+test("the text of a report says its study and its question", () => {
+  const place = survey.questions.indexOf(drinks);
+  const record = warner.randomize(drinks, 1);
+  const text = warner.reportText(survey, "drinks", record);
+  const start = `wr1-${survey.study.slice(0, 16)}-${place + 1}-`;
+  assert.equal(text, start + warner.hexadecimal(record));
+  assert.throws(() => warner.reportText(survey, "none", record), refused("answer"));
+  const longer = new Uint8Array(record.length + 1);
+  assert.throws(() => warner.reportText(survey, "drinks", longer), refused("malformed"));
+});
