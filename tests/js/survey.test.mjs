@@ -73,6 +73,32 @@ test("entries that say how a report is drawn are refused where they break the la
   }
 });
 
+/** The paths of all parts of JSON data. */
+function paths(entry, path = []) {
+  if (typeof entry !== "object" || entry === null) return [path];
+  return [path, ...Object.entries(entry).flatMap(([key, part]) => paths(part, [...path, key]))];
+}
+
+test("a document with any entry replaced is read, or refused by name", () => {
+  const document = JSON.parse(served);
+  const others = [null, [], {}, "", -1, 1.5, true, "0x10000000000000000", [null], 2 ** 53, "__proto__"];
+  let refusals = 0;
+  for (const [i, path] of paths(document).entries()) {
+    // Each entry gets another replacement, so that all of them meet all kinds of entries.
+    if (path.length === 0 || i % 3 > 0) continue;
+    const copy = structuredClone(document);
+    const at = path.slice(0, -1).reduce((part, key) => part[key], copy);
+    at[path.at(-1)] = others[i % others.length];
+    try {
+      warner.checkSurvey(copy);
+    } catch (error) {
+      assert.ok(error instanceof warner.Refusal, `${path}: ${error.stack}`);
+      refusals += 1;
+    }
+  }
+  assert.ok(refusals > 100);
+});
+
 test("every report is within its columns", () => {
   const next = warner.systemWords();
   for (const { program, draws } of read("samplers.json")) {

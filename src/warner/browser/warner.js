@@ -1,8 +1,9 @@
 // The device half of warner in a browser: it reads a survey, randomises answers, and seals reports.
 //
-// One ES module without dependencies. Every decision of a sampler compares whole numbers of 64 bits
-// or more with whole numbers that travel in the survey. Nothing is decided by a rounded number, and
-// no exponential is computed. The words come from crypto.getRandomValues.
+// One ES module without dependencies. Every decision of a sampler compares words of 64 bits with
+// integers that travel in the survey. The words come from crypto.getRandomValues. No exponential is
+// computed. The only doubles are the positions of numbers between the points of a grid, on which
+// privacy does not depend.
 //
 // A survey is refused, with a name, where its bytes do not have the digest that was expected, where
 // a program is malformed, and where the odds of a program, computed here from its integers, are not
@@ -154,6 +155,8 @@ function require(condition, code, place, rule) {
  * @returns {Words}
  */
 export function systemWords() {
+  const random = globalThis.crypto?.getRandomValues;
+  require(random, "insecure", "page", "must have the browser's cryptographic generator");
   const drawn = new BigUint64Array(64);
   let left = 0;
   return () => {
