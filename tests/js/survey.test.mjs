@@ -242,6 +242,13 @@ test("words are of the cryptographic generator, and a word that was used is over
   assert.ok(filled[0].every((word) => word === 0n));
 });
 
+test("the module has one variable that grows: the programs that were checked, by their objects", () => {
+  const text = readFileSync(new URL("../../src/warner/browser/warner.js", import.meta.url), "utf8");
+  assert.doesNotMatch(text, /^(let|var) /m);
+  const made = text.match(/^(export )?const \w+ = new .*$/gm);
+  assert.deepEqual(made, ["const PREPARED = new WeakMap();"]);
+});
+
 test("the module holds no exponential, no Math.random, and sends nothing", () => {
   const text = readFileSync(new URL("../../src/warner/browser/warner.js", import.meta.url), "utf8");
   for (const word of ["Math.exp", "Math.random", "fetch(", "XMLHttpRequest", "localStorage", "eval("]) {
