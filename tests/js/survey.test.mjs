@@ -279,7 +279,7 @@ test("the text of a report says its study and its question", () => {
   const text = warner.reportText(survey, "drinks", record);
   const start = `wr1-${survey.study.slice(0, 16)}-${place + 1}-`;
   assert.equal(text, start + warner.hexadecimal(record));
-  assert.throws(() => warner.reportText(survey, "none", record), refused("answer"));
+  assert.throws(() => warner.reportText(survey, "none", record), refused("malformed"));
   const longer = new Uint8Array(record.length + 1);
   assert.throws(() => warner.reportText(survey, "drinks", longer), refused("malformed"));
 });

@@ -2416,7 +2416,7 @@ function int32(value) {
  */
 export function reportText(survey, name, record) {
   const place = survey.questions.findIndex((question) => question.name === name);
-  require(place >= 0, "answer", name, "must be a question of the survey");
+  require(place >= 0, "malformed", name, "must be a question of the survey");
   const length = recordLength(survey.questions[place].program);
   require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
   return `wr1-${survey.study.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
