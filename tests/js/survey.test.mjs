@@ -73,6 +73,32 @@ test("entries that say how a report is drawn are refused where they break the la
   }
 });
 
+/** The paths of all parts of JSON data. */
+function paths(entry, path = []) {
+  if (typeof entry !== "object" || entry === null) return [path];
+  return [path, ...Object.entries(entry).flatMap(([key, part]) => paths(part, [...path, key]))];
+}
+
+test("a document with any entry replaced is read, or refused by name", () => {
+  const document = JSON.parse(served);
+  const others = [null, [], {}, "", -1, 1.5, true, "0x10000000000000000", [null], 2 ** 53, "__proto__"];
+  let refusals = 0;
+  for (const [i, path] of paths(document).entries()) {
+    // Each entry gets another replacement, so that all of them meet all kinds of entries.
+    if (path.length === 0 || i % 3 > 0) continue;
+    const copy = structuredClone(document);
+    const at = path.slice(0, -1).reduce((part, key) => part[key], copy);
+    at[path.at(-1)] = others[i % others.length];
+    try {
+      warner.checkSurvey(copy);
+    } catch (error) {
+      assert.ok(error instanceof warner.Refusal, `${path}: ${error.stack}`);
+      refusals += 1;
+    }
+  }
+  assert.ok(refusals > 100);
+});
+
 test("every report is within its columns", () => {
   const next = warner.systemWords();
   for (const { program, draws } of read("samplers.json")) {
@@ -216,6 +242,13 @@ test("words are of the cryptographic generator, and a word that was used is over
   assert.ok(filled[0].every((word) => word === 0n));
 });
 
+test("the module has one variable that grows: the programs that were checked, by their objects", () => {
+  const text = readFileSync(new URL("../../src/warner/browser/warner.js", import.meta.url), "utf8");
+  assert.doesNotMatch(text, /^(let|var) /m);
+  const made = text.match(/^(export )?const \w+ = new .*$/gm);
+  assert.deepEqual(made, ["const PREPARED = new WeakMap();"]);
+});
+
 test("the module holds no exponential, no Math.random, and sends nothing", () => {
   const text = readFileSync(new URL("../../src/warner/browser/warner.js", import.meta.url), "utf8");
   for (const word of ["Math.exp", "Math.random", "fetch(", "XMLHttpRequest", "localStorage", "eval("]) {
@@ -246,7 +279,7 @@ test("the text of a report says its study and its question", () => {
   const text = warner.reportText(survey, "drinks", record);
   const start = `wr1-${survey.study.slice(0, 16)}-${place + 1}-`;
   assert.equal(text, start + warner.hexadecimal(record));
-  assert.throws(() => warner.reportText(survey, "none", record), refused("answer"));
+  assert.throws(() => warner.reportText(survey, "none", record), refused("malformed"));
   const longer = new Uint8Array(record.length + 1);
   assert.throws(() => warner.reportText(survey, "drinks", longer), refused("malformed"));
 });

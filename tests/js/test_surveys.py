@@ -43,10 +43,10 @@ def test_every_mechanism_is_read_and_sealed() -> None:
     del data["joint"]
     study = Study.parse(json.dumps(data))
     answers = {name: an_answer(domain) for name, domain in study.domains.items()}
-    batch = sealed(study, [{"answers": answers}] * 3)
+    batch = sealed(study, [{"answers": answers}] * 100)
     for name, mechanism in study.mechanisms.items():
-        assert mechanism.tally(batch.reports[name]).n == 3, name
-    assert len({row.tobytes() for row in batch.ids}) == 3
+        assert mechanism.tally(batch.reports[name]).n == 100, name
+    assert len({row.tobytes() for row in batch.ids}) == 100
 
 
 def test_answers_of_people_are_estimated_from_what_the_browser_sealed() -> None:

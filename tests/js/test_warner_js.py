@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 
 import pytest
 
@@ -22,6 +23,8 @@ def test_node_passes(file: str) -> None:
 def test_the_package_is_of_the_files_that_it_names() -> None:
     package = json.loads((MODULE / "package.json").read_text())
     assert package["type"] == "module" and package["license"] == "Apache-2.0"
+    project = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text())["project"]
+    assert package["version"] == project["version"]
     assert "dependencies" not in package and "scripts" not in package
     stated = {package["types"], *package["exports"]["."].values()}
     assert stated == {"./warner.js", "./warner.d.ts"}

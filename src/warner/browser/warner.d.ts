@@ -412,7 +412,7 @@ export declare function surveyDigest(served: Uint8Array | ArrayBuffer): Promise<
 export declare function checkSurvey(data: unknown): Survey;
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
  *
  * @param {Question} question
  * @returns {number}

@@ -1,8 +1,9 @@
 // The device half of warner in a browser: it reads a survey, randomises answers, and seals reports.
 //
-// One ES module without dependencies. Every decision of a sampler compares whole numbers of 64 bits
-// or more with whole numbers that travel in the survey. Nothing is decided by a rounded number, and
-// no exponential is computed. The words come from crypto.getRandomValues.
+// One ES module without dependencies. Every decision of a sampler compares words of 64 bits with
+// integers that travel in the survey. The words come from crypto.getRandomValues. No exponential is
+// computed. The only doubles are the positions of numbers between the points of a grid, on which
+// privacy does not depend.
 //
 // A survey is refused, with a name, where its bytes do not have the digest that was expected, where
 // a program is malformed, and where the odds of a program, computed here from its integers, are not
@@ -154,6 +155,8 @@ function require(condition, code, place, rule) {
  * @returns {Words}
  */
 export function systemWords() {
+  const random = globalThis.crypto?.getRandomValues;
+  require(random, "insecure", "page", "must have the browser's cryptographic generator");
   const drawn = new BigUint64Array(64);
   let left = 0;
   return () => {
@@ -2127,7 +2130,8 @@ function checkQuestion(question) {
   if (delta !== null) checkNumber(delta, `${place}.delta`);
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
-  require(program?.sampler !== "each", "malformed", place, "must have a program of one question");
+  const one = program?.sampler !== "each";
+  require(one, "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
@@ -2216,7 +2220,7 @@ function raisedTo(odds, exponent) {
 
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
  *
  * @param {Question} question
  * @returns {number}
@@ -2412,7 +2416,7 @@ function int32(value) {
  */
 export function reportText(survey, name, record) {
   const place = survey.questions.findIndex((question) => question.name === name);
-  require(place >= 0, "answer", name, "must be a question of the survey");
+  require(place >= 0, "malformed", name, "must be a question of the survey");
   const length = recordLength(survey.questions[place].program);
   require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
   return `wr1-${survey.study.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
