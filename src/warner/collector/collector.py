@@ -8,10 +8,12 @@ the same bytes again, and the id is spent: no report is lost or counted twice.
 Nothing that orders people is kept: no clock, no address, no number of arrival. The clock is
 compared with the study's opening and closing times, and never stored. A survey that the clock has
 closed for an hour, or that is closed when the collector stops, is closed as if its owner had closed
-it: ids are dropped or sorted. A clock that was wrong for a moment drops nothing. What the store's files
-reveal of the order while the survey runs is said in :mod:`warner.collector.spent_ids`. Older
-versions of pages stand in the store's log until the next quiet moment, or until the survey closes:
-who copies the files of the running machine sees by which counts the last commits differ.
+it: ids are dropped or sorted. A clock that was wrong for a moment drops nothing.
+
+What the store's files reveal of the order while the survey runs is said in
+:mod:`warner.collector.spent_ids`. Older versions of pages stand in the store's log until the next
+quiet moment, or until the survey closes: who copies the files of the running machine sees by which
+counts the last commits differ. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
