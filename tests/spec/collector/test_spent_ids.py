@@ -112,6 +112,14 @@ def test_ids_that_differ_in_one_bit_are_different() -> None:
     assert ids.has(zero).all()
 
 
+def test_ids_that_agree_in_one_half_are_different() -> None:
+    halves = words_of(new_ids(40))
+    words = np.array([[a, b] for a in halves[:6, 0] for b in halves[:6, 1]], dtype=np.uint64)
+    ids = IdSet()
+    ids.add(words[::2])
+    assert ids.has(words).tolist() == [True, False] * 18
+
+
 def test_full_buckets_are_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     """With tables filled to the brim, ids stand in the sets beside them."""
     monkeypatch.setattr(spent_ids, "_FULL", 1.0)
