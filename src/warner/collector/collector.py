@@ -6,10 +6,14 @@ in memory and resolves the futures of :meth:`Collector.submit`. A device whose r
 the same bytes again, and the id is spent: no report is lost or counted twice.
 
 Nothing that orders people is kept: no clock, no address, no number of arrival. The clock is
-compared with the study's opening and closing times, and never stored. What the store's files
-reveal of the order while the survey runs is said in :mod:`warner.collector.spent_ids`. Older
-versions of pages stand in the store's log until the next quiet moment, or until the survey closes:
-who copies the files of the running machine sees by which counts the last commits differ.
+compared with the study's opening and closing times, and never stored. A survey that the clock has
+closed for an hour, or that is closed when the collector stops, is closed as if its owner had closed
+it: ids are dropped or sorted. A clock that was wrong for a moment drops nothing.
+
+What the store's files reveal of the order while the survey runs is said in
+:mod:`warner.collector.spent_ids`. Older versions of pages stand in the store's log until the next
+quiet moment, or until the survey closes: who copies the files of the running machine sees by which
+counts the last commits differ. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
@@ -58,9 +62,11 @@ _T = TypeVar("_T")
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
 PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless many wait
 MANY = 1000  # submissions, which are not made to wait
-_GROUP = 50_000  # submissions, about the most of one commit
-_WAITING = 400_000  # submissions, the most that wait
+_GROUP = 2**23  # bytes of submissions, about the most of one commit
+_WAITING = 2**26  # bytes of submissions, the most that wait
 _QUIET = 1.0  # seconds between counters of rejects, and between tidying
+_LOOK = 10.0  # seconds between looks at the clock of a survey that closes by it
+_GRACE = 3600.0  # seconds for which the clock must say so before ids are dropped
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
@@ -200,7 +206,8 @@ class Collector:
         self._news = threading.Condition()  # of the queue
         self._changed = threading.Condition()  # of the state
         self._queue: deque[_Upload | _Task] = deque()
-        self._waiting = 0
+        self._waiting = self._waiting_bytes = 0
+        self._over_since: float | None = None
         self._stopping = False
         self._unsaved: dict[str, int] = {}
         self._listeners: list[Callable[[int], object]] = []
@@ -219,13 +226,15 @@ class Collector:
         """Take what the store holds, and write what a new store is to hold."""
         facts, digest = self._store.facts(), self._study.digest.encode()
         self._number = number_of(facts)
-        layout = canonical([1, ways, BLOCK]).encode()
+        # The digest of a study does not cover the order of its attributes, but submissions have it.
+        order = [*self._study.public, *self._study.mechanisms]
+        layout = canonical([1, ways, BLOCK, order]).encode()
         if facts.get(_STUDY, digest) != digest:
             rule, remedy = "holds the counts of another study", "Name another store"
             raise Refused("store_of_another_study", "store", rule, None, remedy)
         if facts.get(_LAYOUT, layout) != layout:
-            rule = "was made with another number of ways of joint tables"
-            raise Refused("store_of_another_study", "store", rule, None, "State the same number")
+            rule = "was made with other ways of joint tables, or attributes in another order"
+            raise Refused("store_of_another_study", "store", rule, None, "State them as before")
         if _STUDY not in facts:
             new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
             self._store.commit(Change(self._number + 1, new))
@@ -259,12 +268,13 @@ class Collector:
         with self._news:
             if refused is None and self._stopping:
                 refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
-            if refused is None and self._waiting + len(batch) > _WAITING:
+            if refused is None and self._waiting_bytes + batch.rows.nbytes > _WAITING:
                 rule = "has more submissions waiting than it can take"
                 refused = Refused("busy", "survey", rule, None, "Send again later")
             if refused is None:
                 self._queue.append(_Upload(batch, future))
                 self._waiting += len(batch)
+                self._waiting_bytes += batch.rows.nbytes
                 self._news.notify()
         if refused is not None:
             future.set_exception(refused)
@@ -485,7 +495,8 @@ class Collector:
         self._dirty = True  # whether the store's log holds older versions of pages
         while True:
             with self._news:
-                quiet = _QUIET if self._unsaved or self._dirty else None
+                closes = self._study.collect.closes is not None and not self._wish
+                quiet = _QUIET if self._unsaved or self._dirty else _LOOK if closes else None
                 self._news.wait_for(lambda: self._queue or self._stopping, quiet)
                 if self._queue and not self._stopping:
                     left = self._began + PACE - time.monotonic()
@@ -508,6 +519,8 @@ class Collector:
             self._write(uploads)
         if task is not None:
             task.do()
+        if not ending and self._is_over():
+            self._try(self._close)
         if self._unsaved and (idle or ending):
             self._try(lambda: self._commit(_Group()))
         if self._dirty and (idle or self._began - self._tidied >= _QUIET) and not self._queue:
@@ -524,8 +537,9 @@ class Collector:
             if isinstance(job, _Task):
                 return uploads, job
             uploads.append(job)
-            size += len(job.batch)
+            size += job.batch.rows.nbytes
             self._waiting -= len(job.batch)
+            self._waiting_bytes -= job.batch.rows.nbytes
         return uploads, None
 
     @staticmethod
@@ -673,6 +687,15 @@ class Collector:
             runs, pages = self._runs.in_one_order(self._reader(SPENT))
             self._commit(_Group(facts, {SPENT: pages}, runs=runs, wish=CLOSED))
         self._store.tidy()
+
+    def _is_over(self) -> bool:
+        """Whether the clock has closed the survey for so long that it cannot be wrong by chance."""
+        if self._wish or self.status() != CLOSED:
+            self._over_since = None
+            return False
+        if self._over_since is None:
+            self._over_since = time.monotonic()
+        return time.monotonic() - self._over_since >= _GRACE
 
     def _open(self) -> None:
         """Open the survey."""

@@ -56,16 +56,21 @@ class _Table:
         self.room = int(_FULL * buckets * _SLOTS)
         self.used = 0
         self._shift = np.uint64(64 - (buckets.bit_length() - 1))
-        self._slots = np.zeros((buckets, _SLOTS, 2), dtype=np.uint64)
+        # The two numbers of ids stand apart: of most ids only the first is looked at.
+        self._first = np.zeros((buckets, _SLOTS), dtype=np.uint64)
+        self._second = np.zeros((buckets, _SLOTS), dtype=np.uint64)
         self._filled = np.zeros(buckets, dtype=np.uint8)
         self._others: set[bytes] = set()
 
     def has(self, words: np.ndarray, hashes: np.ndarray) -> np.ndarray:
         """Which ids (n,) are in the table."""
         bucket = (hashes >> self._shift).astype(np.intp)
-        slots = self._slots[bucket]
-        equal = (slots[:, :, 0] == words[:, :1]) & (slots[:, :, 1] == words[:, 1:])
+        equal = self._first[bucket] == words[:, :1]
         found = equal.any(axis=1)
+        alike = np.flatnonzero(found)
+        if alike.size:
+            second = self._second[bucket[alike]] == words[alike, 1:]
+            found[alike] = (equal[alike] & second).any(axis=1)
         if self._others:
             for i in np.flatnonzero(~found & (self._filled[bucket] == _SLOTS)).tolist():
                 found[i] = words[i].tobytes() in self._others
@@ -81,7 +86,8 @@ class _Table:
         slot = np.arange(len(bucket)) - np.repeat(first, sizes)
         slot += self._filled[bucket]
         fits = slot < _SLOTS
-        self._slots[bucket[fits], slot[fits]] = words[fits]
+        self._first[bucket[fits], slot[fits]] = words[fits, 0]
+        self._second[bucket[fits], slot[fits]] = words[fits, 1]
         self._others.update(row.tobytes() for row in words[~fits])
         filled = self._filled[bucket[first]] + sizes
         self._filled[bucket[first]] = np.minimum(filled, _SLOTS)

@@ -178,7 +178,10 @@ def test_only_invited_people_are_counted(make: Make) -> None:
         collector.invite(np.zeros((2, 5), dtype=np.uint8))
 
 
-def test_rejects_are_counted_by_reason_and_kept_without_a_submission(make: Make) -> None:
+def test_rejects_are_counted_by_reason_and_kept_without_a_submission(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_QUIET", 0.02)
     collector = make()
     before = collector.version
     for _ in range(3):
@@ -219,7 +222,7 @@ def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> N
 
 
 def test_too_many_that_wait_are_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WAITING", 20)
+    monkeypatch.setattr(module, "_WAITING", 20 * 17)
     collector = make()
     held = threading.Event()
     commit = SQLiteStore.commit
@@ -248,6 +251,13 @@ def test_the_store_of_another_study_is_refused(make: Make) -> None:
         make(ways=1)
     assert refused.value.name == "store_of_another_study"
     make().stop()  # and the lock is free
+
+
+def test_attributes_in_another_order_are_another_study(make: Make) -> None:
+    other = TEXT.replace("[collect]", "").replace("smokes", "drinks")
+    make(text=other + TEXT).stop()
+    with pytest.raises(Refused, match="another order"):
+        make(text=TEXT.replace("[collect]", "") + other + "[collect]")
 
 
 def test_groups_beyond_the_memory_are_refused_alone(
@@ -312,3 +322,24 @@ def test_a_store_that_can_be_written_is_no_news(make: Make) -> None:
     before = collector.version
     collector.check()
     assert collector.version == before
+
+
+def test_a_survey_that_the_clock_has_closed_for_long_drops_its_ids(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 0.01)
+    monkeypatch.setattr(module, "_QUIET", 0.01)
+    monkeypatch.setattr(module, "_GRACE", 0.05)
+    now = [NOW]
+    collector = make("closes = 2026-01-04T00:00:00Z\n", clock=lambda: now[0])
+    ids = new_ids(300)
+    send(collector, body(collector, 300, ids))
+    version = collector.version
+    assert not collector.wait_for(version, 0.1)  # it is open
+    now[0] += timedelta(days=2)
+    assert collector.wait_for(version, 10)
+    now[0] = NOW
+    assert (collector.status(), collector.n) == ("closed", 300)
+    collector.stop()
+    file = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not any(row.tobytes()[:8] in file for row in ids)

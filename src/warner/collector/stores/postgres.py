@@ -91,6 +91,9 @@ class PostgresStore:
             self._address, autocommit=True, connect_timeout=_TIMEOUT, application_name="warner"
         )
         try:
+            if connection.execute("SELECT current_schema()").fetchone() == (None,):
+                rule, remedy = "names no schema that exists", "CREATE SCHEMA, or name another"
+                raise Refused("store_failed", _PLACE, rule, None, remedy)
             if not self._locked(connection):
                 rule, remedy = "is open in another process", "Stop the other one first"
                 raise Refused("store_in_use", _PLACE, rule, None, remedy)

@@ -38,7 +38,7 @@ class SQLiteStore:
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = SQLiteStore(Path(folder) / "survey.db")
-    ...     store.open()
+    ...     opened = store.open()
     ...     store.commit(Change(1, {"study": b"..."}, {"counts": {7: b"12"}}))
     ...     print(store.facts()["study"], list(store.pages("counts")))
     ...     store.close()

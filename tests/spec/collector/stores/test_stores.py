@@ -146,6 +146,11 @@ def test_a_server_that_is_away_is_named_without_its_address() -> None:
     assert "secret" not in str(refused.value) + repr(store)
 
 
+def test_a_schema_that_does_not_exist_is_named_as_such() -> None:
+    with pytest.raises(Refused, match="no schema that exists"):
+        PostgresStore(f"{postgres_address()}x").open()
+
+
 def test_steps_bring_an_older_file_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
