@@ -38,6 +38,7 @@ CASES = {
     "reports": 12,
     "tallies": 40,
     "wire": 60,
+    "requests": 10,
     "studies": 40,
     "equal": 3,
 }

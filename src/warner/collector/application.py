@@ -116,6 +116,8 @@ class Application:
                 await self._pages(scope, receive, answer.secured)
         except HttpRefused as refused:
             await send_refusal(answer.as_it_is, refused)
+        except ConnectionError:
+            return  # nobody is left to answer
         except Exception as error:
             # A traceback can show the error's text, and that a part of the request.
             _LOG.error("%s", _place(error))

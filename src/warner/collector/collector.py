@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import threading
 import time
 from collections import deque
@@ -69,6 +70,7 @@ _LOOK = 10.0  # seconds between looks at the clock of a survey that closes by it
 _GRACE = 3600.0  # seconds for which the clock must say so before ids are dropped
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
 
@@ -237,10 +239,12 @@ class Collector:
             raise Refused("store_of_another_study", "store", rule, None, "State them as before")
         if _STUDY not in facts:
             new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
+            new[_MARK] = secrets.token_hex(12).encode()
             self._store.commit(Change(self._number + 1, new))
             self._number, facts = self._number + 1, {**facts, **new}
         self.document: bytes = facts.get(_DOCUMENT, b"")
         self._owner: bytes | None = facts.get(_OWNER)
+        self._marks = [facts[_MARK].decode()] if _MARK in facts else []
         self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
         self._wish = facts.get(_WISH, b"").decode()
         self._dropped = _DROPPED in facts
@@ -336,6 +340,9 @@ class Collector:
         """All that is committed, as of one moment."""
         with self._changed:
             tallies, joint, n = self._counts.tallies(), self._counts.joint(), self._counts.n
+            # Two tallies of this collector have people in common, so they are not to be added.
+            tallies = {name: t.of_collectors(self._marks) for name, t in tallies.items()}
+            joint = None if joint is None else joint.of_collectors(self._marks)
             rejects = dict(self._rejects)
             return State(self._version, n, tallies, joint, rejects, self.status())
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from warner.collector.answers import raw_json
 from warner.collector.http_refusals import HttpRefused
@@ -25,9 +30,11 @@ class LimitedProtocol(HttpToolsProtocol):
     _head_size = 0
     _is_in_head = True
     _timer: asyncio.TimerHandle | None = None
+    _unanswered: deque[RequestResponseCycle]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Refuse a connection beyond those that are taken, and wait for a head."""
+        self._unanswered = deque()
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             self._end(HttpRefused("too_many", {"retry-after": "5"}))
@@ -35,9 +42,13 @@ class LimitedProtocol(HttpToolsProtocol):
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Wait no longer, and tell all requests: uvicorn tells the last one alone."""
         self._wait_no_longer()
         super().connection_lost(exc)
+        for cycle in self._unanswered:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Parse bytes; refuse a head that grows too long."""
@@ -62,6 +73,9 @@ class LimitedProtocol(HttpToolsProtocol):
         """A head ends."""
         self._is_in_head = False
         super().on_headers_complete()
+        while self._unanswered and self._unanswered[0].response_complete:
+            self._unanswered.popleft()
+        self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are no HTTP."""

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.message import Message
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
@@ -32,7 +32,7 @@ _REMEDIES = {
 _MOST = 1 << 30  # bytes of an answer
 
 
-class _Later(Refused):
+class Later(Refused):
     """A refusal for now: to send the same again may help.
 
     Attributes:
@@ -87,7 +87,7 @@ class Remote:
 
     url: str
     token: str | None = None
-    sleep: Callable[[float], object] = time.sleep
+    sleep: Callable[[float], object] = field(default=lambda seconds: time.sleep(seconds))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "url", checked_url(self.url))
@@ -141,7 +141,7 @@ class Remote:
             try:
                 answer = json.loads(self._ask("/reports", body))
                 return int(answer["accepted"])
-            except _Later as later:
+            except Later as later:
                 if attempt == TRIES - 1:
                     raise
                 self.sleep(min(_LONGEST_WAIT, max(later.seconds, 0.5 * 2**attempt)))
@@ -154,7 +154,7 @@ class Remote:
         """The body of the answer to a request.
 
         Raises:
-            _Later: the collector cannot be reached, or asks to try again later.
+            Later: the collector cannot be reached, or asks to try again later.
             Refused: the collector refuses.
         """
         headers = {} if body is None else {"Content-Type": "application/octet-stream"}
@@ -173,7 +173,7 @@ class Remote:
             reason = getattr(error, "reason", error)
             text = getattr(reason, "strerror", None) or type(reason).__name__
         rule = f"cannot be reached ({text})"
-        raise _Later("unreachable", self.url, rule, None, "Is it running?")
+        raise Later("unreachable", self.url, rule, None, "Is it running?")
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
         """The error of an answer that is no success. Its texts are those of a stranger."""
@@ -190,7 +190,7 @@ class Remote:
         remedy = _REMEDIES.get(name)
         if error.code not in _AGAIN:
             return Refused(name, self.url, rule, None, remedy, position)
-        later = _Later(name, self.url, rule, None, remedy, position)
+        later = Later(name, self.url, rule, None, remedy, position)
         wait = error.headers.get("Retry-After", "")
         later.seconds = float(wait) if wait.isdigit() else 0.0
         return later

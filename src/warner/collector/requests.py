@@ -25,7 +25,7 @@ _ONCE = frozenset(
     ]
 )
 _BEARER = "bearer "
-_DRAINED_SECONDS = 2.0
+DRAINED_SECONDS = 2.0
 _DRAINED_BYTES = 16 << 20
 
 
@@ -174,7 +174,7 @@ class Body:
         """
         left = _DRAINED_BYTES
         try:
-            async with asyncio.timeout(_DRAINED_SECONDS):
+            async with asyncio.timeout(DRAINED_SECONDS):
                 while left > 0 and not self._is_whole:
                     event = await self._receive()
                     self._is_whole = not event.get("more_body", False)

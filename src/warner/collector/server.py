@@ -161,9 +161,9 @@ class _Brief(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        text = str(record.msg).partition("\n")[0]
-        if record.name.startswith("warner"):
-            text = record.getMessage()
+        # Our own messages have no values but those that may be shown.
+        own = record.name.startswith("warner")
+        text = (record.getMessage() if own else str(record.msg)).partition("\n")[0]
         kind = record.exc_info[0] if record.exc_info else None
         return f"{record.levelname}: {text}" + (f" ({kind.__name__})" if kind else "")
 

@@ -50,6 +50,7 @@ from warner.reports.tally_sources import (
     Sources,
     added_sources,
     new_source,
+    of_collectors,
     require_different,
     united_sources,
 )
@@ -442,6 +443,11 @@ class GroupedTally(Mapping[Key, Tally]):
     def from_source(self, mark: Hashable) -> GroupedTally:
         """The same tally, which is not to be added twice with another one of this mark."""
         return self._with(self.simulated, self.reports_per_person, frozenset([mark]))
+
+    def of_collectors(self, marks: Iterable[str]) -> GroupedTally:
+        """The same tally, as one that collectors with these marks counted."""
+        own = of_collectors(self.sources, marks)
+        return self._with(self.simulated, self.reports_per_person, own)
 
     def _with(self, simulated: bool, most: int, sources: Sources | None = None) -> GroupedTally:
         counted, own = self._counted(), self.sources if sources is None else sources

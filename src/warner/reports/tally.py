@@ -38,11 +38,20 @@ from warner._core.text import unreadable
 from warner.domains import Domain
 from warner.reports.counting import count_rows
 from warner.reports.tally_kinds import TallyKind, tally_kind
-from warner.reports.tally_sources import Sources, added_sources, new_source, source_of_others
+from warner.reports.tally_sources import (
+    Sources,
+    added_sources,
+    collectors_of,
+    new_source,
+    of_collectors,
+    source_of_others,
+)
 
-# 1 knows no marginal tables, 2 no people with several reports, 3 no groups; the lowest is written
-SCHEMA = 4
+# 1 knows no marginal tables, 2 no people with several reports, 3 no groups, 4 no marks of
+# collectors; the lowest is written
+SCHEMA = 5
 MOST_PER_PERSON = 10_000  # reports of one person, in all
+_COLLECTED = 5  # the schema of a tally that a collector of answers counted
 _SEVERAL = 3  # the schema of a tally of people with several reports
 
 
@@ -60,8 +69,15 @@ class Storable(Protocol):
     def digest(self) -> str:
         """The checksum of all attributes."""
 
+    @property
+    def sources(self) -> Sources:
+        """Marks of the tallies that this one is a sum of."""
+
     def from_source(self, mark: Hashable) -> Self:
         """The same tally, which is not to be added twice with another one of this mark."""
+
+    def of_collectors(self, marks: Iterable[str]) -> Self:
+        """The same tally, as one that collectors with these marks counted."""
 
 
 _T = TypeVar("_T", bound=Storable)
@@ -245,6 +261,16 @@ class Tally:
     def total(self) -> Tally:
         """The tally of all people together: this one, as of any tally without groups."""
         return self
+
+    def of_collectors(self, marks: Iterable[str]) -> Tally:
+        """The same tally, as one that collectors of answers with these marks counted.
+
+        Tallies with a mark in common are not added, and files keep the marks.
+
+        Args:
+            marks: random texts, one of each collector.
+        """
+        return replace(self, sources=of_collectors(self.sources, marks))
 
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
@@ -461,9 +487,12 @@ def dump_tallies(tallies: Mapping[str, Storable]) -> str:
     for name in tallies:
         legible("name of an attribute", str(name))
     named = {name: t.to_json() for name, t in tallies.items()}
+    schemas = [t.file_schema for t in tallies.values()]
+    collected = sorted({mark for t in tallies.values() for mark in collectors_of(t.sources)})
     data = {
         "format": "warner-tally",
-        "schema": max((t.file_schema for t in tallies.values()), default=1),
+        "schema": max([*schemas, _COLLECTED if collected else 1]),
+        **({"collectors": collected} if collected else {}),
         "attributes": named,
         "sha256": hashlib.sha256(canonical(named).encode()).hexdigest(),
     }
@@ -487,7 +516,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
         FileError: not a tally file, or incomplete or altered.
         EmptyError: no tallies.
     """
-    if any(isinstance(e, dict) and "by" in e for e in _entries(text, name).values()):
+    if any(isinstance(e, dict) and "by" in e for e in _content(text, name)[0].values()):
         rule = "holds tallies of groups of people"
         remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
         raise FileError(message(name, rule, None, remedy))
@@ -501,9 +530,9 @@ def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str
         FileError: not a tally file, or incomplete or altered.
         EmptyError: no tallies.
     """
-    attributes = _entries(text, name)
+    attributes, collected = _content(text, name)
     try:
-        tallies = {attribute: read(entry) for attribute, entry in attributes.items()}
+        tallies = {a: read(entry).of_collectors(collected) for a, entry in attributes.items()}
         intact = dump_tallies(tallies).encode() == text
     except (FileError, RecursionError):
         intact = False
@@ -512,13 +541,13 @@ def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str
     # The same content of the same file is the same tally.
     place = os.path.abspath(name)
     return {
-        attribute: tally.from_source((place, attribute, tally.digest))
+        attribute: tally.from_source((place, attribute, tally.digest)).of_collectors(collected)
         for attribute, tally in tallies.items()
     }
 
 
-def _entries(text: bytes, name: str) -> dict[str, Any]:
-    """The entries of the attributes in a tally file, not yet checked."""
+def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
+    """The entries of the attributes in a tally file, not yet checked, and marks of collectors."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -540,8 +569,10 @@ def _entries(text: bytes, name: str) -> dict[str, Any]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"names an attribute that holds {problem}"
             raise FileError(message(name, rule, show(attribute), "Names must be printable"))
-    entries: dict[str, Any] = data["attributes"]
-    return entries
+    collected = data.get("collectors", [])
+    if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
+        raise _altered(name)
+    return data["attributes"], collected
 
 
 def merge(tallies: Iterable[Tally]) -> Tally:

@@ -1,13 +1,14 @@
 """Of which tallies a tally is a sum, so that no person is counted twice.
 
 Every tally in memory has a random mark, and a sum has the marks of all that it is a sum of. This is
-no part of a tally's value, and files do not hold it.
+no part of a tally's value, and files do not hold it. A collector of answers has a mark of its own,
+which files do hold: its tallies of two days have most people in common, and their counts differ.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
 
 _OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
+_COLLECTOR = "of a collector"  # in the marks of tallies that a collector counted
 _NO_CHANCE = 1e-12  # the probability below which equal counts are those of the same people
 _MOST_SOURCES = 1000  # tallies that a sum remembers; a sum of more counts as one new tally
 Sources = frozenset[Hashable]
@@ -52,6 +54,16 @@ def source_of_others() -> Sources:
     return frozenset([(_OTHERS, os.urandom(12))])
 
 
+def of_collectors(sources: Sources, marks: Iterable[str]) -> Sources:
+    """Marks of a tally that these collectors counted, from those that it has."""
+    return sources | {(_COLLECTOR, mark) for mark in marks}
+
+
+def collectors_of(sources: Sources) -> list[str]:
+    """The collectors that counted a tally, by their marks, in order."""
+    return sorted(m[1] for m in sources if isinstance(m, tuple) and m[0] == _COLLECTOR)
+
+
 def added_sources(ours: Sources, theirs: Sources) -> Sources:
     """The marks of a sum.
 
@@ -64,7 +76,9 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
         remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
         raise ArgumentError(message("tallies", rule, got, remedy))
     # A stream of a million tallies is not slowed down by the memory of all of them.
-    return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
+    if len(ours) + len(theirs) <= _MOST_SOURCES:
+        return ours | theirs
+    return of_collectors(new_source(), collectors_of(ours | theirs))
 
 
 def united_sources(groups: Sequence[Sources]) -> Sources:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -310,6 +311,8 @@ def invite(
     lines = ["code" if base is None else "code,link"]
     lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
     write_text("\r\n".join([*lines, ""]), output)
+    if output != "-":
+        Path(output).chmod(0o600)  # who has a code can answer in its person's place
     counted = plural(invited, "person is", "people are")
     click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
 

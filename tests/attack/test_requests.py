@@ -1,0 +1,40 @@
+"""The attack on requests finds what it is there for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.attack import requests
+from tests.attack._frame import Finding, generator
+from warner.collector import application
+from warner.collector.http_refusals import HttpRefused
+
+
+def found() -> str:
+    """What the attack finds within some cases."""
+    for number in range(10):
+        try:
+            requests.case(generator("requests", 5, number))
+        except Finding as finding:
+            requests.target().log.lines.clear()
+            return str(finding)
+    return ""
+
+
+def test_it_finds_an_echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = {"error": "not_found", "message": requests.CANARY}
+    monkeypatch.setattr(HttpRefused, "content", property(lambda self: content))
+    assert "echo" in found()
+
+
+def test_it_finds_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> str:
+        raise ValueError("a study that cannot be shown")
+
+    monkeypatch.setattr(application, "survey_page", fails)
+    assert "500" in found()
+
+
+def test_it_finds_a_refusal_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HttpRefused, "content", property(lambda self: "no"))
+    assert "no name" in found()

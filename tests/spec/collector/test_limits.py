@@ -1,0 +1,95 @@
+"""Token buckets: rates of one sender and of all, without an address in memory."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+from warner.collector import limits as module
+from warner.collector.http_refusals import HttpRefused
+from warner.collector.limits import Buckets, Held, Limits
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def taken(buckets: Buckets, address: str | None, reports: int) -> bool:
+    try:
+        buckets.take(address, reports)
+    except HttpRefused as refused:
+        assert refused.name == "too_many"
+        return False
+    return True
+
+
+def test_a_sender_has_a_burst_and_then_a_rate() -> None:
+    clock = Clock()
+    buckets = Buckets(Limits(rate=2.0, burst=10, rate_of_all=0), clock)
+    assert taken(buckets, "a", 10) and not taken(buckets, "a", 1) and not taken(buckets, "a", 0)
+    assert taken(buckets, "b", 10)
+    clock.now = 1.0
+    assert not taken(buckets, "a", 3) and taken(buckets, "a", 2) and not taken(buckets, "a", 1)
+    clock.now = 500.0
+    assert not taken(buckets, "a", 11) and taken(buckets, "a", 10)
+
+
+def test_all_senders_together_have_a_rate_too() -> None:
+    clock = Clock()
+    buckets = Buckets(Limits(rate=0, rate_of_all=5.0, burst_of_all=8), clock)
+    assert taken(buckets, "a", 4) and taken(buckets, None, 4) and not taken(buckets, "c", 1)
+    clock.now = 1.0
+    assert taken(buckets, "c", 5) and not taken(buckets, "d", 1)
+    # What one bucket refuses is taken from none.
+    buckets = Buckets(Limits(rate=1, burst=2, rate_of_all=1, burst_of_all=10), clock)
+    assert taken(buckets, "a", 2) and not taken(buckets, "a", 2) and taken(buckets, "b", 2)
+
+
+def test_a_refusal_says_when_to_try_again_or_that_it_never_helps() -> None:
+    buckets = Buckets(Limits(rate=2.0, burst=10), Clock())
+    buckets.take("a", 10)
+    with pytest.raises(HttpRefused) as waits:
+        buckets.take("a", 10)
+    assert waits.value.headers == {"retry-after": "6"}
+    with pytest.raises(HttpRefused, match="10 reports at most") as never:
+        buckets.take("a", 11)
+    assert never.value.headers == {}
+
+
+def test_an_address_of_version_6_stands_for_its_network() -> None:
+    buckets = Buckets(Limits(rate=1, burst=1), Clock())
+    assert taken(buckets, "2001:db8::1", 1) and not taken(buckets, "2001:db8::2", 1)
+    assert taken(buckets, "2001:db8:0:1::1", 1)
+    assert taken(buckets, "192.0.2.1", 1) and not taken(buckets, "::ffff:192.0.2.1", 1)
+    assert taken(buckets, "fe80::1%eth0", 1) and taken(buckets, "no address:", 1)
+
+
+def test_no_address_stays_and_the_salt_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    buckets = Buckets(Limits(rate=1, burst=1), clock)
+    address = "198.51.100.77"
+    assert taken(buckets, address, 1)
+    held = pickle.dumps([list(vars(buckets)), buckets._salt, list(buckets._buckets)])
+    assert b"198.51" not in held and all(len(key) == 8 for key in buckets._buckets)
+    before = set(buckets._buckets)
+    clock.now = 601.0
+    assert taken(buckets, address, 1) and not before & set(buckets._buckets)
+    monkeypatch.setattr(module, "_MOST_BUCKETS", 3)
+    for i in range(20):
+        assert taken(buckets, f"a{i}", 1) and len(buckets._buckets) <= 3
+
+
+def test_bodies_that_wait_have_a_bound() -> None:
+    held = Held(10)
+    held.add(8)
+    with pytest.raises(HttpRefused):
+        held.add(3)
+    held.add(2)
+    held.drop(10)
+    held.add(10)

@@ -1,0 +1,233 @@
+"""The real server: slow and endless requests, a graceful stop, a kill, and logs without contents."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.spec.collector._web import KIND, TEXT, ask, served, site
+from warner import errors
+from warner.collector import protocol, requests
+from warner.collector.application import Settings
+from warner.collector.limits import Limits
+from warner.collector.server import Place, quiet_logs
+from warner.collector.submissions import SubmissionFormat
+from warner.studies.study import Study
+
+CANARY = b"CANARY77ab"
+
+
+def raw(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
+    """All that a server answers to bytes that arrive in parts, until it closes the connection."""
+    found = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+            while got := connection.recv(65536):
+                found += got
+        except ConnectionError:
+            pass
+    return found
+
+
+def test_slow_long_and_broken_requests_are_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(requests, "DRAINED_SECONDS", 0.1)
+    settings = Settings(Limits(rate=0, body=100_000, body_seconds=0.1))
+    post = b"POST /reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n"
+    with site(tmp_path / "a", settings=settings) as web, served(web.application) as port:
+        for name, parts in {
+            "slow": (post + b"Content-Length: 500\r\n\r\n" + CANARY,),
+            "slow ": (post,),
+            "slow  ": (b"",),
+            "slow   ": (b"GET / HT",),
+            "long_headers": (b"GET / HTTP/1.1\r\nX: ", *[b"x" * 30_000] * 4),
+            "bad_request": (b"\x00\x01\x02" + CANARY + b"\r\n\r\n",),
+            "too_large": (post + b"Content-Length: 100000000\r\n\r\n", *[CANARY * 2000] * 9),
+            "too_large ": (
+                post + b"Transfer-Encoding: chunked\r\n\r\n",
+                *[b"4e20\r\n" + CANARY * 2000 + b"\r\n"] * 9,
+                b"0\r\n\r\n",
+            ),
+            "bad_request ": (post + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345",),
+            "bad_request  ": (
+                post + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            ),
+        }.items():
+            answer = raw(port, *parts)
+            head, _, body = answer.partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 4"), (name, answer)
+            assert json.loads(body)["error"] == name.strip(), name
+            assert b"connection: close" in head and b"content-security-policy" in head
+            assert CANARY not in answer
+        assert web.collector.n == 0
+
+
+def test_a_connection_goes_on_after_a_refusal_whose_body_was_read(tmp_path: Path) -> None:
+    with site(tmp_path / "a") as web, served(web.application) as port:
+        good = web.body(2)
+        texts = []
+        for body in (b"x" * 50, good, good[:-1], good):
+            head = f"POST /reports HTTP/1.1\r\nHost: a\r\nContent-Type: {KIND['content-type']}\r\n"
+            texts.append(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        last = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        answer = raw(port, b"".join(texts) + last)
+        assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"400", b"202", b"400", b"202", b"200"]
+        assert web.collector.n == 2
+
+
+def test_a_broken_request_behind_one_that_is_not_answered_yet_does_no_harm(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with site(tmp_path / "a") as web, served(web.application) as port:
+        head = f"POST /reports HTTP/1.1\r\nHost: a\r\nContent-Type: {KIND['content-type']}\r\n"
+        body = web.body()
+        first = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        for _ in range(3):
+            raw(port, first + b"GET / HTTP/1.1\r\n\r\n" + b"\x00broken\r\n\r\n")
+        assert ask(port, "POST", "/reports", body, KIND)[0] == 202
+        assert web.collector.n == 1
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
+
+
+def test_requests_of_one_moment_are_one_batch_and_a_bad_one_is_refused_alone(
+    tmp_path: Path,
+) -> None:
+    from tests.spec.collector._web import Client
+
+    with site(tmp_path / "a") as web, Client(web.application) as client:
+        bodies = [web.body(1 + i % 3) for i in range(30)]
+        bad = bytearray(web.body(2))
+        bad[36 + 16] = 99
+        sent = [*bodies, bytes(bad), bodies[0]]
+        answers = client.together(
+            *(("POST", "/reports", {"content": body, "headers": KIND}) for body in sent)
+        )
+        assert [a.status_code for a in answers] == [202] * 30 + [400, 202]
+        assert [a.json()["accepted"] for a in answers[:30]] == [1 + i % 3 for i in range(30)]
+        assert answers[30].json()["position"] == 0
+        assert web.collector.n == sum(1 + i % 3 for i in range(30))
+
+
+def test_below_a_path_of_a_proxy(tmp_path: Path) -> None:
+    place = Place(port=0, root_path="/survey", proxy="127.0.0.1")
+    with site(tmp_path / "a") as web, served(web.application, place) as port:
+        # The proxy takes the path away, and says who asked.
+        headers = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
+        assert ask(port, "GET", "/healthz")[0] == 200
+        assert ask(port, "POST", "/reports", web.body(), {**KIND, **headers})[0] == 202
+        status, found, _ = ask(port, "GET", f"/live?token={web.token}", None, headers)
+        assert (status, found["location"]) == (303, "/survey/live")
+        assert "path=/survey/live" in found["set-cookie"].lower()
+        assert "secure" in found["set-cookie"].lower()
+
+
+def test_an_address_that_is_taken_is_named() -> None:
+    with Place(port=0).listen() as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(errors.ArgumentError, match=f"127.0.0.1:{port}.*--port"):
+            Place(port=port).listen()
+    with pytest.raises(errors.ArgumentError, match="cannot be listened on"):
+        Place("no such host.invalid").listen()
+
+
+def test_what_the_server_logs_is_one_line_without_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = ("uvicorn", "uvicorn.error", "uvicorn.asgi", "uvicorn.access", "asyncio")
+    for name in (*known, "warner.collector"):
+        log = logging.getLogger(name)
+        for state in ("handlers", "propagate", "level", "disabled"):
+            monkeypatch.setattr(log, state, getattr(log, state))
+    quiet_logs()
+    try:
+        raise ValueError("SECRET 192.0.2.9")
+    except ValueError:
+        for name in ("uvicorn.error", "asyncio", "warner.collector.live_state"):
+            logging.getLogger(name).exception("failed\nSECRET %s", "192.0.2.9")
+    logging.getLogger("uvicorn.access").error("192.0.2.9 GET")
+    logging.getLogger("uvicorn.error").warning("192.0.2.9")
+    assert capsys.readouterr().err.splitlines() == ["ERROR: failed (ValueError)"] * 3
+
+
+def _start(study: Path, *more: str) -> tuple[subprocess.Popen[str], int, str]:
+    """``warner serve`` in a process, its port, and the token if it printed one."""
+    command = [sys.executable, "-m", "warner", "serve", str(study), "--port", "0", *more]
+    with open(study.with_suffix(".log"), "a") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdout is not None
+    shown = process.stdout.readline() + process.stdout.readline()
+    found = re.search(r":(\d+)/", shown)
+    assert found is not None, study.with_suffix(".log").read_text()
+    return process, int(found[1]), shown.partition("token=")[2].strip()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill a process, which cannot notice it."""
+    process.kill()
+    process.wait(20)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_survey_survives_a_kill_ends_gracefully_and_leaves_no_trace_of_anybody(
+    tmp_path: Path,
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(TEXT + 'keep_ids = "always"\n')
+    plan = Study.parse(study.read_text())
+    form = SubmissionFormat(plan)
+    mark = bytes.fromhex("c0ffee5eed15c0de")  # in the reports on drinks, of which only counts stay
+    body = bytearray(
+        form.seal(
+            {
+                name: m.randomize([7 if name == "drinks" else "no"] * 3)
+                for name, m in plan.mechanisms.items()
+            }
+        )
+    )
+    process, port, token = _start(study)
+    try:
+        assert ask(port, "POST", "/reports", bytes(body), KIND)[0] == 202
+        bad = {**KIND, "x-test": CANARY.decode(), "content-type": "text/" + CANARY.decode()}
+        assert ask(port, "POST", f"/reports?{CANARY.decode()}", mark + CANARY, bad)[0] == 415
+        _end(process)
+        process, port, none = _start(study)
+        assert none == "" and len(token) == 43
+        assert ask(port, "POST", "/reports", bytes(body), KIND)[0] == 202  # a repeat
+        bearer = {"authorization": f"Bearer {token}"}
+        assert ask(port, "GET", "/live", None, bearer)[0] == 200
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as stream:
+            line = f"Authorization: Bearer {token}\r\n".encode()
+            stream.sendall(b"GET /live/events HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n")
+            assert b"text/event-stream" in stream.recv(65536)
+            process.send_signal(signal.SIGTERM)
+            while stream.recv(65536):
+                pass
+        assert process.wait(20) == 0
+    finally:
+        _end(process)
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    for trace in (CANARY, mark, token.encode(), b"127.0.0.1", b"Traceback"):
+        assert trace not in kept.replace(b"--host", b"")
+    from warner.collector.collector import Collector
+    from warner.collector.stores.sqlite import SQLiteStore
+
+    collector = Collector(plan, SQLiteStore(tmp_path / "study.counts.sqlite"))
+    assert collector.n == 3 and dict(collector.state().rejects).get("type", 1) == 1
+    collector.stop()
