@@ -270,7 +270,9 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
         f'<div><dt>{text(question.label)}{mark}</dt><dd data-review="{question.place}"></dd></div>'
         for question, mark in rows
     )
-    once = "before_once_code" if study.collect.access == "invited" else "before_once_browser"
+    invited = study.collect.access == "invited"
+    once = "before_once_code" if invited else "before_once_browser"
+    final = "before_send_invited" if invited else "before_send"
     return f"""<section id="review" tabindex="-1" aria-labelledby="review-title" hidden>
 <h2 id="review-title">{words("review_title")}</h2>
 <p class="quiet">{words("review_note")}</p>
@@ -288,7 +290,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 <section class="before" aria-labelledby="before-title">
 <h2 id="before-title">{words("before_title")}</h2>
 <ul>
-<li>{words("before_send")}</li>
+<li>{words(final)}</li>
 <li>{words("before_once")}</li>
 <li>{words(once)}</li>
 </ul>
