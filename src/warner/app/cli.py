@@ -19,6 +19,7 @@ from warner.app.commands.reporting import report
 from warner.app.commands.serving import invite, pull, push, serve
 from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
+from warner.app.commands.study_files import study
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
@@ -112,7 +113,7 @@ _COMMANDS = (
     pull,
     push,
 )
-for _command in (*_COMMANDS, reproduce):
+for _command in (*_COMMANDS, study, reproduce):
     main.add_command(_command)
 
 
