@@ -97,7 +97,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <main id="main">
 <h1>{text(title)}</h1>
 {_introduction(texts.introduction(tag))}
-{_promise(words)}
+{_promise(study, words)}
 <p class="progress" id="loading" role="status" hidden>{words("loading")}</p>
 <div class="notice" id="left-over" hidden>
 <p>{words("left_over")}</p>
@@ -209,10 +209,14 @@ def _introduction(introduction: str) -> str:
     )
 
 
-def _promise(words: Words) -> str:
-    """How answers are protected, and why nothing happens without a script."""
+def _promise(study: Study, words: Words) -> str:
+    """How answers are protected and which are not, and why nothing happens without a script."""
+    promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
+    exceptions = ["promise_public"] if study.public else []
+    exceptions += ["promise_sensitive"] if any(p.sensitive is not None for p in promised) else []
+    told = "\n".join(f"<p>{words(key)}</p>" for key in ("promise", *exceptions))
     return f"""<aside class="promise" aria-label="{text(words.plain("badge"))}"{words.mark}>
-<p>{words("promise")}</p>
+{told}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
 

@@ -81,3 +81,15 @@ def test_numbers_are_rounded_against_us_in_every_language() -> None:
     )
     page = survey_page(study)
     assert "höchstens 2,72-mal" in page and "höchstens zu 73,2\N{NO-BREAK SPACE}%" in page
+
+
+def test_what_is_not_protected_is_said_at_once() -> None:
+    protected = (
+        '[attributes.x]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    part = protected.replace('"RandomizedResponse"', '"UtilityOptimizedRR"\nsensitive = ["yes"]')
+    with_public = protected + '[public.ward]\nvalues = ["a", "b"]\n'
+    said = {"promise_public": with_public, "promise_sensitive": part}
+    for key, text in said.items():
+        assert Words("en").plain(key) in survey_page(Study.parse(text))
+        assert Words("en").plain(key) not in survey_page(Study.parse(protected))
