@@ -56,14 +56,13 @@ def _fill(page: Any) -> None:
     page.fill("#p1-0", "2026-03-04")
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("width", [320, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("language", "width", "scheme"),
+    [("en", 320, "light"), ("de", 1280, "light"), ("de", 320, "dark"), ("en", 1280, "dark")],
+)
 def test_no_state_of_the_page_has_a_violation(
     people: Any, relayed: Any, language: str, width: int, scheme: str
 ) -> None:
-    if scheme == "dark" and language == "de":
-        return  # colours do not depend on the language
     relay, _ = relayed(WHOLE)
     context = people.person(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = opened(context, f"{relay.url}?lang={language}")

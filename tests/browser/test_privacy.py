@@ -64,23 +64,40 @@ def test_requests_are_the_same_for_all_answers(people: Any, relayed: Any) -> Non
     shapes, bodies = [], []
     for answer in (0, 1, 2, 0):
         relay.requests.clear()
-        context = people.person()
+        # Without the worker, whose loading of files depends on the moment.
+        context = people.person(service_workers="block")
         page = answered(context, relay.url, answer)
-        page.wait_for_function(
-            "async () => Boolean(await (await caches.open('warner-survey')).match('study.json'))"
-        )
         send(page)
         shown(page, "sent")
-        page.wait_for_timeout(100)
-        context.close()
-        people._contexts.remove(context)
         shapes.append(_by_path(relay))
         bodies += [sent.body for sent in relay.posts]
     assert all(shape == shapes[0] for shape in shapes[1:])
     (headers,) = {str(sent.headers) for sent in relay.posts}
     assert "cookie" not in headers.lower() and "referer" not in headers.lower()
     assert len(set(bodies)) == 4  # ids are drawn
+    people.check()
     assert served.people() == 4
+
+
+FILES = {"/", "/survey.css", "/survey.js", "/outbox.js", "/warner.js", "/study.json", "/healthz"}
+
+
+def test_page_and_worker_ask_for_their_files_and_send_the_report_alone(
+    people: Any, relayed: Any
+) -> None:
+    relay, _ = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    page.wait_for_function(
+        "async () => Boolean(await (await caches.open('warner-survey')).match('study.json'))"
+    )
+    send(page)
+    shown(page, "sent")
+    page.reload()
+    shown(page, "sent")
+    loaded = {sent.path for sent in relay.requests if sent.method == "GET"}
+    assert loaded == FILES | {"/sw.js"}
+    assert all(not sent.body for sent in relay.requests if sent.method == "GET")
+    assert [sent.path for sent in relay.posts] == ["/reports"]
 
 
 def test_the_answers_are_gone_before_the_first_byte_leaves(people: Any, relayed: Any) -> None:

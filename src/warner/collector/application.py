@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -38,7 +38,7 @@ from warner.collector.intake import Intake
 from warner.collector.limits import Limits
 from warner.collector.live_publisher import LivePublisher
 from warner.collector.owner_pages import OwnerPages
-from warner.collector.pages.survey import survey_page
+from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.refusals import Refused
 from warner.collector.requests import Headers
 from warner.collector.static_files import TYPES, StaticFile, packaged
@@ -88,6 +88,8 @@ class Application:
         self._intake = Intake(collector, self._settings.limits, owner)
         self._checking, self._checked_until = asyncio.Lock(), 0.0
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
+        # One page for each language of the study, made when it is first asked for.
+        self._survey_in = cache(partial(survey_page, study))
         files = packaged()
         files["study.json"] = StaticFile(survey_bytes(study), TYPES[".json"])
         routes = [
@@ -142,7 +144,7 @@ class Application:
         return headers
 
     async def _survey(self, request: Request) -> Response:
-        text = survey_page(self._study, request.query_params.get("lang"))
+        text = self._survey_in(chosen_language(self._study, request.query_params.get("lang")))
         return page(text, stored=ASKED_AGAIN)
 
     async def _health(self, request: Request) -> Response:

@@ -97,7 +97,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <main id="main">
 <h1>{text(title)}</h1>
 {_introduction(texts.introduction(tag))}
-{_promise(words)}
+{_promise(study, words)}
 <p class="progress" id="loading" role="status" hidden>{words("loading")}</p>
 <div class="notice" id="left-over" hidden>
 <p>{words("left_over")}</p>
@@ -209,10 +209,14 @@ def _introduction(introduction: str) -> str:
     )
 
 
-def _promise(words: Words) -> str:
-    """How answers are protected, and why nothing happens without a script."""
+def _promise(study: Study, words: Words) -> str:
+    """How answers are protected and which are not, and why nothing happens without a script."""
+    promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
+    exceptions = ["promise_public"] if study.public else []
+    exceptions += ["promise_sensitive"] if any(p.sensitive is not None for p in promised) else []
+    told = "\n".join(f"<p>{words(key)}</p>" for key in ("promise", *exceptions))
     return f"""<aside class="promise" aria-label="{text(words.plain("badge"))}"{words.mark}>
-<p>{words("promise")}</p>
+{told}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
 
@@ -270,7 +274,9 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
         f'<div><dt>{text(question.label)}{mark}</dt><dd data-review="{question.place}"></dd></div>'
         for question, mark in rows
     )
-    once = "before_once_code" if study.collect.access == "invited" else "before_once_browser"
+    invited = study.collect.access == "invited"
+    once = "before_once_code" if invited else "before_once_browser"
+    final = "before_send_invited" if invited else "before_send"
     return f"""<section id="review" tabindex="-1" aria-labelledby="review-title" hidden>
 <h2 id="review-title">{words("review_title")}</h2>
 <p class="quiet">{words("review_note")}</p>
@@ -288,7 +294,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 <section class="before" aria-labelledby="before-title">
 <h2 id="before-title">{words("before_title")}</h2>
 <ul>
-<li>{words("before_send")}</li>
+<li>{words(final)}</li>
 <li>{words("before_once")}</li>
 <li>{words(once)}</li>
 </ul>

@@ -38,18 +38,20 @@ def parts(study: Study, asked: list[Question], public: list[Question], words: Wo
         public: its public columns, in order.
         words: of the page.
     """
+    unit = words("size")
     rows = [
-        _row(words("part_header"), HEADER_BYTES, words("part_header_meaning")),
-        _row(*_id_words(study, words)),
+        _row(words("part_header"), HEADER_BYTES, words("part_header_meaning"), unit),
+        _row(*_id_words(study, words), unit),
     ]
     rows += [
-        _row(text(question.label), INDEX_BYTES, words("part_public_meaning")) for question in public
+        _row(text(question.label), INDEX_BYTES, words("part_public_meaning"), unit)
+        for question in public
     ]
     for question in asked:
         mechanism = study.mechanisms[question.name]
         sentences = " ".join([words("part_answer_meaning"), *law(mechanism, question)])
         meaning = Markup(f'{sentences} <span class="epsilon">{_epsilon(mechanism, words)}</span>')
-        rows.append(_row(text(question.label), mechanism.schema.bytes_per_report, meaning))
+        rows.append(_row(text(question.label), mechanism.schema.bytes_per_report, meaning, unit))
     return Markup(
         f'<table class="parts"><caption>{words("leaves_caption")}</caption>\n'
         f'<thead><tr><th scope="col">{words("part")}</th><th scope="col">{words("size")}</th>'
@@ -119,9 +121,10 @@ def total_epsilon(study: Study, words: Words) -> str:
     return words.at_most(study.epsilon)
 
 
-def _row(label: Markup, length: int, meaning: Markup) -> str:
-    """One row of the table of parts."""
-    return f'<tr><th scope="row">{label}</th><td>{length}</td><td>{meaning}</td></tr>'
+def _row(label: Markup, length: int, meaning: Markup, unit: Markup) -> str:
+    """One row of the table of parts; the unit is shown where the head of the table is not."""
+    size = f'{length} <span class="narrow">{unit}</span>'
+    return f'<tr><th scope="row">{label}</th><td>{size}</td><td>{meaning}</td></tr>'
 
 
 def _id_words(study: Study, words: Words) -> tuple[Markup, int, Markup]:
