@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
+import pytest
 
 import warner.collector
 from tests.spec.collector._live import STUDY, Memory, published
-from warner import Interval, SquareWave, estimate
+from warner.collector import live_state
 from warner.collector.live_events import ALIVE, live_events
 from warner.collector.live_groups import hidden_groups
 from warner.collector.live_publisher import LivePublisher
-from warner.collector.live_state import LiveView, Step, question_of
-from warner.collector.live_tables import Wording, event_of, progress, reject_rows
+from warner.collector.live_state import LiveView, Step
+from warner.collector.live_tables import Wording, event_of, progress, reject_rows, shares_table
 from warner.collector.pages.live import live_page
-from warner.studies.study import Study
+from warner.errors import IdentifiabilityError
 
 STATIC = Path(warner.collector.__file__).parent / "static"
 
@@ -170,21 +169,24 @@ def test_the_script_is_short_and_parses_no_html() -> None:
     assert "https:" not in script and "import " not in script
 
 
-def test_numbers_without_an_interval_of_every_look_have_none() -> None:
+def test_numbers_without_an_interval_of_every_look_have_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Where reports do not determine the shares, an interval for one look would be wrong here."""
-    mechanism = SquareWave(Interval(0, 100, 1024), 2.0)
-    tally = mechanism.tally(mechanism.randomize([10.0, 60.0] * 200, rng=np.random.default_rng(1)))
-    result = replace(estimate(tally), attribute="weight")
-    question = question_of("weight", result, 1000)
-    assert question.summaries == () and question.numbers[0]["estimate"] > 0
-    study = Study.parse(
-        """
-        [attributes.weight]
-        interval = { low = 0, high = 100, bins = 1024 }
-        mechanism = "SquareWave"
-        epsilon = 2.0
-        """
-    )
-    shares, numbers = Wording(study).section(question, 1000).tables
+
+    def unknown(*_: object) -> None:
+        raise IdentifiabilityError("the channel has no inverse")
+
+    monkeypatch.setattr(live_state, "summary_rows", unknown)
+    result = published(150).view().estimates[1]
+    question = live_state.question_of("alcohol", result, 1000)
+    assert question.summaries == () and question.numbers[0]["estimate"] == float(result.mean())
+    _, numbers = Wording(STUDY).section(question, 1000).tables
     assert numbers.head == ("number", "estimate") and len(numbers.rows[0].cells) == 2
-    assert "the 200 largest of 1,024" in shares.caption and shares.is_long
+
+
+def test_of_very_many_values_the_largest_are_shown_and_folded() -> None:
+    rows = [{"estimate": i / 1000, "low": 0.0, "high": 1.0} for i in range(300)]
+    table = shares_table("Shares", [str(i) for i in range(300)], rows, has_intervals=True)
+    assert [row.cells[0] for row in table.rows] == [str(i) for i in range(299, 99, -1)]
+    assert "the 200 largest of 300" in table.caption and table.is_long
