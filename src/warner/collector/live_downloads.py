@@ -36,7 +36,7 @@ class NotPublished(WarnerError):
         return type(self), (self.name, *self._parts)
 
 
-def published(view: LiveView) -> Step:
+def last_step(view: LiveView) -> Step:
     """The last published step.
 
     Raises:
@@ -60,7 +60,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
         NotPublished: ``no_estimate_yet``, or ``small_groups``: all of them are hidden.
         ArgumentError: the study has no such column.
     """
-    step = published(view)
+    step = last_step(view)
     if by is None:
         return dump_tallies({name: tally.total() for name, tally in step.tallies.items()})
     declared(study.public, by, "by")
@@ -91,12 +91,12 @@ def estimates_json(view: LiveView) -> str:
     Raises:
         NotPublished: ``no_estimate_yet``.
     """
-    published(view)
+    last_step(view)
     data: list[dict[str, Any]] = []
     for question in view.questions:
         if question.estimate is not None:
             found = question.estimate.to_json(LEVEL, TARGET, view.kind)
-            numbers = {"summaries": list(question.numbers)} if question.numbers else {}
+            numbers = {"summaries": list(question.numbers)} if question.summaries else {}
             data.append(found | numbers)
     return json.dumps(data, indent=1) + "\n"
 
@@ -107,7 +107,7 @@ def estimates_csv(view: LiveView) -> str:
     Raises:
         NotPublished: ``no_estimate_yet``.
     """
-    published(view)
+    last_step(view)
     asked = {q.name: q.summaries for q in view.questions}
     return csv_of(
         view.estimates,
@@ -130,7 +130,7 @@ def picture_png(view: LiveView, study: Study) -> bytes:
         NotPublished: ``no_estimate_yet``, or ``no_picture`` where only means were estimated.
         MissingExtraError: the extra "plot" is not installed.
     """
-    published(view)
+    last_step(view)
     drawn = [result for result in view.estimates if result.fit.probabilities is not None]
     if not drawn:
         raise NotPublished("no_picture", "picture", "needs shares, and only means were estimated")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -103,8 +103,8 @@ class Question:
         name: the attribute; of attributes that are randomised together, theirs with " x ".
         estimate: the estimate; None where there is none.
         problem: why there is none, else "".
-        summaries: the summaries that its numbers have.
-        numbers: their rows with intervals that hold at every look; [] where no interval is known.
+        summaries: the summaries with intervals that hold at every look; () where none is known.
+        numbers: the rows of the summaries, with None for the ends of unknown intervals.
     """
 
     name: str
@@ -230,6 +230,13 @@ def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Ques
             yield Question(own[0], None, "The estimate failed; the log of the server says why.")
 
 
+def _without_intervals(result: Estimate, asked: Sequence[Named]) -> Iterator[Mapping[str, Any]]:
+    """The rows of numbers for which no interval is known."""
+    for named in asked:
+        for number in named.of(result):
+            yield {"text": named.text, "estimate": float(number), "low": None, "high": None}
+
+
 def question_of(name: str, result: Estimate, planned: int) -> Question:
     """The result of one question, with the numbers that sum it up.
 
@@ -245,5 +252,5 @@ def question_of(name: str, result: Estimate, planned: int) -> Question:
         rows = summary_rows(result, asked, LEVEL, TARGET, kind_of_intervals(planned))
     except WarnerError:
         # Nothing bounds the numbers at every look, and other intervals would be wrong there.
-        return Question(name, result)
+        return Question(name, result, "", (), tuple(_without_intervals(result, asked)))
     return Question(name, result, "", asked, tuple(rows))

@@ -93,7 +93,7 @@ class Wording:
         heading = self.heading(question.name)
         if result is None:
             return Section(question.name, heading, (), (f"No estimate: {question.problem}",))
-        tables = [*self._shares(question.name, result, planned), *_numbers(question, result)]
+        tables = [*self._shares(question.name, result, planned), *_numbers(question)]
         return Section(question.name, heading, tuple(tables), tuple(self._notes(question, result)))
 
     def _shares(self, name: str, result: Estimate, planned: int) -> Iterator[TableView]:
@@ -174,9 +174,14 @@ def limits_of(row: Mapping[str, Any], has_intervals: bool) -> tuple[float, float
     return float(row["estimate"]), float(row["estimate"])
 
 
-def _numbers(question: Question, result: Estimate) -> Iterator[TableView]:
+def _numbers(question: Question) -> Iterator[TableView]:
     """The table of the numbers that sum up the answers, where there are any."""
     if not question.numbers:
+        return
+    if not question.summaries:
+        rows = [Row((row["text"], f"{row['estimate']:.4g}")) for row in question.numbers]
+        about = "Numbers that sum up the answers. No interval of them is known for every look."
+        yield TableView(about, ("number", "estimate"), tuple(rows))
         return
     rows = []
     for row in question.numbers:

@@ -278,7 +278,7 @@ def anytime_of_functions(
     factor = anytime_factor(data.n, planned, level)
     shares = data.channel.invert(data.weights)
     spread = data.channel.covariance(project(shares)) * data.reports_per_person
-    variance = np.einsum("ri,ij,rj->r", matrix, spread, matrix) / data.n
+    variance = np.einsum("ri,ri->r", matrix @ spread, matrix) / data.n
     middle, half = matrix @ shares, factor * np.sqrt(np.maximum(variance, 0.0))
     return np.stack([middle - half, middle + half], axis=1)
 

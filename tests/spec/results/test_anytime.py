@@ -100,13 +100,13 @@ def test_shares_of_those_who_answered_hold_at_every_look_too() -> None:
 
 
 def test_a_mean_of_noisy_numbers_holds_at_every_look() -> None:
-    mechanism = Laplace(Interval(0, 10, 16), 1.0)
-    reports = mechanism.randomize([2.0, 4.0] * 200, rng=np.random.default_rng(4))
+    mechanism = Laplace(Interval(0, 10, 4), 2.0)
+    reports = mechanism.randomize([4.0, 6.0] * 1000, rng=np.random.default_rng(4))
     result = estimate(mechanism.tally(reports), "mean")
-    (once,), (always,) = result.means(), result.means(kind="anytime:400")
+    (once,), (always,) = result.means(), result.means(kind="anytime:2000")
     assert result.fit.mean is not None
-    deviation = np.sqrt(result.fit.mean.variance[0] / 400)
-    more = (anytime_factor(400, 400) - normal_quantile(0.95)) * deviation
+    deviation = np.sqrt(result.fit.mean.variance[0] / 2000)
+    more = (anytime_factor(2000, 2000) - normal_quantile(0.95)) * deviation
     assert always["high"] - once["high"] == pytest.approx(more, rel=1e-6)
     assert once["low"] - always["low"] == pytest.approx(more, rel=1e-6)
 

@@ -17,7 +17,7 @@ from warner.results.intervals import (
 )
 from warner.results.named_summaries import parse, summary_rows
 
-STEP, STEPS, PLANNED, PATHS = 50, 12, 600, 80
+STEP, STEPS, PLANNED, PATHS = 50, 12, 600, 50
 Z = normal_quantile(LEVEL)
 
 

@@ -8,14 +8,18 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 import warner.collector
 from tests.spec.collector._live import STUDY, Memory, published
+from warner.collector import live_state
 from warner.collector.live_events import ALIVE, live_events
 from warner.collector.live_groups import hidden_groups
 from warner.collector.live_publisher import LivePublisher
 from warner.collector.live_state import LiveView, Step
-from warner.collector.live_tables import event_of, progress, reject_rows
+from warner.collector.live_tables import Wording, event_of, progress, reject_rows, shares_table
 from warner.collector.pages.live import live_page
+from warner.errors import IdentifiabilityError
 
 STATIC = Path(warner.collector.__file__).parent / "static"
 
@@ -163,3 +167,26 @@ def test_the_script_is_short_and_parses_no_html() -> None:
     for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert sink not in script
     assert "https:" not in script and "import " not in script
+
+
+def test_numbers_without_an_interval_of_every_look_have_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where reports do not determine the shares, an interval for one look would be wrong here."""
+
+    def unknown(*_: object) -> None:
+        raise IdentifiabilityError("the channel has no inverse")
+
+    monkeypatch.setattr(live_state, "summary_rows", unknown)
+    result = published(150).view().estimates[1]
+    question = live_state.question_of("alcohol", result, 1000)
+    assert question.summaries == () and question.numbers[0]["estimate"] == float(result.mean())
+    _, numbers = Wording(STUDY).section(question, 1000).tables
+    assert numbers.head == ("number", "estimate") and len(numbers.rows[0].cells) == 2
+
+
+def test_of_very_many_values_the_largest_are_shown_and_folded() -> None:
+    rows = [{"estimate": i / 1000, "low": 0.0, "high": 1.0} for i in range(300)]
+    table = shares_table("Shares", [str(i) for i in range(300)], rows, has_intervals=True)
+    assert [row.cells[0] for row in table.rows] == [str(i) for i in range(299, 99, -1)]
+    assert "the 200 largest of 300" in table.caption and table.is_long
