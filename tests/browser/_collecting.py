@@ -42,8 +42,11 @@ class Served:
         self.store = str(folder / "counts.sqlite")
         self.codes: list[str] = []
         if codes:
-            output = self._run("invite", str(self.path), "-n", str(codes), "--store", self.store)
-            self.codes = re.findall(r"\b(?:[2-9A-Z]{4}-){3}[2-9A-Z]{4}\b", output)
+            listed = folder / "codes.csv"
+            made = ["-n", str(codes), "-o", str(listed), "--store", self.store]
+            self._run("invite", str(self.path), *made)
+            found_codes = r"\b(?:[2-9A-Z]{4}-){3}[2-9A-Z]{4}\b"
+            self.codes = re.findall(found_codes, listed.read_text(encoding="utf-8"))
             assert len(self.codes) == codes, "no codes were made"
         self._process = subprocess.Popen(
             [*_COMMAND, "serve", str(self.path), "--port", "0", "--store", self.store],

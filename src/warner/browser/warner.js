@@ -538,6 +538,9 @@ export function parse({ domain }, text) {
  * @property {string} between
  * @property {bigint} power
  * @property {(data: Json, place: string) => void} [checkDelta] of approximate privacy.
+ * @property {boolean} [unchecked] whether the delta is not computed here, so no survey may have it.
+ * @property {number} [straight] of odds of neighbours, the steps between the most distant values
+ *   along one axis.
  * @property {readonly Part[]} [parts]
  * @property {(encoded: any, next: Words) => Drawn} draw
  * @property {number} [reports] how many different reports there are, where there are dummies.
@@ -1054,6 +1057,7 @@ const SAMPLERS = {
       odds: ratio(RANGE, fall),
       between: near ? "neighbours" : "any",
       power: near ? 1n : n,
+      straight: near ? steps : 1,
       draw: (encoded, next) => {
         const moved = noise(next);
         return sum(BigInt(byIndex ? encoded : rounded(encoded, steps, next)), moved);
@@ -1108,6 +1112,7 @@ const SAMPLERS = {
       columns: [integers("report", size)],
       odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : tableOdds(entries, rows, null),
       between: pairs.length > 0 ? "neighbours" : "any",
+      straight: pairs.length > 0 ? straightSteps(places, width) : 1,
       draw: (index, next) => {
         const ends = cumulative(rows[index], whole);
         return { report: [BigInt(among(next, ends, words))] };
@@ -1141,6 +1146,7 @@ const SAMPLERS = {
       columns: [integers("report", reports === null ? cells : size)],
       odds: planarOdds(quadrant),
       between: "neighbours",
+      straight: straightSteps(places, width),
       draw: (index, next) => {
         const moved = among(next, ends, words);
         const down = Math.floor(moved / (2 * width - 1)) - (height - 1);
@@ -1163,7 +1169,7 @@ const SAMPLERS = {
     const places = byIndex ? entries.matrix("places") : null;
     for (const key of ["delta", "delta_at_most"]) entries.get(key);
     const reach = half.length - 1;
-    entries.law(steps.length >= 1 && steps.every((n) => n >= 1) && group >= 1, SHAPE);
+    entries.law(steps.length >= 1 && group >= 1, SHAPE);
     entries.law(words >= 1 && words <= MOST_WORDS && (byIndex || steps.length === 1), SHAPE);
     const whole = 1n << BigInt(64 * words);
     entries.law(reach === beyond + Math.max(...steps), "must have masses up to its reach");
@@ -1177,15 +1183,15 @@ const SAMPLERS = {
     entries.law(fits, "must have places on its axes");
     const masses = [...sides.slice().reverse(), ...half];
     const ends = cumulative(masses, whole);
+    const shifts = places === null ? [steps] : largestShifts(places.map((at) => at.map(Number)));
     const most = steps.map((n) => n + 2 * beyond);
     const names = byIndex ? steps.map((_, i) => `axis${i}`) : ["report"];
     return {
       ...(byIndex ? { ...BY_INDEX, size } : BY_POSITION),
       columns: names.map((name, i) => integers(name, Math.ceil((most[i] + 1) / group))),
       odds: null,
-      checkDelta: (data, place) => {
-        checkDelta(data, place, byIndex ? null : { masses, shift: steps[0], whole });
-      },
+      checkDelta: (data, place) => checkDelta(data, place, { masses, whole, shifts, byIndex }),
+      unchecked: steps.length > 2,
       draw: (encoded, next) => {
         const at = places === null
           ? [rounded(encoded, steps[0], next)] : places[encoded].map(Number);
@@ -1321,6 +1327,19 @@ function neighbours(places, width) {
 }
 
 /**
+ * The largest difference of two values in rows or in columns.
+ *
+ * @param {readonly number[]} places
+ * @param {number} width
+ */
+function straightSteps(places, width) {
+  const span = (/** @type {number[]} */ at) => (
+    at.reduce((a, b) => Math.max(a, b)) - at.reduce((a, b) => Math.min(a, b)));
+  const rows = places.map((place) => Math.floor(place / width));
+  return Math.max(span(rows), span(places.map((place) => place % width)));
+}
+
+/**
  * The largest ratio of the masses of one report under two values of a pair.
  *
  * @param {readonly (readonly bigint[])[]} rows
@@ -1382,33 +1401,106 @@ function limited(value, last) {
 }
 
 /**
- * The delta of noise on one axis is that of its masses, and at most what it may be.
- *
- *     delta = sum_j max(0, m_j - e m_(j + shift)) / 2^(64 words),   e = odds_at_most
+ * @typedef {object} Noise of one axis or more, independent and alike.
+ * @property {readonly bigint[]} masses
+ * @property {bigint} whole their sum.
+ * @property {readonly (readonly number[])[]} shifts the differences of the most distant values.
+ * @property {boolean} byIndex whether the program leaves the delta out.
+ */
+
+/**
+ * The delta of a program is that of its integers, and at most what it may be.
  *
  * @param {Json} data
  * @param {string} place
- * @param {{ masses: readonly bigint[], shift: number, whole: bigint } | null} noise null where the
- *   noise has several axes, whose delta is no single sum.
+ * @param {Noise} noise
  */
-function checkDelta(data, place, noise) {
+function checkDelta(data, place, { masses, whole, shifts, byIndex }) {
   const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
   const allowed = ratioOf(data.delta_at_most, `${place}.delta_at_most`);
-  if (noise === null) {
-    require(data.delta === null, "odds_differ", place, "must have no delta");
-    return;
+  const rule = "must have the delta of its integers";
+  if (byIndex) require(data.delta === null, "odds_differ", place, rule);
+  const isConcave = masses.every((mass, j) => (
+    mass * mass >= (masses[j - 1] ?? 0n) * (masses[j + 1] ?? 0n)));
+  require(isConcave, "not_a_law", place, "must have masses that fall ever faster");
+  for (const shift of shifts) {
+    if (shift.length > 2) return; // a survey has no such program
+    const found = deltaOfShift(masses, whole, shift, most);
+    require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
+    if (!byIndex) {
+      const stated = ratioOf(data.delta, `${place}.delta`, 0n);
+      const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
+      require(same, "odds_differ", place, rule);
+    }
   }
-  const { masses, shift, whole } = noise;
+}
+
+/**
+ * The delta of two values that differ by a shift, with m the masses and M their sum.
+ *
+ *     one axis:  sum_j max(0, m_j - e m_(j + a)) / M
+ *     two axes:  sum_ij max(0, m_i m_j - e m_(i + a) m_(j + b)) / M^2
+ *
+ * Since the masses are log-concave, m_j / m_(j + b) grows with j. So the terms above 0 are those
+ * from some j on, for each i, and sums from j on are known.
+ *
+ * @param {readonly bigint[]} masses
+ * @param {bigint} whole
+ * @param {readonly number[]} shift
+ * @param {Ratio} most e.
+ */
+function deltaOfShift(masses, whole, shift, most) {
+  const [a, b] = shift.length > 1 ? shift : [0, shift[0]];
+  const rows = shift.length > 1 ? masses : [1n];
+  const last = masses.length;
+  const from = new Array(last + 1).fill(0n);
+  for (let j = last - 1; j >= 0; j -= 1) from[j] = from[j + 1] + masses[j];
   let excess = 0n;
-  masses.forEach((mass, j) => {
-    const over = most.denominator * mass - most.numerator * (masses[j + shift] ?? 0n);
-    if (over > 0n) excess += over;
+  rows.forEach((row, i) => {
+    const own = most.denominator * row;
+    const other = most.numerator * (rows[i + a] ?? 0n);
+    let [low, high] = [0, last];
+    while (low < high) {
+      const j = (low + high) >> 1;
+      if (own * masses[j] > other * (masses[j + b] ?? 0n)) high = j;
+      else low = j + 1;
+    }
+    excess += own * from[low] - other * from[Math.min(low + b, last)];
   });
-  const found = ratio(excess, most.denominator * whole);
-  const stated = ratioOf(data.delta, `${place}.delta`, 0n);
-  const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
-  require(same, "odds_differ", place, "must have the delta of its integers");
-  require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
+  return ratio(excess, most.denominator * whole ** BigInt(shift.length));
+}
+
+/**
+ * The differences of places that no other difference exceeds on all axes. Noise hides the others
+ * better.
+ *
+ * @param {readonly (readonly number[])[]} places
+ */
+function largestShifts(places) {
+  const axes = places[0]?.length ?? 0;
+  if (axes > 2) return [new Array(axes).fill(0)];
+  // Of the places in one row, only the first and the last can be furthest from others.
+  const ends = new Map();
+  for (const [row, column = 0] of places) {
+    const [low, high] = ends.get(row) ?? [column, column];
+    ends.set(row, [Math.min(low, column), Math.max(high, column)]);
+  }
+  /** @type {Map<number, number>} */
+  const widest = new Map();
+  for (const [row, [low, high]] of ends) {
+    for (const [other, [otherLow, otherHigh]] of ends) {
+      const down = Math.abs(row - other);
+      const across = Math.max(high - otherLow, otherHigh - low);
+      widest.set(down, Math.max(widest.get(down) ?? 0, across));
+    }
+  }
+  let best = -1;
+  const found = [];
+  for (const [down, across] of [...widest].sort(([i], [j]) => j - i)) {
+    if (across > best) found.push(axes > 1 ? [down, across] : [down]);
+    best = Math.max(best, across);
+  }
+  return axes > 1 ? found : found.slice(0, 1);
 }
 
 /**
@@ -2040,7 +2132,9 @@ function checkQuestion(question) {
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
   require(!exceeds(bound(sampler, program), ratio(MOST_ODDS, 1n)), "unprotected", place, rule);
-  require(deltaOf(sampler, program) <= MOST_DELTA, "unprotected", place, "must have a small delta");
+  const small = deltaOf(sampler, program) <= MOST_DELTA && !sampler.unchecked
+    && !sampler.parts?.some((part) => part.sampler.unchecked);
+  require(small, "unprotected", place, "must have a small delta that can be checked");
 }
 
 /**
@@ -2122,12 +2216,26 @@ function raisedTo(odds, exponent) {
 
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled.
+ * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
  *
  * @param {Question} question
+ * @returns {number}
  */
 export function epsilonOf({ program }) {
-  return logarithm(bound(prepare(program), program));
+  return natsOf(prepare(program), program);
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {Json} program
+ * @returns {number}
+ */
+function natsOf({ odds, power, straight, parts }, program) {
+  if (parts) {
+    return parts.reduce((sum, part) => sum + part.times * natsOf(part.sampler, part.program), 0);
+  }
+  if (odds === null) return logarithm(ratioOf(program.odds_at_most, "program"));
+  return logarithm(odds) * Number(power) * (straight ?? 1);
 }
 
 /** @param {Ratio} odds */
@@ -2149,10 +2257,7 @@ function checkEpsilon(data, questions) {
   const rule = "must be the epsilon of the odds";
   let total = 0;
   for (const question of questions) {
-    const sampler = prepare(question.program);
-    if (sampler.between === "neighbours") continue;
-    const stated = question.epsilon;
-    const is = epsilonOf(question) <= stated * (1 + 1e-9) + 1e-9;
+    const is = epsilonOf(question) <= question.epsilon * (1 + 1e-9) + 1e-9;
     require(is, "odds_exceed", `survey.${question.name}.epsilon`, rule);
   }
   for (const { epsilon } of questions) total += epsilon;

@@ -97,7 +97,8 @@ class Application:
             *OwnerPages(owner, collector, live).routes(),
         ]
         self._pages = Starlette(
-            routes=routes, exception_handlers={HTTPException: _http, Refused: _refused}
+            routes=routes,
+            exception_handlers={HTTPException: _http, Refused: _refused, Exception: _failed},
         )
         self._pages.router.redirect_slashes = False
 
@@ -120,8 +121,7 @@ class Application:
             _LOG.error("%s", _place(error))
             if not answer.started:
                 await send_refusal(answer.as_it_is, HttpRefused("error"))
-            else:
-                raise ConnectionAbortedError from None
+            # Else the server closes a connection whose answer is not whole.
 
     def _checked(self, scope: Scope) -> Headers:
         """The headers of a request.
@@ -165,6 +165,10 @@ async def _http(request: Request, error: Exception) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     return refusal_answer(HttpRefused.of(error))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return refusal_answer(HttpRefused("error"))
 
 
 class _Answer:

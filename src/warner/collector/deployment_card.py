@@ -15,7 +15,7 @@ import math
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from warner._core.errors import MismatchError
+from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live_state import LEVEL, LiveView
 from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
 from warner.design.report_weight import report_weight
@@ -185,8 +185,24 @@ def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
             else "is not possible: an answer is required"
         ),
         "in_words": of_mechanism(mechanism),
+        "odds_exactly": _odds(mechanism),
         "report_weight": weight,
     }
+
+
+def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
+    """The largest ratio of the probabilities of a report, as the exact fraction of the thresholds.
+
+    Returns:
+        The fraction, and what devices hold it against; None where the law has no such fraction, or
+        devices do not know the mechanism.
+    """
+    try:
+        program = mechanism.device_program()
+    except WarnerError:
+        return None
+    found = program.get("odds")
+    return None if found is None else {**found, "at_most": program.get("odds_at_most")}
 
 
 def _unprotected(study: Study) -> list[str]:

@@ -80,14 +80,15 @@ class _Server(uvicorn.Server):
     """A server that ends streams when a signal arrives, and whose process then ends with 0."""
 
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], stop: Callable[[], None]
+        self, config: uvicorn.Config, ready: Callable[[int], None], stop: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self._ready, self._stop = ready, stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._ready()
+        for listening in sockets or ():
+            self._ready(int(listening.getsockname()[1]))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
@@ -127,24 +128,30 @@ def run(
     """
     quiet_logs()
     with place.listen() as listening:
-        port = int(listening.getsockname()[1])
-        config = uvicorn.Config(
-            application,
-            http=LimitedProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=place.proxy is not None,
-            forwarded_allow_ips=place.proxy,
-            root_path=place.root_path,
-            ssl_certfile=place.certificate,
-            ssl_keyfile=place.key,
-            timeout_keep_alive=20,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-        _Server(config, lambda: ready(port), stop).run(sockets=[listening])
+        server_of(application, place, ready, stop).run(sockets=[listening])
+
+
+def server_of(
+    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+) -> uvicorn.Server:
+    """The server that :func:`run` runs, which is then given a socket that listens."""
+    config = uvicorn.Config(
+        application,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=place.proxy is not None,
+        forwarded_allow_ips=place.proxy,
+        root_path=place.root_path,
+        ssl_certfile=place.certificate,
+        ssl_keyfile=place.key,
+        timeout_keep_alive=20,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    return _Server(config, ready, stop)
 
 
 class _Brief(logging.Formatter):

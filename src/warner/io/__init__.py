@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from warner.io.count_statement import DIALECTS, count_statement
 from warner.io.counts_table import CountsTable, read_counts
+from warner.io.data_sets import DataFile, files_of, is_data_set
 from warner.io.file_tallies import tally_file, tally_file_by
-from warner.io.foreign_files import ForeignFile, is_foreign, open_foreign, tally_foreign
+from warner.io.foreign_files import (
+    ForeignFile,
+    content_digest,
+    is_foreign,
+    open_foreign,
+    tally_foreign,
+)
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import frame, frame_of_rows, reports_frame, tally_frame, tally_frame_by
+from warner.io.parquet_format import one_database
 from warner.io.public_copies import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
 from warner.io.report_file import ReportFile, open_reports, read_public, read_reports
@@ -18,14 +26,19 @@ __all__ = [
     "FORMATS",
     "Copies",
     "CountsTable",
+    "DataFile",
     "ForeignFile",
     "ReportFile",
     "ReportWriter",
+    "content_digest",
     "count_statement",
+    "files_of",
     "frame",
     "frame_of_rows",
+    "is_data_set",
     "is_foreign",
     "is_report_file",
+    "one_database",
     "open_foreign",
     "open_reports",
     "read_counts",

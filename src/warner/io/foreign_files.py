@@ -27,14 +27,24 @@ from warner.domains import Domain, Product
 from warner.io.csv_format import CsvFormat
 from warner.io.file_tallies import JOINT
 from warner.io.formats import report_format
-from warner.io.frames import attribute_columns, count_frame, count_frame_by, report_columns
+from warner.io.frame_batches import batches
+from warner.io.frames import (
+    attribute_columns,
+    count_frame,
+    count_frame_by,
+    frame_reports,
+    report_columns,
+)
 from warner.io.parquet_format import (
     ParquetFormat,
     column_in_sql,
     connection,
     file_name_in_sql,
     interruptible,
+    is_remote,
 )
+from warner.io.public_values import holds_integers
+from warner.io.report_file import open_reports
 from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.grouped_tally import AnyTally
 from warner.reports.report_texts import START, from_texts
@@ -65,6 +75,7 @@ class ForeignFile:
     is_text: bool
     digest: str
     _table: str
+    _texts: frozenset[str] = frozenset()  # the columns of texts
 
     def columns(self, mechanism: Mechanism, column: ColumnNames) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them.
@@ -89,7 +100,7 @@ def is_foreign(path: str) -> bool:
         ArgumentError: a suffix of no format.
         FileError: no such file.
     """
-    if Path(path).suffix in _SUFFIXES and Path(path).is_dir():
+    if is_remote(path) or (Path(path).suffix in _SUFFIXES and Path(path).is_dir()):
         return True
     form = report_format(path)
     return form.suffix in _SUFFIXES and form.read_ends(path)[0] == b""
@@ -116,7 +127,8 @@ def open_foreign(path: str) -> ForeignFile:
             path, lambda: database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
         )
     names = tuple(row[0] for row in described)
-    return ForeignFile(path, names, is_text, _digest(parts), table)
+    texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
+    return ForeignFile(path, names, is_text, _digest(parts), table, texts)
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -133,14 +145,40 @@ def _parts(path: str, suffix: str) -> list[str]:
 
 
 def _digest(parts: Sequence[str]) -> str:
-    """SHA-256 of the contents of files, one after the other."""
+    """SHA-256 of the contents of files, one after the other.
+
+    Of an address it is that of the address, the size and the time of the last change: the content
+    is not fetched twice.
+    """
     digest = hashlib.sha256()
     for part in parts:
+        if is_remote(part):
+            digest.update(repr(_state_of(part)).encode())
+            continue
         with open(part, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
                 digest.update(file.read(_PIECE))
     return digest.hexdigest()
+
+
+def _state_of(address: str) -> tuple[Any, ...]:
+    """The size and the time of the last change of a file at an address, by DuckDB."""
+    sql = f"SELECT filename, size, last_modified FROM read_blob({file_name_in_sql(address)})"
+    with connection() as database:
+        row = _safely(address, lambda: database.execute(sql).fetchone())
+    return tuple(row or ())
+
+
+def content_digest(path: str) -> str:
+    """What identifies the content of a file of reports, by which no file is counted twice.
+
+    It is the digest that a file of warner states of itself, and that of all bytes of another file.
+
+    Raises:
+        FileError: a file that cannot be read, is truncated or was altered.
+    """
+    return _digest([path]) if is_foreign(path) else str(open_reports(path).end["sha256"])
 
 
 def _safely(path: str, work: Callable[[], Any]) -> Any:
@@ -163,6 +201,7 @@ def tally_foreign(
     by: Mapping[str, Domain] | None = None,
     ways: int | None = None,
     keep_reports: bool = False,
+    values: Mapping[str, str] | None = None,
     starts: Mapping[str, str] | None = None,
 ) -> dict[str, AnyTally]:
     """Count the reports in a file that another program wrote, in constant memory.
@@ -178,6 +217,8 @@ def tally_foreign(
         by: {name: domain} of public columns, for one tally of each group.
         ways: the number of attributes of each marginal table; as in :func:`warner.io.tally_file`.
         keep_reports: for reports of bits, keep the distinct reports.
+        values: {public column: the value of all rows}, for public columns that the file lacks, as
+            the names of its folders state them.
         starts: {attribute: the beginning of the texts of its reports}, where columns may hold
             texts; the results of :func:`warner.reports.report_texts.text_start`.
 
@@ -200,13 +241,16 @@ def tally_foreign(
         for name, mechanism in mechanisms.items()
         if name not in texts
     }
-    if missing := [name for name in by or () if name not in file.names]:
+    beside = {name: v for name, v in (values or {}).items() if name not in file.names}
+    if missing := [name for name in by or () if name not in (*file.names, *beside)]:
         rule = f"has no public column {show(missing[0])}"
         raise ReportError(message(file.path, rule))
     wanted = dict(mechanisms)
     decoded = None
     if texts and starts:
-        decoded = _decoded(file, {a: wanted[a] for a in texts}, texts, starts, named, by or {})
+        own_texts = {a: wanted[a] for a in texts}
+        decoded = _decoded(file, own_texts, texts, starts, named, by or {}, beside)
+        beside = {}  # they are columns of the table
         file = replace(file, is_text=False, _table=_DECODED)
         named |= {a: _decoded_names(a, wanted[a]) for a in texts}
     if ways is not None and len(mechanisms) > 1:
@@ -215,16 +259,20 @@ def tally_foreign(
         wanted, named = {JOINT: whole}, {JOINT: joined}
     found: dict[str, AnyTally] = {}
     problem = None
-    try:
-        with connection() as database:
-            if decoded is not None:
-                database.register(_DECODED, decoded)
-            for name, mechanism in steps(list(wanted.items()), "counting attributes"):
-                own = named[name]
-                work = partial(_counted, database, file, mechanism, own, by, ways, keep_reports)
+    with connection() as database:
+        if decoded is not None:
+            database.register(_DECODED, decoded)
+        for name, mechanism in steps(list(wanted.items()), "counting attributes"):
+            own = named[name]
+            table = _relation(database, file, own, by or {}, beside)
+            work = partial(_counted, table, mechanism, own, by, ways, keep_reports)
+            try:
                 found[name] = _safely(file.path, work)
-    except ReportError as error:
-        problem = f"{file.path}: {str(error).removeprefix('data: ')}"
+            except ReportError as error:
+                row = _safely(file.path, partial(_first_wrong, table, mechanism, own))
+                where = "" if row is None else f" The first such row is row {row + 1:,}."
+                problem = f"{file.path}: {str(error).removeprefix('data: ')}{where}"
+                break
     if problem is not None:
         raise ReportError(problem)
     return found
@@ -247,7 +295,7 @@ def columns_of_texts(
         {attribute: column}, of the attributes whose column has at least one text of a report.
     """
     named = {name: (columns or {}).get(name, f"{name}_report") for name in mechanisms}
-    found = {a: c for a, c in named.items() if isinstance(c, str) and c in file.names}
+    found = {a: c for a, c in named.items() if isinstance(c, str) and c in file._texts}
     if not found:
         return {}
     holds = ", ".join(
@@ -267,6 +315,7 @@ def _decoded(
     starts: Mapping[str, str],
     named: Mapping[str, Mapping[str, str]],
     by: Mapping[str, Domain],
+    values: Mapping[str, str],
 ) -> pa.Table:
     """The columns that are counted, with those of texts as numbers.
 
@@ -277,6 +326,7 @@ def _decoded(
         starts: as in :func:`tally_foreign`.
         named: {attribute: its columns} of all other attributes.
         by: {name: domain} of public columns.
+        values: {public column: the value of all rows}, of those that the file lacks.
 
     Raises:
         ReportError: cells that hold no report, by their rows.
@@ -284,7 +334,7 @@ def _decoded(
     import pyarrow as pa
 
     others = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
-    kept = _cells(file, others, by)
+    kept = _cells(file, others, by, values)
     cells = [f"CAST({column_in_sql(c)} AS VARCHAR)" for c in texts.values()]
     query = f"SELECT {', '.join([*cells, *kept.values()])} FROM {file._table}"
     with connection() as database:
@@ -315,8 +365,7 @@ def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
 
 
 def _counted(
-    database: duckdb.DuckDBPyConnection,
-    file: ForeignFile,
+    table: duckdb.DuckDBPyRelation,
     mechanism: Mechanism,
     names: Mapping[str, str],
     by: Mapping[str, Domain] | None,
@@ -324,10 +373,39 @@ def _counted(
     keep_reports: bool,
 ) -> AnyTally:
     """The tally of the reports in some columns of a file."""
-    relation = _relation(database, file, names, by or {})
     if by:
-        return count_frame_by(mechanism, relation, by, names, ways)
-    return count_frame(mechanism, relation, names, ways, keep_reports)
+        return count_frame_by(mechanism, table, by, names, ways, keep_reports)
+    return count_frame(mechanism, table, names, ways, keep_reports)
+
+
+def _first_wrong(
+    table: duckdb.DuckDBPyRelation, mechanism: Mechanism, names: Mapping[str, str]
+) -> int | None:
+    """The place of the first row that is no report; None where all are, or none can be told."""
+
+    def is_wrong(rows: Any) -> bool:
+        try:
+            frame_reports(mechanism, rows.to_native(), names)
+            return False
+        except ReportError:
+            return True
+
+    first = 0
+    for rows in batches(_as_lazy(table), list(names.values())) or ():
+        if is_wrong(rows):
+            low, high = 0, len(rows)  # the first `low` rows are right, the first `high` are not
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if is_wrong(rows[:middle]) else (middle, high)
+            return first + low
+        first += len(rows)
+    return None
+
+
+def _as_lazy(table: duckdb.DuckDBPyRelation) -> Any:
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(table).lazy()
 
 
 def _usual(
@@ -344,18 +422,29 @@ def _relation(
     file: ForeignFile,
     names: Mapping[str, str],
     by: Mapping[str, Domain],
+    values: Mapping[str, str],
 ) -> duckdb.DuckDBPyRelation:
     """The public columns and those of reports; of CSV with numbers where numbers are expected."""
-    cells = ", ".join(_cells(file, names, by).values())
+    cells = ", ".join(_cells(file, names, by, values).values())
     return database.sql(f"SELECT {cells} FROM {file._table}")
 
 
-def _cells(file: ForeignFile, names: Mapping[str, str], by: Mapping[str, Domain]) -> dict[str, str]:
+def _cells(
+    file: ForeignFile,
+    names: Mapping[str, str],
+    by: Mapping[str, Domain],
+    values: Mapping[str, str],
+) -> dict[str, str]:
     """{column: how it is read in SQL} of the public columns and those of reports."""
     parts = {}
     for name in dict.fromkeys([*by, *names.values()]):
         column = column_in_sql(name)
         is_number = name not in by or by[name].is_numeric
+        if name in by and name in values:
+            text = "'" + values[name].replace("'", "''") + "'"
+            cast = f"TRY_CAST({text} AS BIGINT)" if holds_integers(by[name]) else text
+            parts[name] = f"{cast} AS {column}"
+            continue
         # What is no whole number becomes a gap, which is refused without showing it. The database
         # itself would round 0.4 to 0, and take answers for reports.
         is_whole = f"regexp_full_match({column}, '{_WHOLE}')"

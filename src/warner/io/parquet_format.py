@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _CELLS = 2**24  # entries per batch, about
 _DTYPES = {
     "UTINYINT": "uint8",
@@ -96,11 +99,30 @@ class ParquetFormat(FileFormat):
         yield from file.iter_batches(ROWS_PER_BATCH, columns=names)
 
 
+_SHARED: ContextVar[duckdb.DuckDBPyConnection | None] = ContextVar("database", default=None)
+
+
 def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
     import duckdb
 
-    return duckdb.connect(":memory:")
+    shared = _SHARED.get()
+    return duckdb.connect(":memory:") if shared is None else shared.cursor()
+
+
+@contextmanager
+def one_database() -> Iterator[None]:
+    """Let all connections of the block be to one database: making one takes as long as a file."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as database:
+        # No bytes of a file are kept: the next file may have its name.
+        database.execute("SET enable_external_file_cache = false")
+        token = _SHARED.set(database)
+        try:
+            yield
+        finally:
+            _SHARED.reset(token)
 
 
 @contextmanager
@@ -138,11 +160,23 @@ def _relation(path: str) -> str:
     return f"read_parquet({file_name_in_sql(path)}, hive_partitioning=false, filename=false)"
 
 
+def is_remote(path: str) -> bool:
+    """Whether a path is an address such as ``s3://bucket/a.parquet``, and no file of this machine.
+
+    >>> is_remote("s3://bucket/a.parquet"), is_remote("s3:/a.parquet")
+    (True, False)
+    """
+    return _ADDRESS.match(path) is not None and not os.path.exists(path)
+
+
 def file_name_in_sql(path: str) -> str:
     """A file name in SQL.
 
-    DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network.
+    DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network. Addresses are
+    left as they are.
     """
+    if is_remote(path):
+        return "'" + path.replace("'", "''") + "'"
     text = "".join(f"[{c}]" if c in "*?[" else c for c in os.path.abspath(path))
     return "'" + text.replace("'", "''") + "'"
 

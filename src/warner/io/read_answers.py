@@ -347,6 +347,31 @@ def _problem(shown: str, error: Exception) -> WarnerError:
     return FileError(message(shown, rule, None, "Every row must have the same columns"))
 
 
+def encoded_batch(
+    takers: Mapping[str, Domain | Mechanism], part: pa.RecordBatch
+) -> dict[str, np.ndarray]:
+    """The answers in a batch of rows, as mechanisms take them.
+
+    Args:
+        takers: {attribute or public column: mechanism or domain}.
+        part: the rows; other columns are not read.
+
+    Returns:
+        {name: (m,) array} of the m people who are not left out.
+
+    Raises:
+        ValuesError: answers outside their domain, by columns and places in the batch.
+    """
+    refused = _Refused()
+    found = {
+        name: refused.collect(partial(_encoded, taker, part, name, 0))
+        for name, taker in takers.items()
+    }
+    refused.raise_them()
+    kept = _kept(takers, part, 0, None)
+    return found if kept is None else {name: column[kept] for name, column in found.items()}
+
+
 def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
     """Return the columns of a file that hold the answers to one attribute.
 

@@ -270,7 +270,7 @@ class Study:
             if spec.label is not None
         }
 
-    @property
+    @cached_property
     def collect(self) -> Collect:
         """How answers are collected from people."""
         return Collect.of(self._data.get("collect", {}))

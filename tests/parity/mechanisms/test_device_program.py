@@ -32,6 +32,7 @@ from tests.registry import (
     smallest,
 )
 from tests.vectors import make
+from warner._core.sampling import Source
 from warner.mechanisms import Mechanism
 from warner.privacy.likelihood_ratios import epsilon_of
 from warner.reports.reports import Reports
@@ -195,6 +196,13 @@ def test_the_delta_of_a_program_is_that_of_the_law() -> None:
     assert delta > 0.999 * mechanism.guarantee.delta and most == Fraction(0.05)
 
 
+class _Shy(warner.RandomizedResponse):
+    """A sampler of its own, with the program of another one."""
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return {"report": super()._sample(index, source)["report"][::-1]}
+
+
 @pytest.mark.parametrize(
     "make_one",
     [
@@ -203,6 +211,7 @@ def test_the_delta_of_a_program_is_that_of_the_law() -> None:
         ),
         lambda: warner.RandomizedResponse(warner.Integers(0, 3), float("inf")),
         lambda: warner.ChannelMechanism(warner.Integers(0, 1), [[1.0, 0.5], [0.0, 0.5]]),
+        lambda: _Shy(warner.Integers(0, 3), 1.0),
     ],
 )
 def test_a_mechanism_without_a_program_says_so(make_one: Any) -> None:
@@ -255,7 +264,7 @@ def test_every_sampler_and_every_error_has_a_stored_case() -> None:
     page = (Path(make.__file__).parents[2] / "docs" / "device_programs.md").read_text()
     named = {
         line.split("`")[1]
-        for line in page[page.index("## Errors") :].splitlines()
+        for line in page[page.index("## Errors") : page.index("## Surveys")].splitlines()
         if line[:3] == "| `"
     }
     assert named - {"bad_answer"} == errors - {None}

@@ -299,3 +299,16 @@ def test_results_are_what_the_study_would_count(make: Make) -> None:
     reports = study.mechanisms["smokes"].randomize(["yes", "no", "no"])
     send(collector, collector.format.seal({"smokes": reports}))
     assert collector.state().tallies == study.tally({"smokes": reports})
+
+
+def test_a_listener_that_fails_harms_nothing(make: Make) -> None:
+    collector = make()
+    collector.subscribe(lambda version: 1 // 0)
+    assert send(collector, body(collector)).new == 1
+
+
+def test_a_store_that_can_be_written_is_no_news(make: Make) -> None:
+    collector = make()
+    before = collector.version
+    collector.check()
+    assert collector.version == before

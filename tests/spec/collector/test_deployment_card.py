@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -13,6 +14,7 @@ from warner.collector.pages.live_card import card_page
 from warner.design.report_weight import report_weight
 from warner.studies.study import Study
 
+_FRACTION = ("numerator", "denominator")
 OTHERS = """
 [collect]
 access = "invited"
@@ -64,6 +66,10 @@ def test_numbers_of_questions_are_those_of_the_law() -> None:
         assert question["epsilon_per_report"] == mechanism.guarantee.epsilon
         assert question["epsilon_per_report"] <= question["epsilon_requested"]
         assert question["report_weight"] == report_weight(mechanism)
+        exactly = question["odds_exactly"]
+        ratio = Fraction(int(exactly["numerator"], 16), int(exactly["denominator"], 16))
+        assert ratio <= Fraction(*(int(exactly["at_most"][k], 16) for k in _FRACTION))
+        assert math.log(ratio) == pytest.approx(mechanism.guarantee.epsilon, rel=1e-12)
     law = STUDY.mechanisms["smokes"].probabilities()
     said = card["questions"][0]["in_words"][0]
     sent, other = (100 * float(law[1, x]) for x in (1, 0))

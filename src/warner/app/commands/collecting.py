@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -14,17 +14,15 @@ from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.command_files import (
     add_tallies,
-    as_file,
     paths_of_groups,
     read_any,
     refuse_overwriting,
     refuse_repeated,
-    require_study,
     say_written,
-    warn_of_simulation,
     write_tallies,
 )
-from warner.app.commands.foreign import CountedFile, column_names, count_foreign
+from warner.app.commands.counting import Wanted, count_all
+from warner.app.commands.foreign import column_names
 from warner.app.commands.options import (
     additions,
     generator,
@@ -279,6 +277,13 @@ def _spent(study: Study) -> str:
     "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
 )
 @click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Keep the counts of each file that is done in this file. The same command, started again, "
+    "goes on behind them. More files may be added later.",
+)
+@click.option(
     "--counts",
     type=click.Path(dir_okay=False),
     metavar="FILE.csv",
@@ -295,6 +300,7 @@ def tally(
     keep_reports: bool,
     by: str | None,
     columns: tuple[str, ...],
+    checkpoint: str | None,
     counts: str | None,
     smallest_group: int,
     reports_per_person: int | None,
@@ -302,6 +308,13 @@ def tally(
     allow_simulated: bool,
 ) -> None:
     """Count the reports in one or more files (- is a file on standard input).
+
+    REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. All files of a
+    folder are counted, and one that is wrong stops the command: it is named, and nothing is
+    written. With --checkpoint a restart does not count again what was counted before.
+
+    In folders that are named after values, such as ward=north, the files have this value where
+    they lack the column. That holds for public columns, and never for reports.
 
     Files with the same content or with equal counts are refused. They are most likely copies of
     the same reports.
@@ -326,6 +339,7 @@ def tally(
         warner tally reports.parquet -o tally.json
         warner tally reports.parquet --by ward,week -o groups.json
         warner tally spark.parquet --study study.toml --column smokes=report -o tally.json
+        warner tally lake/ --study study.toml --checkpoint lake.jsonl -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
         warner tally --counts counts.csv --study study.toml -o tally.json
         warner estimate pairs.json --joint sex,age
@@ -333,7 +347,13 @@ def tally(
     refuse_overwriting(output, *reports, *([study] if study else []), *([counts] if counts else []))
     plan = None if study is None else Study.load(study)
     if counts is not None:
-        others = {"REPORTS": reports, "--ways": ways, "--by": by, "--column": columns}
+        others = {
+            "REPORTS": reports,
+            "--checkpoint": checkpoint,
+            "--ways": ways,
+            "--by": by,
+            "--column": columns,
+        }
         found = tallies_of_counts(counts, plan, [name for name, given in others.items() if given])
         total = per_person(found, reports_per_person)
         write_tallies(total, output)
@@ -342,22 +362,9 @@ def tally(
     if not reports:
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
         raise ArgumentError(message("REPORTS", rule, None, remedy))
-    parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
     names = None if by is None else [name.strip() for name in by.split(",")]
-    seals = set()
-    named = column_names(columns)
-    for path in steps(reports, "counting files"):
-        with as_file(path) as file:
-            counted = (
-                count_foreign(path, file, plan, named, names, ways, keep_reports)
-                if plan is not None and files.is_foreign(file)
-                else _count(path, file, plan, names, ways, keep_reports)
-            )
-        if counted.seal in seals:
-            got = f"{path}, whose content was given before"
-            raise ArgumentError(message("reports", "must not be counted twice", got))
-        seals.add(counted.seal)
-        parts.setdefault(counted.group, {})[path] = counted.tallies
+    wanted = Wanted(plan, column_names(columns), names, ways, keep_reports)
+    parts = count_all(reports, wanted, checkpoint)
     paths = paths_of_groups(output, parts)
     if len(parts) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
@@ -372,28 +379,6 @@ def tally(
         write_tallies(total, paths[group], group if len(parts) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
-
-
-def _count(
-    path: str,
-    file: str,
-    plan: Study | None,
-    names: Sequence[str] | None,
-    ways: int | None,
-    keep_reports: bool,
-) -> CountedFile:
-    """The tallies of a report file of warner."""
-    opened = files.open_reports(file)
-    if plan is not None:
-        opened = require_study(opened, plan, ways is not None)
-    if opened.simulation:
-        warn_of_simulation(path)
-    found: Mapping[str, AnyTally] = (
-        files.tally_file(opened, None, ways, keep_reports)
-        if names is None
-        else files.tally_file_by(opened, names, None, ways, keep_reports)
-    )
-    return CountedFile(opened.group, opened.end["sha256"], dict(found))
 
 
 def _warn_of_small_groups(totals: Iterable[Mapping[str, AnyTally]], smallest: int) -> None:

@@ -25,11 +25,15 @@ class CountedFile(NamedTuple):
         group: the group of the study that its people belong to; None where there is none.
         seal: the digest of its content.
         tallies: {attribute: tally}.
+        foreign: whether another program wrote the file.
+        named: whether all its reports are texts that name the study.
     """
 
     group: str | None
     seal: str
     tallies: dict[str, AnyTally]
+    foreign: bool
+    named: bool = False
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
@@ -63,19 +67,19 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
 
 
 def count_foreign(
+    source: files.DataFile,
     path: str,
-    file: str,
     plan: Study,
     columns: Mapping[str, Any],
     by: Sequence[str] | None,
     ways: int | None,
     keep_reports: bool,
 ) -> CountedFile:
-    """The tallies of a file that another program wrote, and a line that says what was checked.
+    """The tallies of a file that another program wrote.
 
     Args:
-        path: the name of the file in messages.
-        file: the file.
+        source: the file as a part of its data set.
+        path: where it can be read.
         plan: the study, which says what the reports are.
         columns: the result of :func:`column_names`.
         by: the public columns by which people are grouped; None for no groups.
@@ -89,33 +93,47 @@ def count_foreign(
     if plan.groups:
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
-        raise ArgumentError(message(path, rule, None, remedy))
+        raise ArgumentError(message(source.path, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
-    opened = files.open_foreign(file)
+    opened = files.open_foreign(path)
     digest, names = plan.digest, list(plan.mechanisms)
     starts = {name: text_start(digest, i) for i, name in enumerate(names, 1)}
-    mechanisms = plan.mechanisms
-    found = files.tally_foreign(opened, mechanisms, columns, grouped, ways, keep_reports, starts)
+    found = files.tally_foreign(
+        opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
+    )
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in found.items()}
-    n = next(iter(tallies.values())).n
-    texts = columns_of_texts(opened, mechanisms, columns)
-    checked, made = (
-        ("is of this study and ", "Whether they are")
-        if len(texts) == len(names)
-        else ("", "Which mechanism and budget made them, whether they are")
-    )
-    click.echo(
-        f"{path}: written by another program, {plural(n, 'row', 'rows')}. Every report {checked}"
-        f"is one that the study's mechanisms can send. {made} simulated and whether the file is "
-        "whole: this the file does not say, so it was not checked.",
-        err=True,
-    )
+    texts = columns_of_texts(opened, plan.mechanisms, columns)
     for name, column in texts.items():
         if name in opened.names and name != column:
             click.echo(
-                f"WARNING: {path} has a column {name!r} beside the reports on it. If it holds the "
-                "answers, nothing protects them: the question must not be one of that program.",
+                f"WARNING: {source.path} has a column {name!r} beside the reports on it. If it "
+                "holds the answers, nothing protects them: the question must not be one of that "
+                "program.",
                 err=True,
             )
-    return CountedFile(None, opened.digest, tallies)
+    return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
+
+
+def say_foreign(path: str, rows: int, many: int, named: bool) -> None:
+    """Say what was checked of files that another program wrote, and what was not.
+
+    Args:
+        path: the argument of the command.
+        rows: how many rows were counted.
+        many: the number of files.
+        named: whether all reports are texts that name the study.
+    """
+    where = f" in {many:,} files" if many > 1 else ""
+    whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
+    checked, made = (
+        ("is of this study and ", "Whether they are")
+        if named
+        else ("", "Which mechanism and budget made them, whether they are")
+    )
+    click.echo(
+        f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
+        f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
+        f"{whole} whole: this the {say} not say, so it was not checked.",
+        err=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,13 @@ def serve(study: str, **asked: Any) -> None:
         warner serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
-    _serve(study, Study.load(study), asked)
+    plan = Study.load(study)
+    if asked["people"] is not None:
+        # The step of publication follows from the planned number, unless the study states it.
+        stated = json.loads(plan.to_json())["study"]
+        stated["collect"] = {**stated.get("collect", {}), "people": asked["people"]}
+        plan = Study(stated)
+    _serve(study, plan, asked)
 
 
 def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:

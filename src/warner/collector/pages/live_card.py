@@ -41,7 +41,7 @@ def card_page(card: Mapping[str, Any]) -> str:
 
 def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
     """The questions: a table, and the odds of each in words."""
-    head = ["question", "mechanism", "epsilon of a report", "forged report, people"]
+    head = ["question", "mechanism", "epsilon", "weight"]
     rows = [
         [
             visible(question["text"]),
@@ -52,7 +52,8 @@ def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
         for question in questions
     ]
     about = (
-        "Each question: how an answer is randomised, and what one forged report can add to a count."
+        "Each question: how an answer is randomised, the epsilon of a report, and its weight: how "
+        "many people one forged report can add to the count of an answer."
     )
     yield f"<section><h2>Questions</h2>{table(head, rows, about)}"
     for question in questions:

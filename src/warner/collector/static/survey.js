@@ -711,7 +711,7 @@ async function start() {
   }
   element("loading").hidden = false;
   try {
-    page.warner = await import("./warner.js");
+    page.warner = await import(/** @type {string} */ ("./warner.js"));
   } catch {
     show("old-browser");
     return;

@@ -1,0 +1,196 @@
+"""Checkpoints of long counts: a line for each file that is counted, so that a restart goes on.
+
+The first line says what was asked: the study, the groups and the options. Each other line holds the
+tallies of one file, its size, the time of its last change, what identifies its content, and a
+checksum of the line. A line is on the disk before the next file is opened. A line that was cut off,
+because the process was killed, counts as not there, and its file is counted again.
+
+A file whose size and time of change are as they were is not read again. Otherwise its content is
+compared: a file that was copied or touched is the same, and a file that was changed is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+from warner import io as files
+from warner._core.canonical_json import canonical
+from warner._core.errors import ArgumentError, FileError, WarnerError, message
+from warner.app.commands.foreign import CountedFile
+from warner.reports.grouped_tally import parse_any_tallies
+from warner.reports.tally import dump_tallies
+
+_FORMAT = "warner-checkpoint"
+_SCHEMA = 1
+_START = b'{"asked":'
+_ANEW = "Delete the checkpoint to count all files anew"
+
+
+class Checkpoint:
+    """The files that are counted, on the disk. A context manager, which closes the file.
+
+    Args:
+        path: the file of the checkpoint; it need not exist.
+        asked: what is counted and how, as JSON data.
+        inputs: the names of all files that are to be counted.
+
+    Raises:
+        ArgumentError: a checkpoint of other files or options, or one that another process uses.
+        FileError: a file that is no checkpoint, or was altered.
+    """
+
+    def __init__(self, path: str, asked: Mapping[str, Any], inputs: Iterable[str]) -> None:
+        self._path = path
+        self._entries: dict[str, dict[str, Any]] = {}
+        self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by __exit__
+        try:
+            self._lock()
+            self._read(json.loads(canonical(dict(asked))))
+            self._refuse_others(inputs)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _lock(self) -> None:
+        """Refuse a checkpoint that another process writes, where the system can say so."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            pass
+        rule = "is in use by another process"
+        raise ArgumentError(message(self._path, rule, None, "Wait for it, or name another file"))
+
+    def _read(self, asked: Mapping[str, Any]) -> None:
+        """Read all whole lines, and cut off what follows them."""
+        self._file.seek(0)
+        lines = self._file.read().split(b"\n")
+        torn = lines.pop()
+        head = {"format": _FORMAT, "schema": _SCHEMA, "asked": asked}
+        if not lines:
+            # A file that holds something else is left as it is.
+            if torn[: len(_START)] != _START[: len(torn)]:
+                raise self._altered()
+            self._file.truncate(0)
+            self._append(head)
+            return
+        known = self._parsed(lines[0])
+        if known.get("format") != _FORMAT:
+            raise self._altered()
+        if known != head:
+            rule = "is of another study, or of other options"
+            raise ArgumentError(message(self._path, rule, None, _ANEW))
+        for line in lines[1:]:
+            entry = self._parsed(line)
+            if entry.get("file") in self._entries or "seal" not in entry:
+                raise self._altered()
+            self._entries[entry["file"]] = entry
+        self._file.truncate(sum(len(line) + 1 for line in lines))
+
+    def _altered(self) -> FileError:
+        return FileError(message(self._path, "is no checkpoint, or was altered", None, _ANEW))
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        """The entry of a line, whose checksum is compared."""
+        try:
+            entry = json.loads(line)
+            checksum = entry.pop("sha256")
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+            raise self._altered() from None
+        if checksum != _checksum(entry):
+            raise self._altered()
+        return dict(entry)
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        """Write a line, and wait until it is on the disk."""
+        text = canonical({**entry, "sha256": _checksum(entry)})
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(text.encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _refuse_others(self, inputs: Iterable[str]) -> None:
+        """Refuse a checkpoint that has counted files which are not asked for."""
+        others = self._entries.keys() - set(inputs)
+        if others:
+            rule = f"has counted {min(others)}, which is not among the files to count"
+            got = f"{len(others)} such files"
+            raise ArgumentError(message(self._path, rule, got, f"Name all files, or: {_ANEW}"))
+
+    def found(self, path: str) -> CountedFile | None:
+        """What was counted in a file; None for a file that is not counted yet.
+
+        Raises:
+            FileError: a file that was changed since it was counted.
+        """
+        entry = self._entries.get(path)
+        if entry is None:
+            return None
+        if [*state(path)] != entry["state"] and files.content_digest(path) != entry["seal"]:
+            rule = f"was changed after it was counted for {self._path}"
+            raise FileError(message(path, rule, None, _ANEW))
+        try:
+            tallies = parse_any_tallies(entry["tallies"].encode(), self._path)
+        except WarnerError:
+            raise self._altered() from None
+        # Tallies of different files may be equal: the contents of the files are not.
+        others = {name: tally.of_others() for name, tally in tallies.items()}
+        return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
+
+    def add(self, path: str, before: tuple[int, int], counted: CountedFile) -> None:
+        """Keep what was counted in a file.
+
+        Args:
+            path: the file.
+            before: its :func:`state` before it was counted.
+            counted: what was counted.
+
+        Raises:
+            FileError: the file was changed meanwhile.
+        """
+        if state(path) != before:
+            raise FileError(
+                message(path, "was changed while it was counted", None, "Count it again")
+            )
+        self._append(
+            {
+                "file": path,
+                "state": [*before],
+                "seal": counted.seal,
+                "group": counted.group,
+                "foreign": counted.foreign,
+                "named": counted.named,
+                "tallies": dump_tallies(counted.tallies),
+            }
+        )
+
+
+def state(path: str) -> tuple[int, int]:
+    """The size of a file in bytes and the time of its last change in ns; (0, 0) for an address.
+
+    >>> state("s3://lake/reports.parquet")
+    (0, 0)
+    """
+    if not Path(path).exists():
+        return 0, 0
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def _checksum(entry: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(dict(entry)).encode()).hexdigest()

@@ -1,0 +1,139 @@
+"""Data sets of several files: folders, patterns and folders named after values, as engines write.
+
+A folder ``ward=north`` says that its files are of the ward north. That holds for public columns
+alone, and only where the files have no such column themselves. A folder never stands for a column
+of reports: ``smokes_report=1`` would make every report a 1.
+
+Addresses such as ``s3://bucket/reports/*.parquet`` are handed to DuckDB, with the extensions and
+the secrets that it finds on this machine.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from warner._core.errors import FileError, message
+from warner.io.formats import FORMATS
+from warner.io.parquet_format import connection, is_remote
+
+_PATTERN = re.compile(r"[*?\[]")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a data set.
+
+    Attributes:
+        path: the file, or its address.
+        values: {public column: value}, by the names of the folders between the data set and the
+            file.
+    """
+
+    path: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has; 0 for an address."""
+        return 0 if is_remote(self.path) else os.stat(self.path).st_size
+
+
+def is_data_set(path: str) -> bool:
+    """Whether a path is a folder, a pattern or an address, and not the name of one file.
+
+    >>> is_data_set("reports.parquet"), is_data_set("lake/*.parquet"), is_data_set("s3://lake/a.csv")
+    (False, True, True)
+    """
+    if is_remote(path):
+        return True
+    return Path(path).is_dir() or (bool(_PATTERN.search(path)) and not Path(path).exists())
+
+
+def files_of(path: str) -> list[DataFile]:
+    """The files of a data set, in the order of their names.
+
+    Names that begin with a dot or an underscore are left out, such as ``_SUCCESS``.
+
+    Args:
+        path: a folder, a pattern with ``*``, ``?``, ``[`` or ``**``, or an address.
+
+    Raises:
+        FileError: there are none, or an address that cannot be read.
+    """
+    if is_remote(path):
+        found = [DataFile(name, _values(name, path)) for name in _listed(path)]
+    else:
+        whole = Path(path).is_dir()
+        starts = [path] if whole else _matching(path)
+        names = dict.fromkeys(name for start in starts for name in _below(start))
+        found = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
+    if not found:
+        known = ", ".join(form.suffix for form in FORMATS)
+        rule = f"has no files that end in {known}"
+        raise FileError(message(path, rule, None, "Check the path"))
+    return found
+
+
+def _matching(pattern: str) -> list[str]:
+    """The files and folders that a pattern names, without those in hidden folders."""
+    fixed = len(Path(_fixed(pattern)).parts)
+    found = sorted(glob.glob(pattern, recursive=True))
+    return [n for n in found if not any(p.startswith((".", "_")) for p in Path(n).parts[fixed:])]
+
+
+def _below(start: str) -> list[str]:
+    """The files of a folder and of the folders in it; of a file the file itself."""
+    suffixes = {form.suffix for form in FORMATS}
+    if not Path(start).is_dir():
+        return [start] if Path(start).suffix in suffixes else []
+    found = []
+    for folder, folders, names in os.walk(start):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for name in sorted(names):
+            if not name.startswith((".", "_")) and Path(name).suffix in suffixes:
+                found.append(str(Path(folder) / name))
+    return found
+
+
+def _fixed(pattern: str) -> str:
+    """The folders of a pattern before its first sign."""
+    kept: list[str] = []
+    for part in Path(pattern).parts[:-1]:
+        if _PATTERN.search(part):
+            break
+        kept.append(part)
+    return str(Path(*kept)) if kept else ""
+
+
+def _values(name: str, root: str) -> dict[str, str]:
+    """The values that the folders between a data set and a file state."""
+    start = "" if is_remote(root) else root
+    parts = PurePosixPath(Path(os.path.relpath(name, start)).as_posix() if start else name).parts
+    found = {}
+    for part in parts[:-1]:
+        column, sign, value = part.partition("=")
+        if sign and column and value != _NO_VALUE:
+            found[unquote(column)] = unquote(value)
+    return found
+
+
+def _listed(address: str) -> list[str]:
+    """The files at an address, by DuckDB."""
+    import duckdb
+
+    with connection() as database:
+        try:
+            rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [address]).fetchall()
+            return [str(row[0]) for row in rows]
+        except duckdb.Error:
+            pass
+    rule = "cannot be listed by DuckDB"
+    remedy = "It needs its extension (INSTALL httpfs, once) and a stored secret (CREATE SECRET)"
+    raise FileError(message(address, rule, None, remedy))

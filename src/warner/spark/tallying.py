@@ -1,0 +1,472 @@
+"""Tallies of Spark frames: each partition is counted where it lies, and the counts are added up.
+
+A partition gives one row for each count that is not zero. One small GROUP BY adds the rows of all
+partitions, so no more rows come to the driver than there are counts. A task that is lost is run
+again by Spark, and a task has no effect but its rows: nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warner._core.checks import kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    ReportError,
+    WarnerError,
+    message,
+)
+from warner._core.foreign_tables import ColumnNames
+from warner.domains import Domain, Product
+from warner.io.frame_batches import records_in
+from warner.io.frames import attribute_columns, records_column, report_columns
+from warner.io.grouped_frame import checked_groups
+from warner.mechanisms import Mechanism
+from warner.mechanisms.per_attribute import PerAttribute
+from warner.reports.grouped_tally import AnyTally, GroupedTally, require_room
+from warner.reports.public_columns import Groups
+from warner.reports.schema import smallest_dtype
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import CountedGroups
+from warner.spark.partitions import partition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_JOINT = "joint"
+_N, _KEPT, _WRONG = -1, -2, -3  # cells: the number of reports, a kept report, a message
+_ROWS = "part int, people string, cell bigint, kept binary, reports bigint"
+_BYTES = 2**24  # bytes of a batch that Spark hands to Python, about
+_MOST_RECORDS = 10_000  # rows of such a batch
+_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def tally(
+    what: Any,
+    frame: Any,
+    columns: ColumnNames | Mapping[str, ColumnNames] = None,
+    by: Mapping[str, Domain | None] | str | Iterable[str] | None = None,
+    ways: int | None = None,
+    keep_reports: bool = False,
+) -> Any:
+    """Count the reports in a Spark frame in its own workers.
+
+    Args:
+        what: a mechanism, or a study.
+        frame: a Spark frame with one row for each person; or with bytes, where each row holds one
+            record or a block of them. Columns of bytes are called ``records``, or of a study
+            ``smokes_records``.
+        columns: of a mechanism its columns, as in :meth:`warner.mechanisms.Mechanism.tally`; of a
+            study {attribute: its columns}. Left out, a study's are named as in a report file.
+        by: the public columns that group people: names, or {name: domain}. Of a study, columns
+            that it declares.
+        ways: the number of attributes of each marginal table, for tuples of reports.
+        keep_reports: for reports of bits, keep the distinct reports. They come to the driver.
+
+    Returns:
+        Of a mechanism Tally, or GroupedTally with ``by``. Of a study {attribute: tally}; with
+        ``ways`` and several attributes {"joint": tally}.
+
+    Raises:
+        ArgumentError: unknown attributes, columns or groups.
+        ArgumentTypeError: no Spark frame.
+        EmptyError: no reports.
+        ReportError: a missing column, a gap, or reports that cannot have been sent. The message
+            names the partition.
+    """
+    if not hasattr(frame, "mapInArrow"):
+        rule, remedy = "must be a Spark frame", "Other frames: mechanism.tally(frame)"
+        raise ArgumentTypeError(message("frame", rule, kind(frame), remedy))
+    studied = getattr(what, "mechanisms", None)
+    mechanisms: dict[str, Mechanism] = {"value": what} if studied is None else dict(studied)
+    given: dict[str, Any] = (
+        {"value": columns} if studied is None else _of_attributes(columns, mechanisms)
+    )
+    public = _public(by, getattr(what, "public", None), frame.columns)
+    job = _Job.of(mechanisms, _places(mechanisms, given, frame, studied is None), public, ways)
+    job.keep_reports = keep_reports
+    found = job.run(frame)
+    if studied is None:
+        return next(iter(found.values()))
+    return {name: tally.per_person(what.rows_per_person) for name, tally in found.items()}
+
+
+def _of_attributes(columns: Any, known: Mapping[str, Mechanism]) -> dict[str, ColumnNames]:
+    """The columns of the attributes of a study, checked."""
+    if not isinstance(columns, Mapping | None):
+        rule = "must be {attribute: its columns}"
+        raise ArgumentTypeError(message("columns", rule, kind(columns)))
+    given = dict(columns or {})
+    if unknown := [name for name in given if name not in known]:
+        rule = f"must be of attributes of the study: {', '.join(known)}"
+        raise ArgumentError(message("columns", rule, show(unknown[0])))
+    return given
+
+
+def _public(by: Any, declared: Any, found: Iterable[str]) -> dict[str, Domain | None]:
+    """The public columns as {name: domain or None}."""
+    if by is None:
+        return {}
+    names = [by] if isinstance(by, str) else list(by)
+    known = list(declared) if declared is not None else list(found)
+    if not names or any(name not in known for name in names):
+        rule = f"must be public columns: {', '.join(known) or 'none'}"
+        raise ArgumentError(message("by", rule, show(by)))
+    if missing := [name for name in names if name not in set(found)]:
+        raise ReportError(message("frame", f"has no public column {show(missing[0])}"))
+    if declared is not None:
+        return {name: declared[name] for name in names}
+    return dict(by) if isinstance(by, Mapping) else dict.fromkeys(names)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the reports of an attribute are: in one column of bytes, or in {part: column}."""
+
+    records: str | None
+    names: Mapping[str, str]
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.records] if self.records is not None else list(self.names.values())
+
+
+def _places(
+    mechanisms: Mapping[str, Mechanism],
+    given: Mapping[str, ColumnNames],
+    frame: Any,
+    is_alone: bool,
+) -> dict[str, _Place]:
+    """Where the reports of each attribute are."""
+    found, binary = list(frame.columns), [n for n, t in frame.dtypes if t == "binary"]
+    places = {}
+    for name, mechanism in mechanisms.items():
+        usual = None if is_alone else attribute_columns(name, mechanism)
+        column = given.get(name, usual)
+        records = records_column(mechanism.schema, column, found, binary)
+        names = {} if records else report_columns(mechanism.schema, found, column)
+        places[name] = _Place(records, names)
+    return places
+
+
+@dataclass
+class _Job:
+    """What the workers count. It is sent to them.
+
+    Attributes:
+        mechanisms: {attribute: mechanism}.
+        places: where the reports of each attribute are.
+        public: {name: domain or None} of the columns that group people.
+        ways: the number of attributes of each marginal table, or None.
+        together: the mechanism of the tuples, where attributes are counted together.
+        keep_reports: whether to keep the distinct reports.
+    """
+
+    mechanisms: dict[str, Mechanism]
+    places: dict[str, _Place]
+    public: dict[str, Domain | None]
+    ways: int | None
+    together: Mechanism | None = None
+    keep_reports: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        mechanisms: dict[str, Mechanism],
+        places: dict[str, _Place],
+        public: dict[str, Domain | None],
+        ways: int | None,
+    ) -> _Job:
+        whole = None
+        if ways is not None and len(mechanisms) > 1:
+            domain = Product(**{name: m.domain for name, m in mechanisms.items()})
+            whole = PerAttribute(domain, mechanisms)
+        job = cls(mechanisms, places, public, ways, whole)
+        for mechanism in job.counted.values():  # refuses ways that do not fit, before Spark starts
+            mechanism.tally_columns(mechanism.schema.empty(0), None, ways)
+        return job
+
+    @property
+    def counted(self) -> dict[str, Mechanism]:
+        """What is counted: each attribute, or all of them together."""
+        return self.mechanisms if self.together is None else {_JOINT: self.together}
+
+    def run(self, frame: Any) -> dict[str, AnyTally]:
+        """The tallies of a frame."""
+        names = [c for place in self.places.values() for c in place.columns]
+        some = frame.select(*dict.fromkeys([*self.public, *names]))
+        binary = [p.records for p in self.places.values() if p.records is not None]
+        with _batches_of(frame, some, binary):
+            counts = some.mapInArrow(self.count, _ROWS)
+            added = counts.groupBy("part", "people", "cell", "kept").agg({"reports": "sum"})
+            rows = [tuple(row) for row in added.collect()]
+        if wrong := sorted(bytes(row[3]).decode() for row in rows if row[2] == _WRONG):
+            raise ReportError(f"frame: {wrong[0]}")
+        if not rows:
+            raise EmptyError(message("frame", "holds no reports"))
+        return {
+            name: self._tally(mechanism, [row for row in rows if row[0] == i])
+            for i, (name, mechanism) in enumerate(self.counted.items())
+        }
+
+    def _tally(self, mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> AnyTally:
+        """The tally of an attribute from the sums of its counts."""
+        texts = sorted({row[1] for row in rows})
+        groups, place = self._groups(texts)
+        n = 1 if groups is None else len(groups.keys)
+        empty = self._one(mechanism, mechanism.schema.empty(0))
+        sizes = np.zeros(n, dtype=np.int64)
+        if empty.kind.keeps_reports:
+            return self._kept(mechanism, rows, groups, place, empty)
+        require_room(n, empty.counts.size)
+        table = np.zeros((n, empty.counts.size), dtype=np.int64)
+        for _, text, cell, _, reports in rows:
+            if cell == _N:
+                sizes[place[text]] += reports
+            else:
+                table[place[text], cell] += reports
+        counted = CountedGroups(empty.kind, table.reshape(n, *empty.counts.shape), sizes)
+        if groups is None:
+            return Tally(mechanism.header, *counted.only())
+        return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
+
+    def _kept(
+        self,
+        mechanism: Mechanism,
+        rows: list[tuple[Any, ...]],
+        groups: Groups | None,
+        place: Mapping[str, int],
+        empty: Tally,
+    ) -> AnyTally:
+        """The tally of an attribute whose distinct reports are kept."""
+        parts: dict[int, list[tuple[bytes, int]]] = {}
+        for _, text, cell, kept, reports in rows:
+            if cell == _KEPT:
+                parts.setdefault(place[text], []).append((bytes(kept), reports))
+        tallies = []
+        for group in sorted(parts):
+            merged: dict[bytes, int] = {}
+            for record, reports in parts[group]:  # several raw values may be of one group
+                merged[record] = merged.get(record, 0) + reports
+            distinct = sorted(merged)
+            counts = np.array([merged[record] for record in distinct], dtype=np.int64)
+            width = len(distinct[0])
+            array = np.frombuffer(b"".join(distinct), np.uint8).reshape(-1, width)
+            header = mechanism.header
+            tallies.append(Tally(header, empty.kind, counts, int(counts.sum()), array))
+        return tallies[0] if groups is None else GroupedTally.of(tallies, groups)
+
+    def _groups(self, texts: list[str]) -> tuple[Groups | None, dict[str, int]]:
+        """The groups of people, and the place of each tuple of raw values."""
+        if not self.public:
+            return None, {"": 0}
+        raw = [[_value(entry) for entry in json.loads(text)] for text in texts]
+        values = {name: [row[i] for row in raw] for i, name in enumerate(self.public)}
+        groups = checked_groups(values, self.public, len(raw))
+        return groups, dict(zip(texts, groups.place.tolist(), strict=True))
+
+    # What the workers run.
+
+    def count(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The counts of a partition, as rows. An error is a row too: Spark tries errors again."""
+        import pyarrow as pa
+
+        sums = _Sums()
+        try:
+            row = 0
+            for batch in batches:
+                if batch.num_rows:
+                    self._add(pa.Table.from_batches([batch]), sums, row)
+                row += batch.num_rows
+            yield from sums.rows()
+            return
+        except WarnerError as error:
+            number = partition()
+            text = f"{error}" if number is None else f"partition {number}: {error}"
+        yield _row_batch([(0, "", _WRONG, text.encode(), 1)])
+
+    def _add(self, rows: pa.Table, sums: _Sums, row: int) -> None:
+        """Add the counts of a batch; ``row`` is the number of rows of the partition before it."""
+        columns, many = {}, None
+        for name, mechanism in self.mechanisms.items():
+            columns[name], own = _columns(mechanism, self.places[name], rows, row)
+            if many is not None and not np.array_equal(own, many):
+                rule = "must be equally many for each attribute, in every row"
+                raise ReportError(message("reports", rule))
+            many = own
+        assert many is not None
+        place, texts = _people(rows, list(self.public))
+        place = np.repeat(place, many)
+        wanted = columns
+        if self.together is not None:
+            joined = {f"{a}.{n}": c for a, own in columns.items() for n, c in own.items()}
+            wanted = {_JOINT: joined}
+        for i, (name, mechanism) in enumerate(self.counted.items()):
+            own_columns = wanted[name]
+            for group, text in enumerate(texts):
+                mine = own_columns
+                if len(texts) > 1:
+                    mine = {n: c[place == group] for n, c in own_columns.items()}
+                sums.add(i, text, self._one(mechanism, mine))
+
+    def _one(self, mechanism: Mechanism, columns: Mapping[str, np.ndarray]) -> Tally:
+        """The tally of checked reports."""
+        schema = mechanism.schema
+        if self.keep_reports and schema.can_keep_reports and self.ways is None:
+            return Tally(mechanism.header, *schema.count_distinct(columns))
+        return mechanism.tally_columns(columns, None, self.ways)
+
+
+@dataclass
+class _Sums:
+    """The counts of a partition so far.
+
+    Attributes:
+        counts: {(attribute, group): the counts}.
+        sizes: {(attribute, group): the number of reports}.
+        kept: {(attribute, group, report): how often}.
+    """
+
+    counts: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+    sizes: dict[tuple[int, str], int] = field(default_factory=dict)
+    kept: dict[tuple[int, str, bytes], int] = field(default_factory=dict)
+
+    def add(self, part: int, people: str, tally: Tally) -> None:
+        """Add a tally."""
+        key = part, people
+        self.sizes[key] = self.sizes.get(key, 0) + tally.n
+        if tally.rows is not None:
+            for record, reports in zip(tally.rows, tally.counts.tolist(), strict=True):
+                own = (*key, record.tobytes())
+                self.kept[own] = self.kept.get(own, 0) + reports
+            return
+        counts = tally.counts.ravel()
+        self.counts[key] = self.counts[key] + counts if key in self.counts else counts
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The counts that are not zero."""
+        rows: list[tuple[int, str, int, bytes | None, int]] = []
+        rows += [(*key, _N, None, n) for key, n in self.sizes.items()]
+        rows += [(part, people, _KEPT, own, n) for (part, people, own), n in self.kept.items()]
+        for key, counts in self.counts.items():
+            some = np.flatnonzero(counts)
+            rows += [
+                (*key, c, None, n)
+                for c, n in zip(some.tolist(), counts[some].tolist(), strict=True)
+            ]
+        for start in range(0, len(rows), _MOST_RECORDS):
+            yield _row_batch(rows[start : start + _MOST_RECORDS])
+
+
+def _row_batch(rows: list[tuple[int, str, int, bytes | None, int]]) -> pa.RecordBatch:
+    """Rows of the schema _ROWS as an Arrow batch."""
+    import pyarrow as pa
+
+    types = [pa.int32(), pa.string(), pa.int64(), pa.binary(), pa.int64()]
+    names = ["part", "people", "cell", "kept", "reports"]
+    arrays = [pa.array([row[i] for row in rows], of) for i, of in enumerate(types)]
+    return pa.RecordBatch.from_arrays(arrays, names)
+
+
+def _columns(
+    mechanism: Mechanism, place: _Place, rows: pa.Table, row: int
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The checked columns of the reports in some rows, and how many reports each row holds."""
+    schema = mechanism.schema
+    if place.records is not None:
+        return records_in(schema, rows.column(place.records), place.records)
+    sizes = schema.file_columns()
+    arrays = {
+        part: _array(rows.column(own), own, sizes[part], row) for part, own in place.names.items()
+    }
+    columns = schema.from_file(arrays)
+    schema.check(columns)
+    return columns, np.ones(rows.num_rows, dtype=np.int64)
+
+
+def _array(column: pa.ChunkedArray, name: str, size: int, row: int) -> np.ndarray:
+    """An Arrow column as an array of the smallest type, refused unless it holds 0..size-1."""
+    import pyarrow as pa
+
+    rule = "must be a column of integers without gaps"
+    if column.null_count:
+        got = f"{column.type} with missing values"
+        raise ReportError(message(name, rule, got, "Leave out the rows without a report"))
+    is_whole = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
+    try:
+        values = column.cast(pa.int64()).to_numpy() if is_whole else None
+    except pa.ArrowInvalid:  # a decimal that is no whole number, or a huge one
+        values = None
+    if values is None:
+        raise ReportError(message(name, rule, str(column.type)))
+    if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
+        first = row + int(np.flatnonzero((values < 0) | (values >= size))[0])
+        remedy = "Check that it holds reports, and that they were made with this domain"
+        text = message(
+            name, f"must lie in 0..{size - 1}", f"row {first} of the partition beyond it", remedy
+        )
+        raise ReportError(text)
+    found: np.ndarray = values.astype(smallest_dtype(size))
+    return found
+
+
+def _people(rows: pa.Table, by: list[str]) -> tuple[np.ndarray, list[str]]:
+    """The group of each row by its raw public values, (n,), and the text of each group."""
+    if not by:
+        return np.zeros(rows.num_rows, dtype=np.int64), [""]
+    place = np.zeros(rows.num_rows, dtype=np.int64)
+    tables = []
+    for name in by:
+        coded = rows.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
+        values = coded.dictionary.to_pylist()
+        tables.append(values)
+        place = place * len(values) + coded.indices.to_numpy(zero_copy_only=False)
+    groups, place = np.unique(place, return_inverse=True)
+    texts = []
+    for index in groups.tolist():
+        key: list[Any] = []
+        for values in reversed(tables):
+            index, own = divmod(index, len(values))
+            key.insert(0, _plain(values[own]))
+        texts.append(json.dumps(key))
+    return place, texts
+
+
+def _plain(value: Any) -> Any:
+    """A public value as JSON data."""
+    return {"date": value.isoformat()} if isinstance(value, date) else value
+
+
+def _value(entry: Any) -> Any:
+    """A public value from :func:`_plain`."""
+    return date.fromisoformat(entry["date"][:10]) if isinstance(entry, dict) else entry
+
+
+@contextmanager
+def _batches_of(frame: Any, some: Any, binary: list[str]) -> Iterator[None]:
+    """Let Spark hand over few rows at a time where each holds a block of reports."""
+    first = some.select(*binary).first() if binary else None
+    longest = max((len(value) for value in first or () if value is not None), default=0)
+    if longest * _MOST_RECORDS <= _BYTES:
+        yield
+        return
+    settings = frame.sparkSession.conf
+    before = settings.get(_SETTING, str(_MOST_RECORDS))
+    try:
+        settings.set(_SETTING, str(max(1, _BYTES // longest)))
+    except Exception:  # an engine without this setting cuts batches itself
+        yield
+        return
+    try:
+        yield
+    finally:
+        settings.set(_SETTING, before)

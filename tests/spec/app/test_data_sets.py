@@ -1,0 +1,306 @@
+"""Folders, patterns and partitioned data sets are counted whole or not at all, and go on after a
+restart.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spec.app._command import run
+from warner import Reports, Study
+from warner.io import files_of, write_reports
+from warner.reports.grouped_tally import load_grouped
+from warner.reports.tally import Tally, load_tallies
+
+STUDY = """
+[public.ward]
+values = ["north", "the south"]
+[public.year]
+integers = [2000, 2030]
+[attributes.setting]
+values = ["a", "b", "c"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.long]
+integers = [0, 10]
+mechanism = "SubsetSelection"
+epsilon = 1.0
+"""
+PLAN = Study.parse(STUDY)
+N = 60
+_RNG = np.random.default_rng(5)
+_ANSWERS: dict[str, Any] = {"setting": ["a", "b", "c"] * 20, "long": np.arange(N) % 11}
+REPORTS = {
+    name: Reports(m.header, m.randomize(_ANSWERS[name], _RNG).columns)
+    for name, m in PLAN.mechanisms.items()
+}
+WARDS = ["north"] * 35 + ["the south"] * 25
+COLUMNS = {
+    f"{name}_{part}": pa.array(column, pa.int64())
+    for name, m in PLAN.mechanisms.items()
+    for part, column in m.schema.to_file(REPORTS[name].columns).items()
+}
+TABLE = pa.table(COLUMNS)
+CUTS = [0, 12, 25, 35, 48, 60]
+
+
+def _wanted() -> dict[str, Tally]:
+    return {name: m.tally(REPORTS[name]) for name, m in PLAN.mechanisms.items()}
+
+
+def _tally(*options: str, ok: bool = True) -> Any:
+    return run("tally", *options, "--study", "study.toml", "-o", "t.json", ok=ok)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folders of wards and years with five files in Parquet and CSV, and what engines leave."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    root = Path("lake")
+    for i in range(5):
+        rows = TABLE[CUTS[i] : CUTS[i + 1]]
+        folder = root / ("ward=north" if i < 3 else "ward=the%20south") / "year=2024"
+        folder.mkdir(parents=True, exist_ok=True)
+        if i % 2:
+            pa.csv.write_csv(rows, folder / f"part-{i}.csv")
+        else:
+            pq.write_table(rows, folder / f"part-{i}.parquet")
+    (root / "_SUCCESS").write_text("")
+    (root / ".part-1.parquet.crc").write_text("x")
+    (root / "_temporary").mkdir()
+    (root / "_temporary" / "part-9.parquet").write_text("not whole")
+    return root
+
+
+def test_folders_and_patterns_are_counted_whole(lake: Path) -> None:
+    assert [f.values for f in files_of("lake")][-1] == {"ward": "the south", "year": "2024"}
+    for path in ("lake", "lake/**/*.*", "lake/ward=*"):
+        done = _tally(path)
+        assert "60 rows in 5 files" in done.stderr
+        assert load_tallies("t.json") == _wanted(), path
+    _tally("lake/ward=north", "lake/ward=the%20south")
+    assert load_tallies("t.json") == _wanted()
+    assert "counted twice" in _tally("lake", "lake/ward=north", ok=False).stderr
+    assert "has no files" in _tally("lake/*.parquet", ok=False).stderr
+
+
+def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
+    _tally("lake", "--by", "ward,year")
+    found = load_grouped("t.json")
+    slow = PLAN.tally_by(REPORTS, {"ward": WARDS, "year": [2024] * N})
+    assert found == slow
+    shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
+    assert "has no public column 'ward'" in _tally("lake", "--by", "ward", ok=False).stderr
+    shutil.move("lake/ward=__HIVE_DEFAULT_PARTITION__", "lake/ward=west")
+    assert "public column 'ward'" in _tally("lake", "--by", "ward", ok=False).stderr
+
+
+@pytest.mark.parametrize("name", ["setting_report=1", "SETTING_REPORT=1", "long_bits_0=255"])
+def test_folders_never_stand_for_columns_of_reports(lake: Path, name: str) -> None:
+    shutil.move("lake", "inner")
+    Path("lake").mkdir()
+    shutil.move("inner", f"lake/{name}")
+    _tally("lake")
+    assert load_tallies("t.json") == _wanted()
+    # A file without the column is not given one by its folder either.
+    pq.write_table(TABLE.drop_columns(["setting_report"]), f"lake/{name}/less.parquet")
+    assert "no setting_report" in _tally("lake", ok=False).stderr
+
+
+def test_a_column_of_the_file_comes_before_its_folder(lake: Path) -> None:
+    for path in Path("lake").rglob("part*.*"):
+        if "temporary" not in str(path):
+            path.unlink()
+    pq.write_table(TABLE.append_column("ward", [WARDS]), "lake/ward=north/all.parquet")
+    _tally("lake", "--by", "ward")
+    assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
+
+
+def _spoiled(column: str, values: list[Any]) -> pa.Table:
+    place = TABLE.column_names.index(column)
+    return TABLE[:12].set_column(place, column, [values])
+
+
+def _said(value: Any) -> list[Any]:
+    values = TABLE["setting_report"].to_pylist()[:12]
+    values[7] = value
+    return values
+
+
+BAD = {
+    "a gap": (_spoiled("setting_report", _said(None)), "without gaps.*row 8"),
+    "out of range": (_spoiled("setting_report", _said(3)), r"must lie in 0\.\.2.*row 8"),
+    "negative": (_spoiled("setting_report", _said(-1)), r"must lie in 0\.\.2.*row 8"),
+    "a rule of rows": (
+        _spoiled("long_bits_1", [*TABLE["long_bits_1"].to_pylist()[:11], 255]),
+        "row 12",
+    ),
+    "no column": (TABLE[:12].drop_columns(["long_bits_0"]), "no long_bits_0 among"),
+    "drift to text": (_spoiled("setting_report", ["a"] * 12), "column of integers"),
+    "drift to floats": (_spoiled("setting_report", [0.5] * 12), "column of integers"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_wrong_file_is_named_with_its_row_and_nothing_is_counted(lake: Path, bad: str) -> None:
+    table, words = BAD[bad]
+    path = "lake/ward=north/year=2024/part-2.parquet"
+    pq.write_table(table, path)
+    done = _tally("lake", "--checkpoint", "c.jsonl", ok=False)
+    assert done.exit_code == 1 and path in done.stderr and not Path("t.json").exists()
+    import re
+
+    assert re.search(words, done.stderr), done.stderr
+    pq.write_table(TABLE[25:35], path)
+    _tally("lake", "--checkpoint", "c.jsonl")
+    assert load_tallies("t.json") == _wanted()
+
+
+def test_a_truncated_file_among_many_is_named(lake: Path) -> None:
+    for i in range(10):
+        pq.write_table(TABLE[6 * i : 6 * i + 6], f"lake/one-{i:02}.parquet")
+    for path in Path("lake").glob("ward=*/*/*"):
+        path.unlink()
+    whole = Path("lake/one-04.parquet").read_bytes()
+    Path("lake/one-04.parquet").write_bytes(whole[:-20])
+    tables = {f"lake/one-{i:02}.parquet": TABLE[6 * i : 6 * i + 6] for i in range(10)}
+    for i, (path, table) in enumerate(tables.items()):
+        if i != 4:
+            pq.write_table(table, path)
+    done = _tally("lake", "--checkpoint", "c.jsonl", ok=False)
+    assert "lake/one-04.parquet: is not readable as Parquet, or is truncated" in done.stderr
+    assert not Path("t.json").exists() and len(Path("c.jsonl").read_bytes().splitlines()) == 5
+    Path("lake/one-04.parquet").write_bytes(whole)
+    _tally("lake", "--checkpoint", "c.jsonl")
+    assert load_tallies("t.json") == _wanted()
+
+
+def test_mixed_headers_in_one_folder_are_named(lake: Path) -> None:
+    Path("own").mkdir()
+    other = Study.parse(STUDY.replace("epsilon = 1.0", "epsilon = 2.0"))
+    for i, plan in enumerate((PLAN, PLAN, other)):
+        reports = {n: m.randomize(_ANSWERS[n]) for n, m in plan.mechanisms.items()}
+        write_reports(reports["setting"], f"own/part-{i}.parquet", "setting")
+    done = run("tally", "own", "-o", "t.json", ok=False)
+    assert "own/part-0.parquet and in own/part-2.parquet" in done.stderr
+    assert not Path("t.json").exists()
+    Path("own/part-2.parquet").unlink()
+    run("tally", "own", "-o", "t.json")
+    assert Tally.load("t.json").n == 120
+    shutil.copy("own/part-1.parquet", "own/copy.parquet")
+    assert "counted twice" in run("tally", "own", ok=False).stderr
+
+
+def test_a_restart_after_any_cut_of_the_checkpoint_gives_the_same_tally(lake: Path) -> None:
+    _tally("lake", "--checkpoint", "c.jsonl")
+    whole, tally = Path("c.jsonl").read_bytes(), Path("t.json").read_bytes()
+    ends = [i for i, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in (
+        0,
+        5,
+        100,
+        ends[0],
+        ends[0] + 1,
+        ends[2] + 40,
+        ends[3],
+        ends[4] + 1,
+        len(whole) - 1,
+    ):
+        Path("c.jsonl").write_bytes(whole[:cut])
+        Path("t.json").unlink()
+        _tally("lake", "--checkpoint", "c.jsonl")
+        assert Path("t.json").read_bytes() == tally, cut
+        assert len(Path("c.jsonl").read_bytes().splitlines()) == 6
+
+
+def test_what_is_counted_is_not_read_again_and_what_is_new_is(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = Path("lake/ward=the%20south/year=2024/part-4.parquet")
+    late = last.read_bytes()
+    last.unlink()
+    _tally("lake", "--checkpoint", "c.jsonl")
+    opened: list[str] = []
+    from warner import io as files
+
+    original = files.open_foreign
+    monkeypatch.setattr(files, "open_foreign", lambda p: opened.append(p) or original(p))
+    last.write_bytes(late)
+    _tally("lake", "--checkpoint", "c.jsonl")
+    assert opened == [str(last)] and load_tallies("t.json") == _wanted()
+    os.utime(last, (1, 1))  # touched, and not changed
+    _tally("lake", "--checkpoint", "c.jsonl")
+    assert opened == [str(last)] and load_tallies("t.json") == _wanted()
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(lake: Path) -> None:
+    _tally("lake", "--checkpoint", "c.jsonl")
+    done = _tally("lake", "--checkpoint", "c.jsonl", "--by", "ward", ok=False)
+    assert "is of another study, or of other options" in done.stderr
+    done = _tally("lake/ward=north", "--checkpoint", "c.jsonl", ok=False)
+    assert "is not among the files to count" in done.stderr
+    first = Path("lake/ward=north/year=2024/part-0.parquet")
+    pq.write_table(TABLE[1:13], first)
+    assert (
+        "was changed after it was counted"
+        in _tally("lake", "--checkpoint", "c.jsonl", ok=False).stderr
+    )
+    pq.write_table(TABLE[:12], first)
+    text = Path("c.jsonl").read_text()
+    for wrong in (
+        text.replace('"group":null', '"group":"x"', 1),
+        "{}\n" + text,
+        text.split("\n", 1)[1],
+        "notes\n",
+    ):
+        Path("c.jsonl").write_text(wrong)
+        assert (
+            "is no checkpoint, or was altered"
+            in _tally("lake", "--checkpoint", "c.jsonl", ok=False).stderr
+        )
+        assert Path("c.jsonl").read_text() == wrong
+    done = run("tally", "-", "--checkpoint", "new.jsonl", ok=False)
+    assert "does not go with standard input" in done.stderr
+
+
+def test_a_killed_count_goes_on(lake: Path) -> None:
+    """SIGKILL between files: the files that were counted are not counted again."""
+    for i in range(12):
+        pq.write_table(TABLE.append_column("id", [[i] * N]), f"lake/more-{i:02}.parquet")
+    _tally("lake")
+    wanted = Path("t.json").read_bytes()
+    Path("t.json").unlink()
+    command = [sys.executable, "-m", "warner", "tally", "lake", "--study", "study.toml", "--checkpoint", "c.jsonl", "-o", "t.json"]  # fmt: skip
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    checkpoint = Path("c.jsonl")
+    while child.poll() is None and (
+        not checkpoint.exists() or checkpoint.read_bytes().count(b"\n") < 4
+    ):
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert checkpoint.read_bytes().count(b"\n") >= 4
+    before = checkpoint.read_bytes().rpartition(b"\n")[0]
+    _tally("lake", "--checkpoint", "c.jsonl")
+    assert Path("t.json").read_bytes() == wanted
+    assert checkpoint.read_bytes().startswith(before)
+
+
+def test_addresses_are_given_to_duckdb_and_its_extension_is_named(lake: Path) -> None:
+    """No address can be read here. What DuckDB lacks is said in one line."""
+    done = _tally("nowhere://bucket/reports/*.parquet", ok=False)
+    assert "nowhere://bucket" in done.stderr and "Traceback" not in done.stderr
