@@ -260,3 +260,16 @@ def test_a_study_that_is_there_is_not_replaced(
     assert "is there already" in done.stderr and Path("study.toml").read_text() == "mine"
     run("study", "from-xlsform", path, "-o", "study.toml", "--force")
     assert run("audit", "study.toml").exit_code == 0
+
+
+def test_the_form_of_the_recipe_becomes_what_the_recipe_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = (Path(__file__).parents[4] / "docs" / "recipes" / "odk.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    Path("form.md").write_text(recipe.partition("```markdown\n")[2].partition("```")[0])
+    done = run("study", "from-xlsform", "form.md", "-o", "study.toml")
+    assert done.stderr == recipe.partition("```text\n")[2].partition("```")[0]
+    assert run("audit", "study.toml").exit_code == 0
+    texts = Study.load("study.toml").texts
+    assert texts.answers("smokes", "de") == ("nie", "oft") and texts.unit("weight") == "kg"

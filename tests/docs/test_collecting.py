@@ -1,0 +1,180 @@
+"""The guide on collecting answers: every command of the page runs, with servers of its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import run
+from warner.collector.http_refusals import REASONS
+from warner.reports.tally import load_tallies
+
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = DOCS / "guides" / "collecting.md"
+REFERENCE = DOCS / "collector.md"
+PEOPLE = 120
+_HERE, _NORTH, _SOUTH = (
+    "http://127.0.0.1:8000",
+    "https://north.example.org",
+    "https://south.example.org",
+)
+
+
+class _Servers:
+    """Collectors that commands of the page start, by the addresses that the page gives them."""
+
+    def __init__(self) -> None:
+        self.addresses: dict[str, str] = {}
+        self._started: list[subprocess.Popen[str]] = []
+        self._names: list[tuple[str, ...]] = []
+
+    def start(self, command: str, *names: str) -> None:
+        """Run ``warner serve ...`` on a free port, without waiting for it."""
+        words = [sys.executable, "-m", *shlex.split(command), "--port", "0"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._started.append(process)
+        self._names.append(names)
+
+    def ready(self) -> list[str]:
+        """Wait until all of them serve.
+
+        Returns:
+            The owner's token of each.
+        """
+        tokens = []
+        for process, names in zip(self._started, self._names, strict=True):
+            assert process.stdout is not None
+            survey, live = (process.stdout.readline().split()[-1] for _ in range(2))
+            self.addresses |= dict.fromkeys(names, survey.rstrip("/"))
+            tokens.append(live.partition("token=")[2])
+        return tokens
+
+    def real(self, command: str) -> str:
+        """A command with the addresses of servers that run."""
+        for name, address in self.addresses.items():
+            command = command.replace(name, address)
+        return command
+
+    def stop(self) -> None:
+        """End all of them, gracefully."""
+        for process in self._started:
+            process.terminate()
+        for process in self._started:
+            _, said = process.communicate(timeout=30)
+            assert process.returncode == 0, said
+        self._started = []
+
+
+@pytest.fixture
+def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Servers]:
+    monkeypatch.chdir(tmp_path)
+    found = _Servers()
+    yield found
+    found.stop()
+
+
+def _answers(path: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    smokes = rng.choice(["never", "sometimes", "daily"], PEOPLE, p=[0.6, 0.2, 0.2])
+    drinks = rng.integers(0, 31, PEOPLE)
+    rows = [f"{s},{d}" for s, d in zip(smokes, drinks, strict=True)]
+    Path(path).write_text("\n".join(["smokes,drinks", *rows, ""]))
+
+
+def _wait_for(address: str, token: str, n: int) -> None:
+    """Wait until a collector has published so many reports."""
+    headers = {"Authorization": f"Bearer {token}"}
+    for _ in range(1200):
+        found = httpx.get(f"{address}/live/estimates.json", headers=headers)
+        if found.status_code == 200 and f'"n": {n}' in found.text:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{n} reports were never published")
+
+
+def _answered(address: str, token: str, seed: int) -> None:
+    """People answer: their reports are sent to a collector."""
+    _answers("people.csv", seed)
+    run("randomize", "habits.toml", "people.csv", "-o", "people.parquet")
+    Path("people.txt").write_text(token)
+    run("push", "people.parquet", address, "--token-file", "people.txt")
+    _wait_for(address, token, PEOPLE)
+
+
+def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
+    text = GUIDE.read_text()
+    commands = re.findall(r"^\$ (.*)$", text, flags=re.M)
+    assert len(commands) >= 15
+    (study,) = re.findall(r"```toml\n(.*?)```", text, re.S)
+    Path("habits.toml").write_text(study)
+    _answers("paper.csv", 3)
+    counted = []
+    for command in commands:
+        real = servers.real(command)
+        if command.startswith("pip"):
+            continue
+        if command == "warner serve habits.toml":
+            servers.start(command, _HERE, _NORTH)
+            servers.start(f"{command} --store south.sqlite", _SOUTH)
+            here, south = servers.ready()
+            for name, token in (("token", here), ("north", here), ("south", south)):
+                Path(f"{name}.txt").write_text(f"{token}\n")
+            _answered(servers.addresses[_HERE], here, 1)
+            _answered(servers.addresses[_SOUTH], south, 2)
+        elif command.startswith("warner invite"):
+            servers.stop()
+            Path("habits.toml").write_text(
+                study.replace("[collect]", '[collect]\naccess = "invited"')
+            )
+            Path("habits.counts.sqlite").rename("before.sqlite")
+            run(*shlex.split(command)[1:])
+        elif command.startswith(("warner serve", "warner plan")):  # others start and plan
+            known = set(re.findall(r"--[a-z-]+", run(command.split()[1], "--help").stdout))
+            assert set(re.findall(r"--[a-z-]+", command)) <= known
+        elif command.startswith("curl"):
+            done = httpx.post(
+                real.split()[-1],
+                headers={"Authorization": f"Bearer {Path('token.txt').read_text().strip()}"},
+            )
+            assert done.status_code == 303
+        else:
+            run(*shlex.split(real)[1:])
+            if " push " in command:
+                _wait_for(
+                    servers.addresses[_HERE], Path("token.txt").read_text().strip(), 2 * PEOPLE
+                )
+            if " pull " in command or " merge " in command:
+                path = command.split()[-1]
+                counted.append((path, load_tallies(path)["smokes"].n))
+    assert dict(counted) == {
+        "tally.json": 2 * PEOPLE,  # with the answers on paper
+        "north.json": 2 * PEOPLE,
+        "south.json": PEOPLE,
+        "both.json": 3 * PEOPLE,
+    }
+    codes = Path("codes.csv").read_text().splitlines()
+    assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
+
+
+def test_the_study_of_the_guide_says_what_the_guide_says() -> None:
+    (study,) = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
+    found = warner.Study.parse(study)
+    assert found.texts.answers("smokes", "de")[:3] == ("nie", "manchmal", "täglich")
+    assert (found.collect.people, found.collect.step) == (300, 50)
+
+
+def test_the_reference_lists_every_refusal_with_its_status() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", REFERENCE.read_text(), flags=re.M)
+    assert sorted((int(status), name) for status, name in rows) == sorted(
+        (reason.status, name) for name, reason in REASONS.items()
+    )
