@@ -11,6 +11,7 @@ UV := $(shell command -v uv 2>/dev/null)
 help:
 	@echo "make demo    set up and run the demonstration on 32,561 real answers"
 	@echo "make test    set up and pass the tests"
+	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
 	@echo "make check   format, lint, types"
@@ -42,6 +43,25 @@ demo: $(READY)
 test: $(READY)
 	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
 	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# Never skipped: what is missing is installed, or named.
+test-browser: $(READY) tests/browser/node_modules/.ready chromium
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
+	  WARNER_REQUIRE_SERVICES=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser tests/js
+
+# The checkers of accessibility and of types, pinned with hashes in package-lock.json.
+tests/browser/node_modules/.ready: tests/browser/package.json tests/browser/package-lock.json
+	@command -v npm >/dev/null || sh tests/install.sh npm
+	@npm ci --prefix tests/browser --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: chromium postgresql
+chromium:
+	@command -v chromium >/dev/null || sh tests/install.sh chromium
+
+postgresql:
+	@ls -d /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || sh tests/install.sh postgresql
 
 # Spark and Sail in an environment of their own. Java is needed: without it the tests fail.
 test-spark: tests/spark/.venv/.ready
@@ -88,7 +108,7 @@ docs: $(READY)
 	$(BIN)/python docs/make_changelog.py
 	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
-	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md
+	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md
 
 # Every example is run; one that fails, and every warning, fails the build. Each page has a process of
 # its own, so what is compiled is kept, outside the tree.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import threading
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from _measure import claim, resident
 from warner.collector.collector import Collector
 from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, new_ids
@@ -66,12 +66,6 @@ def bodies(form: object, size: int, count: int) -> Callable[[], bytes]:
     return body
 
 
-def memory() -> float:
-    """The resident memory of this process, in MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
-
-
 def disk(path: str) -> float:
     """The bytes of the store on disk, in MB."""
     return (
@@ -79,14 +73,14 @@ def disk(path: str) -> float:
     )
 
 
-def run(collector: Collector, path: str, size: int, waiting: int, seconds: float) -> None:
-    """Keep ``waiting`` bodies of ``size`` submissions waiting for so many seconds."""
+def run(collector: Collector, path: str, size: int, waiting: int, seconds: float) -> float:
+    """Keep ``waiting`` bodies of ``size`` submissions waiting for so many seconds; reports/s."""
     body = bodies(collector.format, size, 16)
     slots = threading.Semaphore(waiting)
     waits: list[float] = []
     failed: list[BaseException] = []
     start, cpu, before = time.monotonic(), time.process_time(), collector.n
-    marks = [(0.0, memory())]
+    marks = [(0.0, resident())]
     while (now := time.monotonic()) < start + seconds:
         slots.acquire()
         began = time.monotonic()
@@ -101,7 +95,7 @@ def run(collector: Collector, path: str, size: int, waiting: int, seconds: float
 
         future.add_done_callback(done)
         if now - start > len(marks) * seconds / 6:
-            marks.append((now - start, memory()))
+            marks.append((now - start, resident()))
     for _ in range(waiting):
         slots.acquire()
     took, used = time.monotonic() - start, time.process_time() - cpu
@@ -112,8 +106,11 @@ def run(collector: Collector, path: str, size: int, waiting: int, seconds: float
         f"p99 {p99:.1f} ms, most {max(waits) * 1000:.0f} ms; {1e6 * used / counted:.1f} us of "
         f"processor each; failed {len(failed)}"
     )
-    print("      memory MB: " + ", ".join(f"{m:.0f}" for _, m in marks), f"-> {memory():.0f}")
-    print(f"      n {collector.n:,}; disk {disk(path):.1f} MB")
+    print("      memory MB: " + ", ".join(f"{m:.0f}" for _, m in marks), f"-> {resident():.0f}")
+    print(f"      n {collector.n:,}; disk {disk(path):.1f} MB", flush=True)
+    if failed:
+        raise SystemExit(f"{len(failed)} bodies failed")
+    return counted / took
 
 
 def main() -> None:
@@ -126,15 +123,20 @@ def main() -> None:
         path = options.path or str(Path(folder) / "survey.db")
         collector = Collector(studies.Study.parse(STUDY), SQLiteStore(path))
         run(collector, path, 1, 1, options.seconds / 6)
-        run(collector, path, 1, 200, options.seconds)
-        run(collector, path, 1000, 16, options.seconds)
+        single = run(collector, path, 1, 200, options.seconds)
+        claim("5,000 single reports/s", single >= 5000, f"{single:,.0f}")
+        before, people = resident(), collector.n
+        many = run(collector, path, 1000, 16, options.seconds)
+        claim("200,000 reports/s in bodies of 1,000", many >= 200_000, f"{many:,.0f}")
+        each = (resident() - before) * 1e6 / (collector.n - people)
+        claim("less than 64 bytes of memory for each id", each < 64, f"{each:.0f}")
         began = time.monotonic()
         collector.close_survey()
         print(
             f"closed in {time.monotonic() - began:.1f} s; disk {disk(path):.1f} MB, n {collector.n:,}"
         )
         per = 1e6 * disk(path) / collector.n
-        print(f"{per:.1f} MB on disk per million ids")
+        claim("less than 60 MB on disk for a million ids", per < 60, f"{per:.1f}")
         collector.stop()
         began = time.monotonic()
         again = Collector(studies.Study.parse(STUDY), SQLiteStore(path))

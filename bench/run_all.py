@@ -41,6 +41,7 @@ SCRIPTS = {
     "large_domains": ONE,
     "groups_pooled": ONE,
     "plan_predictions": ONE,
+    "collector_load": ONE,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -115,9 +115,9 @@ def _alike(first: str, second: str) -> bool:
 
 def _close(first: str, second: str) -> bool:
     """Whether two numbers differ by at most two units of the last digit that is printed."""
-    a, b = (float(number.replace(",", "")) for number in (first, second))
-    if "." not in first and "e" not in first:
+    if first == second or ("." not in first and "e" not in first):
         return first == second
+    a, b = (float(number.replace(",", "")) for number in (first, second))
     digits, _, power = first.partition("e")
     unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
     return abs(a - b) <= 2.001 * unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -15,9 +16,19 @@ def manual() -> str:
     """The help of every command, in one page."""
     pages = [
         HEAD,
-        *(_page(name, command) for name, command in [("", main), *sorted(main.commands.items())]),
+        *(_page(name, command) for name, command in _commands()),
     ]
     return "\n".join(pages)
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    """All commands with their names; those of a group follow the group."""
+    yield "", main
+    for name, command in sorted(main.commands.items()):
+        yield name, command
+        if isinstance(command, click.Group):
+            for own, inner in sorted(command.commands.items()):
+                yield f"{name} {own}", inner
 
 
 def _page(name: str, command: click.Command) -> str:

@@ -17,3 +17,6 @@ for _name in (
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # The width of a terminal, which some runners of tests state, would fold what commands print.
 os.environ.pop("COLUMNS", None)
+
+# The tests in a browser need Chromium and packages of another registry: make test-browser.
+collect_ignore = ["browser"]

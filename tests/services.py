@@ -79,6 +79,19 @@ class PostgresServer:
             connection.execute(f"CREATE SCHEMA {schema}".encode())
         return f"{self._base}&options=-csearch_path%3D{schema}"
 
+    def files(self) -> bytes:
+        """All bytes of its files, after what it holds in memory was written to them."""
+        import psycopg
+
+        with psycopg.connect(self._base, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+            query = "SELECT oid FROM pg_database WHERE datname = current_database()"
+            (oid,) = connection.execute(query).fetchone() or (0,)
+        folders = [self._folder / "data" / name for name in (f"base/{oid}", "pg_wal")]
+        return b"".join(
+            path.read_bytes() for f in folders for path in f.rglob("*") if path.is_file()
+        )
+
     def stop(self) -> None:
         """End the server."""
         self._process.send_signal(signal.SIGQUIT)
@@ -120,3 +133,10 @@ def postgres_address() -> str:
             pytest.fail(f"{server}. {_REMEDY}.")
         pytest.skip(server)
     return server.address()
+
+
+def postgres_files() -> bytes:
+    """All bytes of the server's files: tables and its log."""
+    server = _server()
+    assert not isinstance(server, str)
+    return server.files()

@@ -85,7 +85,7 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-@pytest.mark.parametrize("name", ["study_of_groups", "first_study", "extending"])
+@pytest.mark.parametrize("name", ["study_of_groups", "first_study", "extending", "device_programs"])
 def test_a_page_prints_what_is_written(name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text()
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"

@@ -1,15 +1,16 @@
-// The known answers of tests/vectors: every word stream makes the record that Python makes.
+// The known answers of tests/vectors: what Python makes and refuses, warner.js makes and refuses.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import * as warner from "../../src/warner/browser/warner.js";
 
-const read = (name) => {
-  const path = new URL(`../vectors/${name}`, import.meta.url);
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).cases : [];
-};
+const read = (name) => (
+  JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), "utf8")).cases);
+
+const refused = (code) => (error) => error instanceof warner.Refusal && error.code === code;
+const bytes = (text) => new TextEncoder().encode(text);
 
 for (const { name, program, draws } of read("samplers.json")) {
   test(`samplers: ${name}`, () => {
@@ -17,6 +18,91 @@ for (const { name, program, draws } of read("samplers.json")) {
       const next = warner.listedWords(words.map(BigInt));
       assert.equal(warner.hexadecimal(warner.sample(program, encoded, next)), record);
       assert.equal(next.used(), used);
+      const short = warner.listedWords(words.slice(0, used - 1).map(BigInt));
+      if (used > 0) assert.throws(() => warner.sample(program, encoded, short), refused("words"));
+    }
+  });
+}
+
+/** A document with entries set at paths. */
+function edited(document, edits) {
+  const copy = structuredClone(document);
+  for (const [path, value] of edits) {
+    const last = path.at(-1);
+    const at = path.slice(0, -1).reduce((part, key) => part[key], copy);
+    at[last] = value;
+  }
+  return copy;
+}
+
+const [whole, ...altered] = read("studies.json");
+
+test("studies: as served", async () => {
+  const served = bytes(whole.served);
+  assert.equal(await warner.surveyDigest(served), whole.sha256);
+  const survey = await warner.readSurvey(served, whole.sha256);
+  assert.deepEqual(survey.questions.map(({ name }) => name), [
+    "smokes", "drinks", "hours", "place", "steps", "fit",
+  ]);
+  assert.throws(() => { survey.questions[0].epsilon = 9; }, TypeError);
+});
+
+test("studies: one changed byte is another survey", async () => {
+  const served = bytes(whole.served.replace("Do you smoke?", "Do you smoke!"));
+  await assert.rejects(warner.readSurvey(served, whole.sha256), refused("altered"));
+  await warner.readSurvey(served);
+});
+
+test("studies: no JSON, and no UTF-8", async () => {
+  for (const served of [bytes("{"), new Uint8Array([0xff]), bytes("[]"), bytes("null")]) {
+    await assert.rejects(warner.readSurvey(served), refused("malformed"));
+  }
+});
+
+for (const { name, edits, error } of altered) {
+  test(`studies: ${name}`, () => {
+    const document = edited(JSON.parse(whole.served), edits);
+    assert.throws(() => warner.checkSurvey(document), refused(error));
+  });
+}
+
+for (const [i, kept] of read("submissions.json").entries()) {
+  test(`submissions: person ${i + 1}`, async () => {
+    const survey = await warner.readSurvey(bytes(whole.served), whole.sha256);
+    const words = warner.listedWords(kept.words.map(BigInt));
+    const { answers, public: columns, code } = kept;
+    const sealed = await warner.seal(survey, { answers, public: columns, code, words });
+    assert.equal(warner.hexadecimal(sealed), kept.submission);
+    assert.equal(words.used(), kept.used);
+    assert.equal(sealed.length, warner.submissionLength(survey));
+    assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), kept.body);
+    const parts = warner.segments(survey, sealed).map((part) => warner.hexadecimal(part.bytes));
+    assert.equal(parts[0], kept.id);
+    assert.deepEqual(parts.slice(1 + survey.public.length), kept.records);
+    assert.equal(parts.join(""), kept.submission);
+  });
+}
+
+for (const { name, program, error } of read("programs.json")) {
+  test(`programs: ${name}`, () => {
+    if (error === null) warner.prepare(program);
+    else assert.throws(() => warner.prepare(program), refused(error));
+  });
+}
+
+for (const { name, domain, answers } of read("encodings.json")) {
+  test(`encodings: ${name}`, () => {
+    const silence = domain.kind === "optional";
+    const question = { name: "question", domain: silence ? domain.domain : domain, silence };
+    for (const { answer, index, position, error } of answers) {
+      if (error) {
+        assert.throws(() => warner.indexOf(question, answer), refused(error), String(answer));
+      } else {
+        assert.equal(warner.indexOf(question, answer), index);
+        // Python's -0.0 and 0 are one position.
+        const found = position === undefined ? position : warner.positionOf(question, answer);
+        assert.ok(found === position);
+      }
     }
   });
 }

@@ -6,10 +6,12 @@ docs/device_programs.md defines the programs. A file is ``{"what": .., "cases": 
   hexadecimal, and how many of the words were used;
 - programs.json: programs with altered entries, and the name of the error that refuses each;
 - encodings.json: a domain and answers, with the index and the position of each.
+- studies.json and submissions.json, see surveys.py.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -19,10 +21,12 @@ from typing import Any
 import numpy as np
 
 import warner
+from tests.vectors.surveys import studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner._core.reference_source import ReferenceSource
-from warner.domains import Optional
+from warner.domains import Domain, Optional
 from warner.mechanisms import Mechanism
+from warner.mechanisms.device_program import number
 from warner.reports.reports import Reports
 
 HERE = Path(__file__).parent
@@ -231,7 +235,220 @@ def samplers() -> dict[str, Any]:
     return {"what": what, "cases": cases}
 
 
-FILES: dict[str, Callable[[], dict[str, Any]]] = {"samplers.json": samplers}
+_LEFT_OUT = object()
+
+
+def altered(program: dict[str, Any], **entries: Any) -> dict[str, Any]:
+    """A program with other entries, or without an entry."""
+    made = {**program, **entries}
+    return copy.deepcopy({name: v for name, v in made.items() if v is not _LEFT_OUT})
+
+
+def _more(value: int | str, by: int = 1) -> int | str:
+    """An integer of a program, changed by a little."""
+    return number(int(str(value), 0) + by)
+
+
+def _refused() -> Iterator[tuple[str, Any, str | None]]:
+    """Programs with altered entries: a name, the program, and the error that refuses it."""
+    known = {name: made.device_program() for name, made in mechanisms().items()}
+    for name, program in known.items():
+        yield f"{name}: as it is", program, None
+    p = known["direct, six values"]
+    fine, high, low = p["odds"], p["odds"]["numerator"], p["odds"]["denominator"]
+    yield "no program", [], "malformed"
+    yield "another format", altered(p, format=2), "unknown_format"
+    yield "no format", altered(p, format=_LEFT_OUT), "unknown_format"
+    yield "another format, another sampler", altered(p, format=2, sampler="x"), "unknown_format"
+    yield "an unknown sampler", altered(p, sampler="laplace"), "unknown_sampler"
+    yield "an unknown sampler, malformed", altered(p, sampler="", own=-1), "unknown_sampler"
+    yield "an entry is missing", altered(p, own=_LEFT_OUT), "malformed"
+    yield "an entry too many", altered(p, seeds=4), "malformed"
+    yield "a negative integer", altered(p, other=-1), "malformed"
+    yield "a float", altered(p, size=6.5), "malformed"
+    yield "a boolean", altered(p, size=True), "malformed"
+    yield "a number in decimal digits", altered(p, own="3000000000000000000"), "malformed"
+    yield "upper-case digits", altered(p, own=str(p["own"]).upper().replace("X", "x")), "malformed"
+    yield "a leading zero", altered(p, own=str(p["own"]).replace("0x", "0x0")), "malformed"
+    yield "a small integer as a text", altered(p, size="0x6"), "malformed"
+    yield "an answer that is not taken", altered(p, answer="position"), "malformed"
+    yield "no odds", altered(p, odds={}), "malformed"
+    yield "odds of zero", altered(p, odds={**fine, "denominator": 0}), "malformed"
+    yield "other is zero", altered(p, other=0), "not_a_law"
+    yield "more than all words", altered(p, own=hex(ONE - 5)), "not_a_law"
+    wider = [{**p["columns"][0], "dtype": "<u2"}]
+    yield "a wider column", altered(p, columns=wider), "columns_differ"
+    yield "a column more", altered(p, columns=p["columns"] * 2), "columns_differ"
+    named = [{**p["columns"][0], "name": "answer"}]
+    yield "another name of a column", altered(p, columns=named), "columns_differ"
+    yield "own is larger by one", altered(p, own=_more(p["own"])), "odds_differ"
+    yield "other is smaller by one", altered(p, other=_more(p["other"], -1)), "odds_differ"
+    yield "other odds", altered(p, odds={**fine, "numerator": _more(high)}), "odds_differ"
+    yield "odds of neighbours", altered(p, odds={**fine, "between": "neighbours"}), "odds_differ"
+    yield "another power", altered(p, odds={**fine, "power": 2}), "odds_differ"
+    twice = {**fine, "numerator": number(2 * int(str(high), 0))}
+    twice["denominator"] = number(2 * int(str(low), 0))
+    yield "odds not in lowest terms", altered(p, odds=twice), None
+    below = {"numerator": high, "denominator": _more(low)}
+    yield "a bound just below the odds", altered(p, odds_at_most=below), "odds_exceed"
+    exact = {"numerator": high, "denominator": low}
+    yield "a bound that is the odds", altered(p, odds_at_most=exact), None
+    doubled = altered(
+        p, own=p["other"], other=p["other"], odds={**fine, "numerator": 1, "denominator": 1}
+    )
+    yield "reports that tell nothing", doubled, None
+    yield from _refused_of_others(known)
+
+
+def _refused_of_others(known: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Any, str | None]]:
+    """One or more altered integers of each other sampler."""
+    p = known["bits, six values"]
+    yield "bits: keep and raised", altered(p, keep=p["raised"], raised=p["keep"]), "not_a_law"
+    yield "bits: raised", altered(p, raised=_more(p["raised"], -1)), "odds_differ"
+    p = known["hash, functions over a field"]
+    yield "hash: a prime below the values", altered(p, prime=5), "not_a_law"
+    yield "hash: another prime", altered(p, prime=257), "columns_differ"
+    yield "hash: another family", altered(p, family=3), "not_a_law"
+    yield "hash: fewer buckets", altered(p, buckets=3), None
+    p = known["subset, small"]
+    yield "subset: all values", altered(p, members=17), "not_a_law"
+    yield "subset: another size", altered(p, members=6), "odds_differ"
+    yield "subset: include", altered(p, include=_more(p["include"])), "odds_differ"
+    p = known["hadamard, six values"]
+    yield "hadamard: an order that is too small", altered(p, order=4), "not_a_law"
+    yield "hadamard: an order that is no power of two", altered(p, order=9), "not_a_law"
+    yield "hadamard: agree", altered(p, agree=_more(p["agree"])), "odds_differ"
+    p = known["table"]
+    rows = copy.deepcopy(p["numerators"])
+    rows[1][2] = _more(rows[1][2])
+    yield "table: a sum above one", altered(p, numerators=rows), "not_a_law"
+    rows[1][0] = _more(rows[1][0], -1)
+    yield "table: a mass moved", altered(p, numerators=rows), None
+    rows[0][1], rows[0][2] = number(int(rows[0][1], 16) + int(rows[0][2], 16)), 0
+    yield "table: a report rules a value out", altered(p, numerators=rows), "not_a_law"
+    p = known["utility_direct"]
+    yield "utility_direct: an order", altered(p, sensitive=[4, 1]), "not_a_law"
+    yield "utility_direct: other", altered(p, other=_more(p["other"], -1)), "odds_differ"
+    p = known["utility_bits"]
+    yield "utility_bits: dropped", altered(p, dropped=_more(p["dropped"], -(2**60))), "odds_differ"
+    yield "utility_bits: dropped is zero", altered(p, dropped=0), "not_a_law"
+    p = known["projective, a plane"]
+    yield "projective: no prime", altered(p, prime=4), "not_a_law"
+    yield "projective: too few points", altered(p, dimension=2), "not_a_law"
+    yield "projective: include", altered(p, include=_more(p["include"], 7)), "odds_differ"
+    p = known["window, square wave"]
+    yield "window: as wide as the cells", altered(p, width=64), "not_a_law"
+    yield "window: own", altered(p, own=_more(p["own"], -9)), "odds_differ"
+    p = known["noise, Laplace of integers"]
+    yield "noise: fall", altered(p, fall=_more(p["fall"], 1)), "not_a_law"
+    digits = copy.deepcopy(p["digits"])
+    digits[2][0] = _more(digits[2][0])
+    yield "noise: a digit", altered(p, digits=digits), "not_a_law"
+    digits[2] = digits[2][:3]
+    yield "noise: a digit of three words", altered(p, digits=digits), "not_a_law"
+    yield "noise: a digit is missing", altered(p, digits=p["digits"][:-1]), "not_a_law"
+    last = [p["rest"][0], _more(p["rest"][1], -1), *p["rest"][2:]]
+    yield "noise: the rest", altered(p, rest=last), "not_a_law"
+    yield "noise: reach", altered(p, reach=200), "columns_differ"
+    yield "noise: one step alone", altered(p, odds={**p["odds"], "power": 1}), "odds_differ"
+    p = known["exponential, integers"]
+    changed = [[_more(w, 2**70 * (i == 2)) for i, w in enumerate(p["weights"][0])]]
+    yield "exponential: a weight", altered(p, weights=changed), "odds_differ"
+    yield (
+        "exponential: a weight of zero",
+        altered(p, weights=[[*p["weights"][0][:-1], 0]]),
+        "not_a_law",
+    )
+    p = known["planar, geometric"]
+    quadrant = copy.deepcopy(p["quadrant"])
+    quadrant[0][0] = _more(quadrant[0][0], -2)
+    yield "planar: a sum below one", altered(p, quadrant=quadrant), "not_a_law"
+    quadrant[0][0] = _more(quadrant[0][0], 2 + 2**119)
+    quadrant[2][3] = _more(quadrant[2][3], -(2**117))
+    yield "planar: a mass moved", altered(p, quadrant=quadrant), "odds_differ"
+    p = known["gaussian, an interval"]
+    masses = [_more(p["masses"][0], -2), *p["masses"][1:-1], _more(p["masses"][-1])]
+    yield "gaussian: a mass moved", altered(p, masses=masses), "odds_differ"
+    yield "gaussian: a mass changed", altered(p, masses=[1, *p["masses"][1:]]), "not_a_law"
+    less = {**p["delta"], "denominator": _more(p["delta"]["denominator"])}
+    yield "gaussian: less delta", altered(p, delta_at_most=less), "odds_exceed"
+    p = known["repeated"]
+    (part,) = p["parts"]
+    yield "repeated: once more", altered(p, parts=[{**part, "times": 4}]), "columns_differ"
+    yield "repeated: never", altered(p, parts=[{**part, "times": 0}]), "not_a_law"
+    inner = altered(part["program"], own=_more(part["program"]["own"]))
+    yield "repeated: inside", altered(p, parts=[{**part, "program": inner}]), "odds_differ"
+    yield "repeated: the power", altered(p, odds={**p["odds"], "power": 2}), "odds_differ"
+    p = known["silence, square wave"]
+    yield "silence: silent", altered(p, silent=_more(p["silent"], 2**40)), "odds_differ"
+    yield "silence: dropped is zero", altered(p, dropped=0), "not_a_law"
+    yield "silence: inside", altered(p, inner=altered(p["inner"], width=0)), "not_a_law"
+    other = known["direct, six values"]
+    yield "silence: no dummies", altered(p, inner=other, answer="index"), "not_a_law"
+
+
+def programs() -> dict[str, Any]:
+    what = "A device refuses this program by the error, or takes it where the error is null."
+    cases = [{"name": n, "error": error, "program": p} for n, p, error in _refused()]
+    # Programs that are taken stand in samplers.json already.
+    return {"what": what, "cases": [c for c in cases if not c["name"].endswith(": as it is")]}
+
+
+def encoded_of(domain: Domain, answer: Any) -> dict[str, Any]:
+    """The index and the position of an answer, or its error."""
+    try:
+        index = domain.encode([answer]).tolist()[0]
+    except warner.errors.ValuesError:
+        return {"answer": answer, "error": "bad_answer"}
+    found = {"answer": answer, "index": index}
+    if domain.is_numeric:
+        (found["position"],) = domain.position([answer]).tolist()
+    return found
+
+
+def _domains() -> Iterator[tuple[Domain, list[Any]]]:
+    """Domains and answers, with those at boundaries."""
+    yield Categorical(["never", "sometimes", "often"]), ["never", "often", "Often", "", 0, None]
+    # The same letters to the eye: one code point, and two. They are different texts.
+    yield Categorical(["caf\u00e9", "cafe\u0301"]), ["caf\u00e9", "cafe\u0301", "cafe"]
+    yield Categorical([1, 2, 5]), [1, 5, 3, "1", 1.5, True]
+    yield Categorical([True, False]), [True, False, 1, "true"]
+    yield Integers(-2, 5), [-2, 0, 1, 5, 6, -3, 1.5, "1", None, True]
+    yield Integers(18, 99), [18, 19, 42, 98, 99, 100, 17]
+    yield Interval(0, 1, 10), [0, 1, 0.1, 0.3, 0.7, 0.9999999999999999, 1.0000000000000002, -0.0]
+    yield (
+        Interval(0.1, 0.7, 6),
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.09999999999999999, "0.3", None],
+    )
+    yield (
+        Interval(-40, 60, 7),
+        [-40, 60, 0, 1 / 3, 59.99999999999999, 60.00000000000001, 1e300, True],
+    )
+    yield Interval(0, 100, 4, clip=True), [-5, 0, 25, 50.0, 99.9, 100, 1e300, -1e-300]
+    yield Grid(2, 3), [[0, 0], [1, 2], [2, 0], [0, 3], [0], [0, 1, 0], [-1, 0], "0,0", [0.5, 1]]
+    yield Grid(3, 3, without=[(0, 0), (1, 1)]), [[0, 1], [2, 2], [1, 0], [0, 0], [1, 1], [3, 0]]
+
+
+def encodings() -> dict[str, Any]:
+    what = "An answer of this domain has this index, and this position where it has one."
+    cases = [
+        {
+            "name": f"{i}, {domain.spec()['kind']}",
+            "domain": domain.spec(),
+            "answers": [encoded_of(domain, answer) for answer in answers],
+        }
+        for i, (domain, answers) in enumerate(_domains(), 1)
+    ]
+    return {"what": what, "cases": cases}
+
+
+FILES: dict[str, Callable[[], dict[str, Any]]] = {
+    "samplers.json": samplers,
+    "programs.json": programs,
+    "encodings.json": encodings,
+    "studies.json": studies,
+    "submissions.json": submissions,
+}
 
 
 def text_of(made: dict[str, Any]) -> str:

@@ -16,9 +16,10 @@ from warner.app.commands.estimating import compare, estimate
 from warner.app.commands.grouping import differences, groups
 from warner.app.commands.options import generator
 from warner.app.commands.reporting import report
-from warner.app.commands.serving import serve
+from warner.app.commands.serving import invite, pull, push, serve
 from warner.app.commands.sql import sql
 from warner.app.commands.starting import new
+from warner.app.commands.study_files import study
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
@@ -108,8 +109,11 @@ _COMMANDS = (
     clusters,
     audit,
     serve,
+    invite,
+    pull,
+    push,
 )
-for _command in (*_COMMANDS, reproduce):
+for _command in (*_COMMANDS, study, reproduce):
     main.add_command(_command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from warner.design.planning import LOSS_NAMES, Plan, can_simulate
 from warner.design.theory import expected_loss
 from warner.estimators.fit import Status
 from warner.mechanisms import Mechanism
+from warner.privacy.composition import compose
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.csv_table import estimate_rows
@@ -543,6 +545,38 @@ def _show_left_out(left_out: Mapping[str, str]) -> None:
     """Print why candidates are not in a ranking."""
     for name, reason in left_out.items():
         console().print(f"{name} is left out: {reason.removesuffix('.')}.")
+
+
+# Below the first, the odds of an answer change by less than 1 in 20; above the second, one report
+# changes them more than a hundred times.
+_TINY, _LARGE = 0.05, 5.0
+
+
+def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[str]:
+    """One line on the attributes with a uselessly small epsilon, and one on those with a large one.
+
+    Args:
+        mechanisms: {attribute: mechanism}.
+        rows: the most rows of answers of one person.
+    """
+    nats = {
+        name: compose([m.guarantee] * rows).between_any_values().epsilon
+        for name, m in mechanisms.items()
+    }
+    tiny = [name for name, epsilon in nats.items() if epsilon < _TINY]
+    large = [name for name, epsilon in nats.items() if epsilon > _LARGE]
+    said = []
+    if tiny:
+        said.append(
+            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. warner plan says "
+            "how wide intervals are."
+        )
+    if large:
+        said.append(
+            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of one "
+            f"person can change the odds of an answer {math.exp(_LARGE):.0f} times and more."
+        )
+    return [visible(line) for line in said]
 
 
 def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from warner._core.checks import kind
 from warner._core.errors import StudyError, message
 
 
 def toml(value: object) -> str:
-    """A value as TOML: text in quotes with escapes, a list, a number or a truth value.
+    """A value as TOML: text in quotes with escapes, a list, a table, a number or a truth value.
 
     Raises:
         StudyError: a value of another type.
 
     >>> toml(["a", 1, True]), toml('"'), toml(0.5)
     ('["a", 1, true]', '"\\\\""', '0.5')
+    >>> toml({"en": "no", "pt-BR": 1})
+    '{ en = "no", pt-BR = 1 }'
     """
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml_key(key)} = {toml(own)}' for key, own in value.items())} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, str):

@@ -25,8 +25,8 @@ const LARGEST_BATCH = 10_000;
 
 /**
  * @typedef {() => bigint} Words gives uniform integers 0..2^64 - 1, one for each call.
- * @typedef {string | number | boolean | bigint | readonly number[] | null} Answer a label, a number,
- *   a cell [row, column], or null for no answer.
+ * @typedef {string | number | boolean | bigint | readonly number[] | null} Answer a label, a
+ *   number, a cell [row, column], or null for no answer.
  * @typedef {Readonly<Record<string, string>>} Text a text by language.
  * @typedef {{ readonly numerator: bigint, readonly denominator: bigint }} Ratio
  * @typedef {{ readonly [key: string]: unknown }} Json
@@ -87,7 +87,7 @@ const LARGEST_BATCH = 10_000;
  *
  * @typedef {Asked & Randomised} Question
  *
- * @typedef {object} Survey a survey document that was read and checked; frozen.
+ * @typedef {object} SurveyDocument
  * @property {number} format
  * @property {string} study the digest of the study, 64 hexadecimal digits.
  * @property {Text} title
@@ -100,20 +100,23 @@ const LARGEST_BATCH = 10_000;
  * @property {string} contact
  * @property {string | null} opens
  * @property {string | null} closes
+ *
+ * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
 
 /**
  * Why a survey, an answer or a submission is refused. No message holds an answer.
  *
- * `code` is one of
+ * `code` is the name of the rule that is broken. The rules of programs stand in
+ * docs/device_programs.md: `unknown_format`, `unknown_sampler`, `malformed`, `not_a_law`,
+ * `columns_differ`, `odds_differ` and `odds_exceed`; and `bad_answer`, an answer outside the domain
+ * of its question, or none where one is needed. The others are
  *
  * - `altered`: the bytes of the survey do not have the digest that was expected.
- * - `insecure`: the page has no Web Cryptography: it was not loaded over HTTPS or from this machine.
+ * - `insecure`: no Web Cryptography: the page was not loaded over HTTPS or from this machine.
  * - `malformed`: not a survey document, or one of another format.
- * - `program`: a program that is not well-formed, or that this module does not know.
- * - `odds`: the odds of a program are not those that the survey states, or exceed what it may have.
+ * - `odds_exceed`: also a survey that states a smaller epsilon than its programs have.
  * - `unprotected`: the odds exceed those that this module accepts at all.
- * - `answer`: an answer outside the domain of its question, or none where one is needed.
  * - `code`: no invitation code.
  * - `words`: an injected source of words is used up.
  */
@@ -344,11 +347,11 @@ export function size(domain) {
  */
 export function indexOf(question, answer) {
   if (answer === null) {
-    require(question.silence, "answer", question.name, "needs an answer");
+    require(question.silence, "bad_answer", question.name, "needs an answer");
     return size(question.domain);
   }
   const found = ENCODERS[question.domain.kind](/** @type {never} */ (question.domain), answer);
-  require(found >= 0, "answer", question.name, "must be one of the values of the question");
+  require(found >= 0, "bad_answer", question.name, "must be one of the values of the question");
   return found;
 }
 
@@ -366,7 +369,7 @@ export function indexOf(question, answer) {
 export function positionOf(question, answer) {
   const { domain, name } = question;
   if (answer === null) {
-    require(question.silence, "answer", name, "needs an answer");
+    require(question.silence, "bad_answer", name, "needs an answer");
     return null;
   }
   if (domain.kind === "integers") return indexOf(question, answer) / (size(domain) - 1);
@@ -391,9 +394,9 @@ function share({ low, high }, number) {
  */
 function within({ low, high, clip }, answer, name) {
   const rule = "must be a number within the limits of the question";
-  require(typeof answer === "number" && Number.isFinite(answer), "answer", name, rule);
+  require(typeof answer === "number" && Number.isFinite(answer), "bad_answer", name, rule);
   if (clip) return Math.min(Math.max(answer, low), high);
-  require(answer >= low && answer <= high, "answer", name, rule);
+  require(answer >= low && answer <= high, "bad_answer", name, rule);
   return answer;
 }
 
@@ -415,7 +418,7 @@ const ENCODERS = {
   interval: (/** @type {Interval} */ domain, answer) => {
     const number = within(domain, answer, "question");
     const exact = (number - domain.low) / (domain.high - domain.low);
-    return Math.min(Math.trunc(exact * domain.bins), domain.bins - 1);
+    return Math.min(Math.trunc(exact * domain.bins), domain.bins - 1) + 0; // -0 is 0
   },
   grid: (/** @type {Grid} */ { rows, columns, without }, answer) => {
     if (!Array.isArray(answer) || answer.length !== 2) return -1;
@@ -521,8 +524,8 @@ export function parse({ domain }, text) {
  *
  * @typedef {object} Law what a report says about a value: with these exact chances the report is of
  *   that sort under the value itself, and under another one.
- * @property {"names" | "bit" | "supports"} kind whether the report names the value, has its bit set,
- *   or supports it.
+ * @property {"names" | "bit" | "supports"} kind whether the report names the value, has its bit
+ *   set, or supports it.
  * @property {Ratio} same
  * @property {Ratio} other
  *
@@ -535,6 +538,9 @@ export function parse({ domain }, text) {
  * @property {string} between
  * @property {bigint} power
  * @property {(data: Json, place: string) => void} [checkDelta] of approximate privacy.
+ * @property {boolean} [unchecked] whether the delta is not computed here, so no survey may have it.
+ * @property {number} [straight] of odds of neighbours, the steps between the most distant values
+ *   along one axis.
  * @property {readonly Part[]} [parts]
  * @property {(encoded: any, next: Words) => Drawn} draw
  * @property {number} [reports] how many different reports there are, where there are dummies.
@@ -555,6 +561,17 @@ class Entries {
   constructor(data, place) {
     this.data = data;
     this.place = place;
+    this.known = new Set(["format", "sampler", "answer", "columns", "odds", "odds_at_most"]);
+  }
+
+  /**
+   * An entry; undefined where it is missing. Entries that nobody reads are refused.
+   *
+   * @param {string} key
+   */
+  get(key) {
+    this.known.add(key);
+    return this.data[key];
   }
 
   /**
@@ -563,7 +580,7 @@ class Entries {
    * @param {string} key
    */
   integer(key) {
-    return this.whole(this.data[key], key);
+    return this.whole(this.get(key), key);
   }
 
   /**
@@ -600,7 +617,7 @@ class Entries {
 
   /** @param {string} key */
   list(key) {
-    const found = this.data[key];
+    const found = this.get(key);
     require(Array.isArray(found), "malformed", `${this.place}.${key}`, "must be a list");
     return found;
   }
@@ -859,7 +876,7 @@ const SAMPLERS = {
   table(entries) {
     const [size, words] = [entries.count("size"), entries.count("words")];
     const rows = entries.matrix("numerators");
-    const listed = entries.data.sensitive === undefined ? null : entries.integers("sensitive");
+    const listed = entries.get("sensitive") === undefined ? null : entries.integers("sensitive");
     entries.law(words >= 1 && words <= MOST_WORDS, SHAPE);
     const whole = 1n << BigInt(64 * words);
     entries.law(size >= 2 && rows.length === size, "must have a list for each value");
@@ -1020,7 +1037,7 @@ const SAMPLERS = {
     const byIndex = entries.data.answer === "index";
     const size = byIndex ? entries.count("size") : steps + 1;
     const digits = entries.list("digits").map((_, i, all) => thresholdOf(entries, all[i]));
-    const rest = thresholdOf(entries, entries.data.rest);
+    const rest = thresholdOf(entries, entries.get("rest"));
     const [n, last] = [BigInt(steps), BigInt(steps) + 2n * BigInt(reach)];
     entries.law(size === steps + 1, "must have size = steps + 1");
     entries.law(steps >= 1 && fall >= 1n && fall < RANGE, "must have 1 <= fall < 2^64");
@@ -1040,6 +1057,7 @@ const SAMPLERS = {
       odds: ratio(RANGE, fall),
       between: near ? "neighbours" : "any",
       power: near ? 1n : n,
+      straight: near ? steps : 1,
       draw: (encoded, next) => {
         const moved = noise(next);
         return sum(BigInt(byIndex ? encoded : rounded(encoded, steps, next)), moved);
@@ -1064,7 +1082,7 @@ const SAMPLERS = {
     const weights = entries.matrix("weights");
     const classes = [height, width].map((length, axis) => {
       const key = axis === 0 ? "row_classes" : "column_classes";
-      return entries.data[key] === undefined ? null : { length, matrix: entries.matrix(key) };
+      return entries.get(key) === undefined ? null : { length, matrix: entries.matrix(key) };
     });
     entries.law(words >= 1 && words <= MOST_WORDS && places.length === size && size >= 2, SHAPE);
     const whole = 1n << BigInt(64 * words);
@@ -1094,6 +1112,7 @@ const SAMPLERS = {
       columns: [integers("report", size)],
       odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : tableOdds(entries, rows, null),
       between: pairs.length > 0 ? "neighbours" : "any",
+      straight: pairs.length > 0 ? straightSteps(places, width) : 1,
       draw: (index, next) => {
         const ends = cumulative(rows[index], whole);
         return { report: [BigInt(among(next, ends, words))] };
@@ -1106,7 +1125,7 @@ const SAMPLERS = {
     const [size, words] = [entries.count("size"), entries.count("words")];
     const { height, width, places } = placesOf(entries);
     const quadrant = entries.matrix("quadrant");
-    const reports = entries.data.reports === undefined ? null : entries.integers("reports");
+    const reports = entries.get("reports") === undefined ? null : entries.integers("reports");
     const cells = height * width;
     entries.law(height >= 2 && width >= 2 && places.length === size && size >= 2, SHAPE);
     entries.law(words >= 1 && words <= MOST_WORDS, SHAPE);
@@ -1127,6 +1146,7 @@ const SAMPLERS = {
       columns: [integers("report", reports === null ? cells : size)],
       odds: planarOdds(quadrant),
       between: "neighbours",
+      straight: straightSteps(places, width),
       draw: (index, next) => {
         const moved = among(next, ends, words);
         const down = Math.floor(moved / (2 * width - 1)) - (height - 1);
@@ -1147,8 +1167,9 @@ const SAMPLERS = {
     const byIndex = entries.data.answer === "index";
     const size = byIndex ? entries.count("size") : 0;
     const places = byIndex ? entries.matrix("places") : null;
+    for (const key of ["delta", "delta_at_most"]) entries.get(key);
     const reach = half.length - 1;
-    entries.law(steps.length >= 1 && steps.every((n) => n >= 1) && group >= 1, SHAPE);
+    entries.law(steps.length >= 1 && group >= 1, SHAPE);
     entries.law(words >= 1 && words <= MOST_WORDS && (byIndex || steps.length === 1), SHAPE);
     const whole = 1n << BigInt(64 * words);
     entries.law(reach === beyond + Math.max(...steps), "must have masses up to its reach");
@@ -1156,20 +1177,21 @@ const SAMPLERS = {
     const sides = half.slice(1);
     const total = half[0] + 2n * sides.reduce((sum, mass) => sum + mass, 0n);
     entries.law(total === whole, "must have masses that sum to 1");
-    const fits = places === null || (places.length === size && size >= 2 && places.every((place) => (
-      place.length === steps.length && place.every((at, i) => at <= BigInt(steps[i])))));
+    const onAxes = (/** @type {bigint[]} */ place) => (
+      place.length === steps.length && place.every((at, i) => at <= BigInt(steps[i])));
+    const fits = places === null || (places.length === size && size >= 2 && places.every(onAxes));
     entries.law(fits, "must have places on its axes");
     const masses = [...sides.slice().reverse(), ...half];
     const ends = cumulative(masses, whole);
+    const shifts = places === null ? [steps] : largestShifts(places.map((at) => at.map(Number)));
     const most = steps.map((n) => n + 2 * beyond);
     const names = byIndex ? steps.map((_, i) => `axis${i}`) : ["report"];
     return {
       ...(byIndex ? { ...BY_INDEX, size } : BY_POSITION),
       columns: names.map((name, i) => integers(name, Math.ceil((most[i] + 1) / group))),
       odds: null,
-      checkDelta: (data, place) => {
-        checkDelta(data, place, byIndex ? null : { masses, shift: steps[0], whole });
-      },
+      checkDelta: (data, place) => checkDelta(data, place, { masses, whole, shifts, byIndex }),
+      unchecked: steps.length > 2,
       draw: (encoded, next) => {
         const at = places === null
           ? [rounded(encoded, steps[0], next)] : places[encoded].map(Number);
@@ -1224,7 +1246,7 @@ const SAMPLERS = {
 
   silence(entries) {
     const [dropped, silent] = [entries.integer("dropped"), entries.integer("silent")];
-    const inner = prepare(entries.data.inner, `${entries.place}.inner`);
+    const inner = prepare(entries.get("inner"), `${entries.place}.inner`);
     const { dummy, dummyOdds, odds } = inner;
     const without = "must have an inner program of numbers, with dummies";
     const usable = dummy && dummyOdds && odds && inner.between === "any";
@@ -1278,7 +1300,7 @@ function placesOf(entries) {
   require(two, "malformed", `${entries.place}.shape`, "must be two numbers");
   entries.law(height >= 1 && width >= 1 && height * width <= 2 ** 16, SHAPE);
   const cells = height * width;
-  const places = entries.data.places === undefined
+  const places = entries.get("places") === undefined
     ? Array.from({ length: cells }, (_, i) => i) : entries.integers("places").map(Number);
   const ordered = places.every((place, i) => place < cells && (i === 0 || places[i - 1] < place));
   entries.law(ordered, "must have places in their order");
@@ -1302,6 +1324,19 @@ function neighbours(places, width) {
     for (const y of [right, under]) if (y !== undefined) pairs.push([x, y]);
   });
   return pairs;
+}
+
+/**
+ * The largest difference of two values in rows or in columns.
+ *
+ * @param {readonly number[]} places
+ * @param {number} width
+ */
+function straightSteps(places, width) {
+  const span = (/** @type {number[]} */ at) => (
+    at.reduce((a, b) => Math.max(a, b)) - at.reduce((a, b) => Math.min(a, b)));
+  const rows = places.map((place) => Math.floor(place / width));
+  return Math.max(span(rows), span(places.map((place) => place % width)));
 }
 
 /**
@@ -1366,33 +1401,106 @@ function limited(value, last) {
 }
 
 /**
- * The delta of noise on one axis is that of its masses, and at most what it may be.
- *
- *     delta = sum_j max(0, m_j - e m_(j + shift)) / 2^(64 words),   e = odds_at_most
+ * @typedef {object} Noise of one axis or more, independent and alike.
+ * @property {readonly bigint[]} masses
+ * @property {bigint} whole their sum.
+ * @property {readonly (readonly number[])[]} shifts the differences of the most distant values.
+ * @property {boolean} byIndex whether the program leaves the delta out.
+ */
+
+/**
+ * The delta of a program is that of its integers, and at most what it may be.
  *
  * @param {Json} data
  * @param {string} place
- * @param {{ masses: readonly bigint[], shift: number, whole: bigint } | null} noise null where the
- *   noise has several axes, whose delta is no single sum.
+ * @param {Noise} noise
  */
-function checkDelta(data, place, noise) {
+function checkDelta(data, place, { masses, whole, shifts, byIndex }) {
   const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
   const allowed = ratioOf(data.delta_at_most, `${place}.delta_at_most`);
-  if (noise === null) {
-    require(data.delta === null, "odds_differ", place, "must have no delta");
-    return;
+  const rule = "must have the delta of its integers";
+  if (byIndex) require(data.delta === null, "odds_differ", place, rule);
+  const isConcave = masses.every((mass, j) => (
+    mass * mass >= (masses[j - 1] ?? 0n) * (masses[j + 1] ?? 0n)));
+  require(isConcave, "not_a_law", place, "must have masses that fall ever faster");
+  for (const shift of shifts) {
+    if (shift.length > 2) return; // a survey has no such program
+    const found = deltaOfShift(masses, whole, shift, most);
+    require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
+    if (!byIndex) {
+      const stated = ratioOf(data.delta, `${place}.delta`, 0n);
+      const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
+      require(same, "odds_differ", place, rule);
+    }
   }
-  const { masses, shift, whole } = noise;
+}
+
+/**
+ * The delta of two values that differ by a shift, with m the masses and M their sum.
+ *
+ *     one axis:  sum_j max(0, m_j - e m_(j + a)) / M
+ *     two axes:  sum_ij max(0, m_i m_j - e m_(i + a) m_(j + b)) / M^2
+ *
+ * Since the masses are log-concave, m_j / m_(j + b) grows with j. So the terms above 0 are those
+ * from some j on, for each i, and sums from j on are known.
+ *
+ * @param {readonly bigint[]} masses
+ * @param {bigint} whole
+ * @param {readonly number[]} shift
+ * @param {Ratio} most e.
+ */
+function deltaOfShift(masses, whole, shift, most) {
+  const [a, b] = shift.length > 1 ? shift : [0, shift[0]];
+  const rows = shift.length > 1 ? masses : [1n];
+  const last = masses.length;
+  const from = new Array(last + 1).fill(0n);
+  for (let j = last - 1; j >= 0; j -= 1) from[j] = from[j + 1] + masses[j];
   let excess = 0n;
-  masses.forEach((mass, j) => {
-    const over = most.denominator * mass - most.numerator * (masses[j + shift] ?? 0n);
-    if (over > 0n) excess += over;
+  rows.forEach((row, i) => {
+    const own = most.denominator * row;
+    const other = most.numerator * (rows[i + a] ?? 0n);
+    let [low, high] = [0, last];
+    while (low < high) {
+      const j = (low + high) >> 1;
+      if (own * masses[j] > other * (masses[j + b] ?? 0n)) high = j;
+      else low = j + 1;
+    }
+    excess += own * from[low] - other * from[Math.min(low + b, last)];
   });
-  const found = ratio(excess, most.denominator * whole);
-  const stated = ratioOf(data.delta, `${place}.delta`, 0n);
-  const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
-  require(same, "odds_differ", place, "must have the delta of its integers");
-  require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
+  return ratio(excess, most.denominator * whole ** BigInt(shift.length));
+}
+
+/**
+ * The differences of places that no other difference exceeds on all axes. Noise hides the others
+ * better.
+ *
+ * @param {readonly (readonly number[])[]} places
+ */
+function largestShifts(places) {
+  const axes = places[0]?.length ?? 0;
+  if (axes > 2) return [new Array(axes).fill(0)];
+  // Of the places in one row, only the first and the last can be furthest from others.
+  const ends = new Map();
+  for (const [row, column = 0] of places) {
+    const [low, high] = ends.get(row) ?? [column, column];
+    ends.set(row, [Math.min(low, column), Math.max(high, column)]);
+  }
+  /** @type {Map<number, number>} */
+  const widest = new Map();
+  for (const [row, [low, high]] of ends) {
+    for (const [other, [otherLow, otherHigh]] of ends) {
+      const down = Math.abs(row - other);
+      const across = Math.max(high - otherLow, otherHigh - low);
+      widest.set(down, Math.max(widest.get(down) ?? 0, across));
+    }
+  }
+  let best = -1;
+  const found = [];
+  for (const [down, across] of [...widest].sort(([i], [j]) => j - i)) {
+    if (across > best) found.push(axes > 1 ? [down, across] : [down]);
+    best = Math.max(best, across);
+  }
+  return axes > 1 ? found : found.slice(0, 1);
 }
 
 /**
@@ -1486,14 +1594,14 @@ function rounded(position, steps, next) {
  */
 function thresholdOf(entries, words) {
   const rule = "must be lists of four words";
-  require(Array.isArray(words) && words.length === 4, "malformed", entries.place, rule);
+  require(Array.isArray(words), "malformed", entries.place, rule);
   const found = words.map((word) => entries.whole(word, "digits"));
-  entries.law(found.every((word) => word < RANGE), rule);
+  entries.law(found.length === 4 && found.every((word) => word < RANGE), rule);
   return found;
 }
 
 /**
- * G >= 0 with Pr(G >= k) = a^k: its binary digits are independent, and the rest is counted by trials.
+ * G >= 0 with Pr(G >= k) = a^k: its binary digits are independent, and the rest takes trials.
  *
  * @param {Words} next
  * @param {readonly (readonly bigint[])[]} digits
@@ -1786,6 +1894,9 @@ export function prepare(program, place = "program") {
   require(isKnown, "unknown_sampler", place, "must name a sampler that this module knows");
   const entries = new Entries(program, place);
   const sampler = SAMPLERS[name](entries);
+  require(program.answer === sampler.answer, "malformed", place, "must have its kind of answers");
+  const strange = Object.keys(program).some((key) => !entries.known.has(key));
+  require(!strange, "malformed", place, "must have the entries of its sampler");
   checkColumns(entries, sampler);
   checkOdds(entries, sampler);
   PREPARED.set(program, sampler);
@@ -1798,7 +1909,6 @@ export function prepare(program, place = "program") {
  */
 function checkColumns({ data, place }, sampler) {
   const rule = "must have the columns of its sampler";
-  require(data.answer === sampler.answer, "columns_differ", place, "must have its kind of answers");
   const { columns } = data;
   const same = Array.isArray(columns) && columns.length === sampler.columns.length;
   require(same, "columns_differ", place, rule);
@@ -2017,11 +2127,14 @@ function checkQuestion(question) {
   if (delta !== null) checkNumber(delta, `${place}.delta`);
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
+  require(program?.sampler !== "each", "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
   require(!exceeds(bound(sampler, program), ratio(MOST_ODDS, 1n)), "unprotected", place, rule);
-  require(deltaOf(sampler, program) <= MOST_DELTA, "unprotected", place, "must have a small delta");
+  const small = deltaOf(sampler, program) <= MOST_DELTA && !sampler.unchecked
+    && !sampler.parts?.some((part) => part.sampler.unchecked);
+  require(small, "unprotected", place, "must have a small delta that can be checked");
 }
 
 /**
@@ -2030,10 +2143,9 @@ function checkQuestion(question) {
  * @param {string} place
  */
 function checkFits(sampler, question, place) {
-  const { domain, silence, program } = question;
-  require(program.sampler !== "each", "malformed", place, "must have a program of one question");
+  const { domain, silence } = question;
   if (sampler.parts) {
-    sampler.parts.forEach((part) => checkFits(part.sampler, { ...question, program: /** @type {Program} */ (part.program) }, place));
+    for (const { sampler: inner } of sampler.parts) checkFits(inner, question, place);
     return;
   }
   const numeric = domain.kind === "integers" || domain.kind === "interval";
@@ -2104,12 +2216,26 @@ function raisedTo(odds, exponent) {
 
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled.
+ * nothing that is sampled. With metric privacy it is that of the most distant values along one axis.
  *
  * @param {Question} question
+ * @returns {number}
  */
 export function epsilonOf({ program }) {
-  return logarithm(bound(prepare(program), program));
+  return natsOf(prepare(program), program);
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {Json} program
+ * @returns {number}
+ */
+function natsOf({ odds, power, straight, parts }, program) {
+  if (parts) {
+    return parts.reduce((sum, part) => sum + part.times * natsOf(part.sampler, part.program), 0);
+  }
+  if (odds === null) return logarithm(ratioOf(program.odds_at_most, "program"));
+  return logarithm(odds) * Number(power) * (straight ?? 1);
 }
 
 /** @param {Ratio} odds */
@@ -2131,10 +2257,7 @@ function checkEpsilon(data, questions) {
   const rule = "must be the epsilon of the odds";
   let total = 0;
   for (const question of questions) {
-    const sampler = prepare(question.program);
-    if (sampler.between === "neighbours") continue;
-    const stated = question.epsilon;
-    const is = epsilonOf(question) <= stated * (1 + 1e-9) + 1e-9;
+    const is = epsilonOf(question) <= question.epsilon * (1 + 1e-9) + 1e-9;
     require(is, "odds_exceed", `survey.${question.name}.epsilon`, rule);
   }
   for (const { epsilon } of questions) total += epsilon;
@@ -2168,7 +2291,7 @@ function frozen(value) {
 export function sample(program, encoded, next = systemWords()) {
   const sampler = prepare(program);
   const rule = "must be an answer that the program takes";
-  require(takes(sampler, encoded), "bad_answer", "answer", rule);
+  require(takes(sampler, encoded), "bad_answer", "bad_answer", rule);
   return record(/** @type {Program} */ (program), sampler.draw(encoded, next));
 }
 
@@ -2266,7 +2389,7 @@ const ID_LENGTH = 16;
  * @param {Readonly<Record<string, Answer>>} answers
  */
 function given({ name }, answers) {
-  require(Object.hasOwn(answers, name), "answer", name, "needs an answer, or null for none");
+  require(Object.hasOwn(answers, name), "bad_answer", name, "needs an answer, or null for none");
   return answers[name];
 }
 
@@ -2275,6 +2398,24 @@ function int32(value) {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setInt32(0, value, true);
   return bytes;
+}
+
+/**
+ * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
+ * counts such texts. It says which study and which question the report is of.
+ *
+ * @param {Survey} survey
+ * @param {string} name the question.
+ * @param {Uint8Array} record what `randomize` returned.
+ * @returns {string} letters, digits and hyphens.
+ * @throws {Refusal}
+ */
+export function reportText(survey, name, record) {
+  const place = survey.questions.findIndex((question) => question.name === name);
+  require(place >= 0, "answer", name, "must be a question of the survey");
+  const length = recordLength(survey.questions[place].program);
+  require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
+  return `wr1-${survey.study.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
 }
 
 /**

@@ -18,7 +18,7 @@ from warner.collector.submissions import ID_BYTES
 
 TOKEN_BYTES = 32
 COOKIE = "warner_owner"
-ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # 32 letters, without 0 and O, 1 and I
+ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without 0 and O, 1, I and L, U
 CODE_LETTERS = 16
 _GROUP = 4
 
@@ -63,7 +63,7 @@ class Owner:
 
 
 def new_codes(n: int) -> list[str]:
-    """Invitation codes: 16 random letters each, 80 bits, in groups of four.
+    """Invitation codes: 16 random letters each, 78 bits, in groups of four.
 
     Args:
         n: how many.
@@ -80,36 +80,37 @@ def new_codes(n: int) -> list[str]:
 
 
 def plain_code(code: str) -> str:
-    """A code as it is hashed: capital letters, in groups of four, whatever a person typed.
+    """A code as it is hashed: capital letters, without hyphens and spaces.
 
-    >>> plain_code(" abcd efgh-jklm npqr ")
-    'ABCD-EFGH-JKLM-NPQR'
+    >>> plain_code(" abcd efgh-jkmn pqrs ")
+    'ABCDEFGHJKMNPQRS'
     """
-    letters = "".join(code.split()).replace("-", "").upper()
-    return "-".join(letters[i : i + _GROUP] for i in range(0, len(letters), _GROUP))
-
-
-def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
-    """The ids of the reports of invited people, uint8 (n, 16), in an order of their own.
-
-    Args:
-        digest: the digest of the study, 64 hexadecimal digits.
-        codes: the invitation codes.
-    """
-    # Sorted, so that the store does not know the order in which people were invited.
-    ids = b"".join(sorted(invited_id(digest, code) for code in codes))
-    return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
+    return "".join(code.split()).replace("-", "").upper()
 
 
 def invited_id(digest: str, code: str) -> bytes:
     """The id of the report of an invited person.
 
-    The first 16 bytes of SHA-256("warner invitation" line end, digest line end, code). An id is
-    counted once, so a code is good for one report, and "used" is all that is stored of it.
+    It is the first 16 bytes of the SHA-256 of three lines: "warner invitation", the digest of the
+    study, the code. There is no line end after the code. An id is counted once, so a code is good
+    for one report, and that it was used is all that is stored.
 
     Args:
         digest: the digest of the study, 64 hexadecimal digits.
-        code: the invitation code, with its hyphens.
+        code: the invitation code.
     """
     text = f"warner invitation\n{digest}\n{plain_code(code)}"
     return hashlib.sha256(text.encode()).digest()[:ID_BYTES]
+
+
+def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
+    """The ids of the reports of invited people, uint8 (n, 16).
+
+    They are sorted, so that the store does not know the order in which people were invited.
+
+    Args:
+        digest: the digest of the study, 64 hexadecimal digits.
+        codes: the invitation codes.
+    """
+    ids = b"".join(sorted(invited_id(digest, code) for code in codes))
+    return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)

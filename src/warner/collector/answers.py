@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from starlette.responses import Response
@@ -62,6 +63,12 @@ def raw_json(content: Any, extra: Mapping[str, str] | None = None) -> tuple[RawH
         *((n.encode(), v.encode()) for n, v in (extra or {}).items()),
     ]
     return secured(headers), body
+
+
+@lru_cache(maxsize=256)
+def accepted(count: int) -> tuple[RawHeaders, bytes]:
+    """The headers and the body of the answer to ``count`` reports that are stored."""
+    return raw_json({"accepted": count})
 
 
 async def send_raw(send: Send, status: int, headers: RawHeaders, body: bytes) -> None:

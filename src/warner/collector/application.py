@@ -36,6 +36,8 @@ from warner.collector.collector import Collector
 from warner.collector.http_refusals import HttpRefused
 from warner.collector.intake import Intake
 from warner.collector.limits import Limits
+from warner.collector.live_publisher import LivePublisher
+from warner.collector.owner_pages import OwnerPages
 from warner.collector.pages.survey import survey_page
 from warner.collector.refusals import Refused
 from warner.collector.requests import Headers
@@ -68,23 +70,21 @@ class Application:
     Args:
         study: the study.
         collector: counts the reports.
+        live: publishes what the owner sees. Who runs the application starts and stops it.
         owner: knows the owner.
         settings: how it runs.
-
-    Attributes:
-        stopping: set it to end all streams; the server waits for them.
     """
 
     def __init__(
         self,
         study: Study,
         collector: Collector,
+        live: LivePublisher,
         owner: Owner,
         settings: Settings | None = None,
     ) -> None:
         self._settings = settings or Settings()
         self._study, self._collector = study, collector
-        self.stopping = asyncio.Event()
         self._intake = Intake(collector, self._settings.limits, owner)
         self._checking, self._checked_until = asyncio.Lock(), 0.0
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
@@ -94,9 +94,11 @@ class Application:
             Route("/", self._survey),
             Route("/healthz", self._health),
             *(Route(f"/{name}", partial(_static, file)) for name, file in files.items()),
+            *OwnerPages(owner, collector, live).routes(),
         ]
         self._pages = Starlette(
-            routes=routes, exception_handlers={HTTPException: _http, Refused: _refused}
+            routes=routes,
+            exception_handlers={HTTPException: _http, Refused: _refused, Exception: _failed},
         )
         self._pages.router.redirect_slashes = False
 
@@ -119,8 +121,7 @@ class Application:
             _LOG.error("%s", _place(error))
             if not answer.started:
                 await send_refusal(answer.as_it_is, HttpRefused("error"))
-            else:
-                raise ConnectionAbortedError from None
+            # Else the server closes a connection whose answer is not whole.
 
     def _checked(self, scope: Scope) -> Headers:
         """The headers of a request.
@@ -164,6 +165,10 @@ async def _http(request: Request, error: Exception) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
     return refusal_answer(HttpRefused.of(error))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return refusal_answer(HttpRefused("error"))
 
 
 class _Answer:

@@ -11,8 +11,9 @@ reveal of the order while the survey runs is said in :mod:`warner.collector.spen
 versions of pages stand in the store's log until the next quiet moment, or until the survey closes:
 who copies the files of the running machine sees by which counts the last commits differ.
 
-In the memory of the process, a submission stands from its arrival until the memory is used for
-something else. Python does not wipe memory. Counts and ids stay in memory.
+After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
+bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
+dump right after the last reply, and 2 after 500 more. Counts and ids stay in memory.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,11 +38,22 @@ from warner._core.errors import ArgumentError, message
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
-from warner.collector.stores.base import COUNTS, INVITED, SPENT, Change, Pages, Store, number_of
+from warner.collector.stores.base import (
+    COUNTS,
+    DISTINCT,
+    INVITED,
+    SPENT,
+    Change,
+    Pages,
+    Store,
+    number_of,
+)
 from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.tally import Tally
 from warner.studies.study import Study
+
+_T = TypeVar("_T")
 
 OPEN, CLOSED, NOT_OPEN = "open", "closed", "not_open"
 PACE = 0.02  # seconds from the beginning of one commit to that of the next, unless many wait
@@ -48,6 +63,7 @@ _WAITING = 400_000  # submissions, the most that wait
 _QUIET = 1.0  # seconds between counters of rejects, and between tidying
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
 
 
@@ -101,6 +117,11 @@ class _Group:
     wish: str | None = None
     dropped: bool = False
 
+    @property
+    def shows(self) -> bool:
+        """Whether the state is another one afterwards."""
+        return self.added is not None or bool(self.rejects) or self.wish is not None
+
 
 @dataclass(frozen=True)
 class _Upload:
@@ -120,7 +141,7 @@ class _Task:
     def do(self) -> None:
         """Do it, and tell the future."""
         try:
-            self.future.set_result(self.action())
+            self.future.set_result(_twice(self.action))
         except BaseException as error:
             self.future.set_exception(error)
 
@@ -211,10 +232,11 @@ class Collector:
             self._number, facts = self._number + 1, {**facts, **new}
         self.document: bytes = facts.get(_DOCUMENT, b"")
         self._owner: bytes | None = facts.get(_OWNER)
+        self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
         self._wish = facts.get(_WISH, b"").decode()
         self._dropped = _DROPPED in facts
         self._rejects = _rejects_from(facts.get(_REJECTS, b""))
-        self._counts.load(self._store.pages(COUNTS))
+        self._counts.load(self._store.pages(COUNTS), self._store.pages(DISTINCT))
         self._spent, self._runs = load(self._store.pages(SPENT))
         self._invited, self._invited_runs = load(self._store.pages(INVITED))
 
@@ -413,6 +435,23 @@ class Collector:
 
         self._ask(keep)
 
+    def remembered(self, name: str) -> bytes | None:
+        """What :meth:`remember` kept under a name; None where nothing is kept."""
+        return self._remembered.get(_REMEMBERED + name)
+
+    def remember(self, name: str, content: bytes) -> None:
+        """Keep something beside the counts, such as the last result that was published.
+
+        Raises:
+            Refused: the store cannot be written.
+        """
+
+        def keep() -> None:
+            self._commit(_Group({_REMEMBERED + name: content}))
+            self._remembered[_REMEMBERED + name] = content
+
+        self._ask(keep)
+
     def check(self) -> None:
         """Raise what keeps the store from being written, if anything does.
 
@@ -442,34 +481,39 @@ class Collector:
 
     def _run(self) -> None:
         """Take what waits, commit it, and go on until the collector stops."""
-        began = tidied = time.monotonic()
-        dirty = True
+        self._began = self._tidied = time.monotonic()
+        self._dirty = True  # whether the store's log holds older versions of pages
         while True:
             with self._news:
-                quiet = _QUIET if self._unsaved or dirty else None
+                quiet = _QUIET if self._unsaved or self._dirty else None
                 self._news.wait_for(lambda: self._queue or self._stopping, quiet)
                 if self._queue and not self._stopping:
-                    left = began + PACE - time.monotonic()
+                    left = self._began + PACE - time.monotonic()
                     self._news.wait_for(lambda: self._waiting >= MANY or self._stopping, left)
-                batches, action = self._taken()
-                ending = self._stopping and not self._queue
-            began = time.monotonic()
-            if batches:
-                self._write(batches)
-                dirty = True
-            if action is not None:
-                action.do()
-                dirty = True
-            idle = not batches and action is None
-            if self._unsaved and (idle or ending):
-                self._try(lambda: self._commit(_Group()))
-                dirty = True
-            if dirty and not ending and (idle or began - tidied >= _QUIET) and not self._queue:
-                self._try(self._store.tidy)
-                dirty, tidied = False, time.monotonic()
-            if ending:
+            if self._work():
                 self._try(self._end)
                 return
+
+    def _work(self) -> bool:
+        """Do what waits, or what is done in quiet moments; whether the collector is to end.
+
+        Nothing refers to submissions when this returns.
+        """
+        with self._news:
+            uploads, task = self._taken()
+            ending = self._stopping and not self._queue
+        self._began = time.monotonic()
+        idle = not uploads and task is None
+        if uploads:
+            self._write(uploads)
+        if task is not None:
+            task.do()
+        if self._unsaved and (idle or ending):
+            self._try(lambda: self._commit(_Group()))
+        if self._dirty and (idle or self._began - self._tidied >= _QUIET) and not self._queue:
+            self._try(self._store.tidy)
+            self._dirty, self._tidied = False, time.monotonic()
+        return ending
 
     def _taken(self) -> tuple[list[_Upload], _Task | None]:
         """What is done next: batches, and then perhaps a task; under the lock of the queue."""
@@ -486,16 +530,15 @@ class Collector:
 
     @staticmethod
     def _try(action: Callable[[], object]) -> None:
-        """Do something that may fail, and is tried again later."""
-        try:
-            action()
-        except Refused:
-            pass
+        """Do something that may fail, and is tried again later. The writer must never end."""
+        with suppress(Exception):
+            _twice(action)
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
+        batches = [upload.batch for upload in uploads]
         try:
-            new = self._count([upload.batch for upload in uploads])
+            new = _twice(lambda: self._count(batches))
         except Refused as error:
             if error.name == "too_many_groups" and len(uploads) > 1:
                 for one in uploads:
@@ -511,7 +554,8 @@ class Collector:
                 upload.future.set_result(Accepted(len(upload.batch), own))
             return
         for upload in uploads:
-            upload.future.set_exception(problem)
+            # A traceback would hold the submissions in memory.
+            upload.future.set_exception(problem.with_traceback(None))
 
     def _count(self, batches: Sequence[Batch]) -> list[int]:
         """Commit batches together; how many submissions of each are new."""
@@ -525,7 +569,7 @@ class Collector:
             words = words[fresh]
             added = self._counts.added(joined.take(fresh))
             runs, spent = self._runs.with_ids(words, self._reader(SPENT))
-            pages = {COUNTS: added.pages, SPENT: spent}
+            pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages, SPENT: spent}
             self._commit(_Group(pages=pages, added=added, words=words, runs=runs))
         ends = np.cumsum([len(batch) for batch in batches])
         return [int(part.sum()) for part in np.split(fresh, ends[:-1])]
@@ -548,54 +592,41 @@ class Collector:
             facts[_REJECTS] = canonical(_summed(self._rejects, group.rejects)).encode()
         group.number = self._number + 1
         change = Change(group.number, facts, group.pages)
-        for attempts_left in (1, 0):
-            try:
-                self._store.commit(change)
-            except Refused as error:
-                problem = error
-            else:
-                self._apply(group)
+        try:
+            self._store.commit(change)
+        except Refused as error:
+            problem = error
+        else:
+            self._apply(group)
+            return
+        finally:
+            self._dirty = True
+        self._unsettled = group
+        with suppress(Refused):
+            self._settle()
+            if self._number == group.number:
                 return
-            self._unsettled = group
-            settled = self._settle_now()
-            if settled:
-                return
-            # A lost connection is there again, and the change did not take place.
-            if settled is None or problem.name != "store_failed" or not attempts_left:
-                raise problem
+        raise problem
 
     def _settle(self) -> None:
-        """Ask the store whether the last change took place, if that is not known.
+        """Have the store open, and know whether the last change took place.
 
         Raises:
             Refused: the store does not answer, or another process has written to it.
         """
-        if self._unsettled is not None:
-            self._settle_now(True)
-
-    def _settle_now(self, required: bool = False) -> bool | None:
-        """Whether the change whose fate is unknown took place; None if that is still not known.
-
-        Args:
-            required: raise where the store does not answer.
-        """
         group = self._unsettled
-        assert group is not None
-        try:
-            self._store.open()
-            number = number_of(self._store.facts())
-        except Refused:
-            if required:
-                raise
-            return None
-        if number not in (group.number, group.number - 1):
+        if not self._store.open() and group is None:
+            return
+        number = number_of(self._store.facts())
+        if number == self._number:
+            self._unsettled = None
+        elif group is not None and number == group.number:
+            self._unsettled = None
+            self._apply(group)
+        else:
+            self._store.close()  # so that it is asked again
             rule = "was written by another process meanwhile"
             raise Refused("store_in_use", "store", rule, None, "Start the collector again")
-        self._unsettled = None
-        if number == group.number:
-            self._apply(group)
-            return True
-        return False
 
     def _apply(self, group: _Group) -> None:
         """Change the memory as the store was changed."""
@@ -618,11 +649,13 @@ class Collector:
                 self._invited.add(group.invited)
                 self._invited_runs = group.invited_runs or self._invited_runs
             self._wish = self._wish if group.wish is None else group.wish
+            if not group.shows:
+                return
             self._version += 1
             self._changed.notify_all()
             listeners = list(self._listeners)
         for listener in listeners:
-            listener(self._version)
+            self._try(partial(listener, self._version))
 
     # Actions of the writer.
 
@@ -667,6 +700,16 @@ class Collector:
             self._store.tidy()
         finally:
             self._store.close()
+
+
+def _twice(action: Callable[[], _T]) -> _T:
+    """The result of an action, which is done again where the store loses its connection once."""
+    try:
+        return action()
+    except Refused as error:
+        if error.name != "store_failed":
+            raise
+    return action()
 
 
 def _summed(ours: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, int]:

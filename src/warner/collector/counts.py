@@ -14,9 +14,13 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError, message
+from warner.collector.distinct_counts import DistinctCounts, Row
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
+from warner.domains import Product
 from warner.mechanisms.collector import Collector as Counter
+from warner.mechanisms.per_attribute import PerAttribute
+from warner.reports.counting import count_rows
 from warner.reports.grouped_tally import LARGEST, GroupedTally
 from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
 from warner.reports.public_columns import Key
@@ -45,12 +49,16 @@ class Added:
         where: int64 (m,), the blocks that change, numbered over all rows.
         blocks: int64 (m, BLOCK), the counts of these blocks afterwards.
         pages: {key: content} of the store.
+        distinct: how often distinct reports occurred, of mechanisms whose tally is a list of these.
+        distinct_pages: {key: content} of these in the store.
     """
 
     groups: list[int]
     where: np.ndarray
     blocks: np.ndarray
     pages: dict[int, bytes | None]
+    distinct: dict[Row, int]
+    distinct_pages: dict[int, bytes | None]
 
 
 class Counts:
@@ -69,10 +77,14 @@ class Counts:
         study = form.study
         self._mechanisms: dict[str, Counter] = dict(study.mechanisms)
         self._sections: dict[str, _Section] = {}
+        self._kept: dict[str, tuple[int, Tally]] = {}
+        self._distinct = DistinctCounts()
         stop = 1  # the first count of a row is the number of people
         for name, mechanism in self._mechanisms.items():
-            schema = mechanism.schema
-            like = schema.count(schema.empty(0))
+            like = mechanism.tally_columns(mechanism.schema.empty(0))
+            if like.rows is not None:
+                self._kept[name] = (len(self._kept), like)
+                continue
             place = slice(stop, stop + like.counts.size)
             self._sections[name] = _Section(place, like.counts.shape, like.kind)
             stop = place.stop
@@ -97,8 +109,11 @@ class Counts:
 
     # Loading.
 
-    def load(self, pages: Iterable[tuple[int, bytes]]) -> None:
-        """Take the counts from the pages of a store."""
+    def load(
+        self, pages: Iterable[tuple[int, bytes]], distinct: Iterable[tuple[int, bytes]] = ()
+    ) -> None:
+        """Take the counts, and those of distinct reports, from the pages of a store."""
+        self._distinct.load(distinct)
         for key, content in pages:
             group, block = divmod(key, self._blocks)
             if group not in self._row_of:
@@ -147,13 +162,28 @@ class Counts:
                 *(x.tolist() for x in np.divmod(where, self._blocks)), strict=True
             )
         ]
-        return Added(new, where, blocks, dict(zip(keys, _contents(blocks), strict=True)))
+        pages: dict[int, bytes | None] = dict(zip(keys, _contents(blocks), strict=True))
+        rows_of = self._rows_of(batch, numbers, place)
+        return Added(new, where, blocks, pages, rows_of, self._distinct.pages(rows_of))
 
     def add(self, added: Added) -> None:
         """Count what :meth:`added` gave, after the store has it."""
         for group in added.groups:
             self._row_of[group] = len(self._row_of)
         self._table.reshape(-1, BLOCK)[added.where] = added.blocks
+        self._distinct.add(added.distinct)
+
+    def _rows_of(self, batch: Batch, numbers: list[int], place: np.ndarray) -> dict[Row, int]:
+        """The distinct reports of a batch, of mechanisms whose tally is a list of these."""
+        found: dict[Row, int] = {}
+        for name, (attribute, _) in self._kept.items():
+            for i, group in enumerate(numbers):
+                columns = batch.take(place == i).columns(name)
+                tally = self._mechanisms[name].tally_columns(columns)
+                assert tally.rows is not None
+                for row, count in zip(tally.rows, tally.counts.tolist(), strict=True):
+                    found[Row(attribute, group, row.tobytes())] = count
+        return found
 
     def _groups_of(self, batch: Batch) -> tuple[list[int], np.ndarray]:
         """The numbers of the groups of a batch, and the place (n,) of each person among them."""
@@ -173,7 +203,8 @@ class Counts:
         first = place * self._width
         single = [first]  # one entry for each report, which counts once
         cells, times = [], []
-        columns = {name: batch.columns(name) for name in self._mechanisms}
+        wanted = self._sections if self.ways is None else self._mechanisms
+        columns = {name: batch.columns(name) for name in wanted}
         for name, section in self._sections.items():
             schema, start = self._parts[name], section.place.start
             size = section.place.stop - start
@@ -206,15 +237,19 @@ class Counts:
     def tallies(self) -> dict[str, Tally | GroupedTally]:
         """{attribute: tally}; a GroupedTally where the study has public columns."""
         return {
-            name: self._tally(self._mechanisms[name], section)
-            for name, section in self._sections.items()
+            name: self._tally(mechanism, self._sections[name])
+            if name in self._sections
+            else self._tally_of_rows(mechanism, *self._kept[name])
+            for name, mechanism in self._mechanisms.items()
         }
 
     def joint(self) -> Tally | GroupedTally | None:
         """The tally of tables of several attributes; None where there are none."""
         if self.ways is None:
             return None
-        return self._tally(self.form.study.together, self._joint)
+        mechanisms = self.form.study.mechanisms
+        domain = Product(**{name: mechanism.domain for name, mechanism in mechanisms.items()})
+        return self._tally(PerAttribute(domain, mechanisms), self._joint)
 
     def _tally(self, mechanism: Counter, section: _Section) -> Tally | GroupedTally:
         """The tally of a section of all rows."""
@@ -227,12 +262,30 @@ class Counts:
         public = self.form.study.public
         return GroupedTally(mechanism.header, public, self._keys(), counted)
 
+    def _tally_of_rows(
+        self, mechanism: Counter, attribute: int, like: Tally
+    ) -> Tally | GroupedTally:
+        """The tally of an attribute of which distinct reports are counted."""
+        assert like.rows is not None
+        found = list(self._distinct.of(attribute))
+        text = b"".join(row.report for row, _ in found)
+        rows = np.frombuffer(text, np.uint8).reshape(len(found), like.rows.shape[1])
+        counts = np.array([count for _, count in found], dtype=np.int64)
+        if not self._sizes:
+            rows, counts = count_rows(rows, counts)
+            return Tally(mechanism.header, like.kind, counts, self.n, rows)
+        places = np.array([self._row_of[row.group] for row, _ in found], dtype=np.int64)
+        sizes = self._table[: len(self._row_of), 0].copy()
+        counted = CountedGroups(like.kind, counts, sizes, rows, places)
+        public = self.form.study.public
+        return GroupedTally(mechanism.header, public, self._keys(), counted)
+
     def _keys(self) -> list[Key]:
         """The values of each group in the public columns, in the order of the rows."""
         left = np.array(list(self._row_of), dtype=np.int64)
         columns = []
         for size, domain in zip(
-            reversed(self._sizes), reversed(self.form.study.public.values()), strict=True
+            reversed(self._sizes), reversed(list(self.form.study.public.values())), strict=True
         ):
             left, index = np.divmod(left, size)
             columns.append(domain.decode(index))

@@ -15,6 +15,7 @@ import math
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live_state import LEVEL, LiveView
 from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
 from warner.design.report_weight import report_weight
@@ -140,10 +141,17 @@ def _flavour(guarantee: Guarantee) -> str:
 
 def _privacy(study: Study) -> dict[str, Any]:
     """The guarantee of all questions together."""
-    together = study.guarantee
+    try:
+        together = study.guarantee
+        flavour = _flavour(together)
+        words = of_guarantee(together, "The set of all reports of a person", several=True)
+    except MismatchError:
+        flavours = dict.fromkeys(_flavour(m.guarantee) for m in study.mechanisms.values())
+        flavour = "; ".join(flavours)
+        words = ["There is no single statement of all questions together: see each of them."]
     return {
         "model": "local",
-        "flavour": _flavour(together),
+        "flavour": flavour,
         "unit": "one person, with all answers of one submission",
         "neighbouring": "any other answers of this person to all questions",
         "epsilon_per_person": _finite(study.epsilon),
@@ -151,7 +159,7 @@ def _privacy(study: Study) -> dict[str, Any]:
         "budget": study.budget,
         "odds_per_person": odds(study.epsilon),
         "certainty_per_person": certainty(study.epsilon, study.delta),
-        "in_words": of_guarantee(together, "All reports of a person together", several=True),
+        "in_words": words,
     }
 
 
@@ -177,8 +185,24 @@ def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
             else "is not possible: an answer is required"
         ),
         "in_words": of_mechanism(mechanism),
+        "odds_exactly": _odds(mechanism),
         "report_weight": weight,
     }
+
+
+def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
+    """The largest ratio of the probabilities of a report, as the exact fraction of the thresholds.
+
+    Returns:
+        The fraction, and what devices hold it against; None where the law has no such fraction, or
+        devices do not know the mechanism.
+    """
+    try:
+        program = mechanism.device_program()
+    except WarnerError:
+        return None
+    found = program.get("odds")
+    return None if found is None else {**found, "at_most": program.get("odds_at_most")}
 
 
 def _unprotected(study: Study) -> list[str]:

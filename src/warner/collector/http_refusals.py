@@ -38,9 +38,14 @@ REASONS: Mapping[str, Reason] = {
     "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
     "not_found": Reason(404, "names an address where there is nothing"),
+    "no_estimate_yet": Reason(404, "asks for a result before the first is published"),
+    "small_groups": Reason(404, "asks for groups that are too small to be shown"),
+    "no_picture": Reason(404, "asks for a picture, and there are only means"),
+    "no_extra": Reason(404, "asks for what needs an extra of warner that is not installed"),
     "wrong_method": Reason(405, "has a method that this address does not take"),
     "slow": Reason(408, "took too long to arrive", "Send it again", True),
     "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
+    "ids_dropped": Reason(409, "opens a survey that was closed for good"),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
     "long_address": Reason(414, "has too long an address"),
@@ -61,9 +66,9 @@ _SENT_AS: Mapping[str, str] = {
     "too_many_groups": "store_full",
     "store_failed": "unavailable",
     "stopped": "unavailable",
-    "ids_dropped": "closed",
 }
-_OF_CONTENTS = ("malformed", "other_study")
+# What is wrong with the reports, or with the owner's wish, is said in the collector's words.
+_OF_CONTENTS = ("malformed", "other_study", "ids_dropped")
 
 
 class HttpRefused(Refused):
@@ -92,8 +97,8 @@ class HttpRefused(Refused):
     def of(cls, refused: Refused) -> HttpRefused:
         """A refusal of the collector as it is sent.
 
-        What is wrong with the reports is said in the collector's words. Other refusals can name
-        files, which are no business of senders, so they have the sentence of their name.
+        Other refusals than those of contents can name files, which are no business of senders. So
+        they have the sentence of their name.
         """
         if isinstance(refused, cls):
             return refused

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from starlette.types import Receive, Scope, Send
 
 from warner.collector.access import Owner
-from warner.collector.answers import raw_json, send_raw
+from warner.collector.answers import accepted, raw_json, send_raw
 from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.http_refusals import HttpRefused
 from warner.collector.limits import Buckets, Held, Limits
@@ -162,7 +162,7 @@ class Intake:
         except Refused as refused:
             await self._refuse(HttpRefused.of(refused), body, send)
         else:
-            await send_raw(send, 202, *raw_json({"accepted": count}))
+            await send_raw(send, 202, *accepted(count))
 
     async def _take(self, scope: Scope, headers: Headers, body: Body) -> int:
         """Count the reports of a request; how many they are."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from warner._core.text import visible
 from warner.collector.live_state import Question, Section, Step, questions_of
@@ -14,6 +15,7 @@ from warner.reports.public_columns import Key
 from warner.studies.public import SMALLEST_GROUP, declared
 from warner.studies.study import Study
 
+_K = TypeVar("_K", bound=Hashable)
 _MOST_GROUPS = 50
 _USUAL = 20  # groups, the most by which the planned number of people is divided
 
@@ -39,7 +41,7 @@ class GroupsView:
     hidden_people: int
 
 
-def hidden_groups(sizes: Mapping[Key, int], smallest: int = SMALLEST_GROUP) -> set[Key]:
+def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> set[_K]:
     """The groups that are not shown: those of few people, and what would give them away.
 
     All people together are shown too. So the people of the hidden groups together are known, as

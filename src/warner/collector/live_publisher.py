@@ -14,7 +14,9 @@ free, so what came in during a slow estimate is in the next step.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,7 +30,9 @@ from warner.studies.study import Study
 FACT = "published"  # the name of the last step among the facts of the store
 _POLL = 1.0  # seconds, after which the clock may have opened or closed the survey
 _PAUSE = 0.2  # seconds between two looks at the counts
-_LOOKS_AT_REJECTS = 60  # polls between two pictures of the counters of rejects
+_REJECTS_SECONDS = 60.0  # between two pictures of the counters of rejects
+
+_LOG = logging.getLogger(__name__)
 
 
 class Counting(Protocol):
@@ -101,15 +105,18 @@ class LivePublisher:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._groups: dict[str, tuple[int, GroupsView]] = {}
         self._thread: threading.Thread | None = None
+        self._next_rejects = 0.0
         collect = study.collect
         self._view = LiveView(1, collect.people, collect.step, collector.status())
 
     # What the page and the streams ask for.
 
     def view(self) -> LiveView:
-        """What is shown now; it takes no time."""
+        """What is shown now; it takes no time. The status is that of this moment."""
         with self._lock:
-            return self._view
+            shown = self._view
+        status = self._collector.status()
+        return shown if status == shown.status else replace(shown, status=status)
 
     @property
     def is_stopping(self) -> bool:
@@ -163,13 +170,25 @@ class LivePublisher:
 
     def _run(self) -> None:
         """Publish until :meth:`stop`."""
-        self._restore()
-        seen, polls = -1, 0
+        self._survive(self._restore)
+        seen = -1
         while not self._stopping.is_set():
             self._collector.wait_for(seen, _POLL)
-            seen, polls = self._collector.version, polls + 1
-            self.look(refresh_rejects=polls % _LOOKS_AT_REJECTS == 1)
+            seen = self._collector.version
+            self._survive(self._look_in_time)
             self._stopping.wait(_PAUSE)
+
+    def _look_in_time(self) -> None:
+        """Look, and refresh the counters of rejects about once a minute."""
+        self.look(refresh_rejects=time.monotonic() >= self._next_rejects)
+
+    @staticmethod
+    def _survive(action: Callable[[], object]) -> None:
+        """Do something that is tried again later if it fails, as while the store is full."""
+        try:
+            action()
+        except Exception as error:
+            _LOG.error("the live page could not publish: %s", type(error).__name__)
 
     def _restore(self) -> None:
         """Show the step that was published last, before a restart."""
@@ -190,10 +209,11 @@ class LivePublisher:
             state = self._collector.state()
             # Between the two looks the survey can have been opened: then the rest is not due.
             due = step_due(state.n, state.status, shown.step, shown.size)
+            self._next_rejects = time.monotonic() + _REJECTS_SECONDS
             self._change(status=state.status, rejects=dict(state.rejects), is_estimating=bool(due))
             if due:
                 self._publish(state, shown.step, due == "rest")
-        elif status != shown.status:
+        else:
             self._change(status=status)
 
     def _publish(self, state: State, last: Step | None, is_rest: bool) -> None:

@@ -23,6 +23,7 @@ from warner.collector.live_state import (
 )
 from warner.design.report_weight import report_weight
 from warner.domains import Domain
+from warner.estimators.fit import Status
 from warner.results.estimate import Estimate
 from warner.results.tables import name_of
 from warner.studies.study import Study
@@ -126,9 +127,12 @@ class Wording:
                 f"A forged report moves the count of an answer by up to {weight:,.4g} people. "
                 f"{_FORGED} of them move its share by up to {points:,.2g} points now."
             )
-        estimator = result.estimator.summary
-        status = f" ({result.status.value})" if result.status.value else ""
-        yield f"Method: {result.method}. {estimator[:1].upper()}{estimator[1:]}{status}."
+        if result.data.simulated:
+            yield "Some of these reports are simulated: they are of nobody, and protect nobody."
+        about = result.estimator.summary
+        yield f"Method: {result.method}. {about[:1].upper()}{about[1:]}."
+        if result.status not in (Status.EXACT, Status.CONVERGED, Status.COMPLETED):
+            yield f"How the method ended: {result.status.value}."
 
 
 def shares_table(
@@ -176,8 +180,10 @@ def _numbers(question: Question, result: Estimate) -> Iterator[TableView]:
         return
     rows = []
     for row in question.numbers:
-        decimals = decimals_of_number(row["high"] - row["low"])
-        figures = [number(row[key], decimals) for key in ("estimate", "low", "high")]
+        known = [row[key] for key in ("estimate", "low", "high")]
+        whole = all(float(value).is_integer() for value in known)
+        decimals = 0 if whole else decimals_of_number(row["high"] - row["low"])
+        figures = [number(value, decimals) for value in known]
         rows.append(Row((row["text"], *figures)))
     head = ("number", "estimate", f"{100 * LEVEL:g} % from", "to")
     yield TableView("Numbers that sum up the answers.", head, tuple(rows))

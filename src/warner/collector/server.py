@@ -6,7 +6,6 @@ being answered are answered. A second SIGINT does not wait for them.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import signal
@@ -81,21 +80,20 @@ class _Server(uvicorn.Server):
     """A server that ends streams when a signal arrives, and whose process then ends with 0."""
 
     def __init__(
-        self, config: uvicorn.Config, application: Application, ready: Callable[[], None]
+        self, config: uvicorn.Config, ready: Callable[[int], None], stop: Callable[[], None]
     ) -> None:
         super().__init__(config)
-        self._application, self._ready = application, ready
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ready, self._stop = ready, stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
-        self._ready()
+        for listening in sockets or ():
+            self._ready(int(listening.getsockname()[1]))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._application.stopping.set)
+        # Not here: the signal may have come while the thread held a lock that this needs.
+        threading.Thread(target=self._stop).start()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -114,37 +112,46 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def run(application: Application, place: Place, ready: Callable[[int], None]) -> None:
+def run(
+    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+) -> None:
     """Serve the application until a signal ends it.
 
     Args:
         application: what is served.
         place: where.
         ready: is called with the port when requests are answered.
+        stop: is called when a signal came; it ends all streams. The server waits for them.
 
     Raises:
         ArgumentError: the address cannot be used.
     """
     quiet_logs()
     with place.listen() as listening:
-        port = int(listening.getsockname()[1])
-        config = uvicorn.Config(
-            application,
-            http=LimitedProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=place.proxy is not None,
-            forwarded_allow_ips=place.proxy,
-            root_path=place.root_path,
-            ssl_certfile=place.certificate,
-            ssl_keyfile=place.key,
-            timeout_keep_alive=20,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-        _Server(config, application, lambda: ready(port)).run(sockets=[listening])
+        server_of(application, place, ready, stop).run(sockets=[listening])
+
+
+def server_of(
+    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+) -> uvicorn.Server:
+    """The server that :func:`run` runs, which is then given a socket that listens."""
+    config = uvicorn.Config(
+        application,
+        http=LimitedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=place.proxy is not None,
+        forwarded_allow_ips=place.proxy,
+        root_path=place.root_path,
+        ssl_certfile=place.certificate,
+        ssl_keyfile=place.key,
+        timeout_keep_alive=20,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    return _Server(config, ready, stop)
 
 
 class _Brief(logging.Formatter):

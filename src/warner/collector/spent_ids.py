@@ -28,7 +28,7 @@ SMALL = 250  # ids: the most of a page that is written anew in each commit, 4 kB
 FEWEST_MERGED = 8  # pages of one size, which are merged
 LARGEST = 2**15  # ids: a page of so many is merged only when the survey closes
 _SLOTS = 16  # ids of a bucket
-_FIRST, _LAST = 2**10, 2**18  # buckets of the first table, and of all tables from some one on
+_FIRST, _LAST = 2**10, 2**17  # buckets of the first table, and of all tables from some one on
 _FULL = 0.6  # of the slots of a table, when the next one is begun
 
 

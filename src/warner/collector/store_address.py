@@ -1,4 +1,4 @@
-"""The store that an address names."""
+"""The store that an address names: a file, or a database of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 from warner._core.errors import ArgumentError, message
 from warner.collector.stores.base import Store
+from warner.collector.stores.postgres import PostgresStore
 from warner.collector.stores.sqlite import SQLiteStore
 
 ENDING = ".counts.sqlite"
+_POSTGRES = ("postgresql://", "postgres://")
 # Folders that web servers publish by custom.
-_PUBLISHED = frozenset(["htdocs", "public_html", "www", "wwwroot", "public"])
+_PUBLISHED = frozenset(["htdocs", "public_html", "www", "wwwroot"])
 
 
 def usual_store(study: str | os.PathLike[str]) -> str:
@@ -28,11 +30,14 @@ def store_at(address: str) -> Store:
     """The store at an address, which is not opened yet.
 
     Args:
-        address: the path of a file.
+        address: the path of a file, or ``postgresql://...`` as libpq reads it.
 
     Raises:
+        MissingExtraError: PostgreSQL without the extra "postgres".
         ArgumentError: a file in a folder that web servers publish by custom.
     """
+    if address.startswith(_POSTGRES):
+        return PostgresStore(address)
     folders = {part.lower() for part in Path(address).resolve().parent.parts}
     if found := sorted(folders & _PUBLISHED):
         rule = f"must not lie in a folder that web servers publish ({found[0]})"

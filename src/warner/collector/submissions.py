@@ -16,15 +16,16 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, ReportError, message
 from warner.collector.refusals import Refused
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema
-from warner.studies.study import Study
 
 MAGIC = b"WRN1"
 ID_BYTES = 16
@@ -49,6 +50,25 @@ class _Column:
         return part.reshape(len(rows), *self.shape).astype(self.dtype, copy=False)
 
 
+class Asked(Protocol):
+    """What submissions depend on: a study, or the head of a report file."""
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]: ...
+
+    @property
+    def public(self) -> Mapping[str, Domain]: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def groups(self) -> Mapping[str, Any]: ...
+
+    @property
+    def rows_per_person(self) -> int: ...
+
+
 class SubmissionFormat:
     """How the submissions of a study are written as bytes.
 
@@ -63,6 +83,7 @@ class SubmissionFormat:
     Raises:
         ArgumentError: a study with groups or several rows of one person.
 
+    >>> from warner.studies.study import Study
     >>> study = Study.parse('''
     ... [attributes.smokes]
     ... values = ["no", "yes"]
@@ -76,7 +97,7 @@ class SubmissionFormat:
     (70, 17, 2)
     """
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Asked) -> None:
         if study.groups or study.rows_per_person > 1:
             rule = "must have no groups, and one row of answers of each person, to be collected"
             remedy = "Use public columns instead of groups"

@@ -1,7 +1,7 @@
 """The survey document: all that a device needs to ask a study's questions and to randomise.
 
-The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest,
-which the survey page shows. ``warner.js`` reads it. It recomputes the odds of each question from the
+The collector serves it as ``/study.json``. It is canonical JSON, so its bytes have one digest, and
+the survey page shows it. ``warner.js`` reads it. It recomputes the odds of each question from the
 integers of its program, and refuses a document that does not hold what it states.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import WarnerError
+from warner._core.exact import log_ratio
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.studies.problems import Found, broken
@@ -24,9 +25,9 @@ FORMAT = 1
 # The kinds of domains that a page can ask and that warner.js encodes.
 _ASKED = ("categorical", "integers", "interval", "grid")
 _SAFE = 2**53 - 1  # integers beyond it are no numbers of JavaScript
-# The largest odds that warner.js accepts, MOST_ODDS there: a little above exp(10).
-MOST_ODDS = 22027
-_MOST_EPSILON = 10
+# What warner.js accepts: odds of at most 22027, a little above exp(10), and a delta of 1/1000.
+_MOST_NATS = 10.0
+_MOST_DELTA = 1e-3
 
 
 def survey_document(study: Study) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
         StudyProblems: the attribute, the reason and a remedy.
     """
     domain, place = mechanism.domain, f"attributes.{name}"
-    if domain.pairs or domain.tags:
+    if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
         raise broken((), rule, None, "Remove keys or tags, and use another mechanism", place)
     if domain.attributes:
@@ -147,10 +148,28 @@ def _program(place: str, mechanism: Mechanism) -> dict[str, Any]:
     """
     problem = None
     try:
-        return mechanism.device_program()
+        program = mechanism.device_program()
     except WarnerError as error:
         problem = error
-    raise broken((), f"cannot be served: {problem}".rstrip("."), None, None, place)
+    if problem is not None:
+        raise broken((), f"cannot be served: {problem}".removesuffix("."), None, None, place)
+    guarantee = mechanism.guarantee
+    # With metric privacy the odds of a program are those of neighbours.
+    nats = _nats(program) if guarantee.is_metric else guarantee.epsilon
+    if nats > _MOST_NATS:
+        rule = f"cannot be served: browsers refuse an epsilon above {_MOST_NATS:g}"
+        raise broken((), rule, f"{nats:.4g}", "Lower epsilon", place)
+    if (guarantee.delta or 0.0) > _MOST_DELTA:
+        rule = f"cannot be served: browsers refuse a delta above {_MOST_DELTA:g}"
+        raise broken((), rule, f"{guarantee.delta:.4g}", "Lower delta", place)
+    return program
+
+
+def _nats(program: dict[str, Any]) -> float:
+    """The logarithm of the odds of a program, as its power says."""
+    odds = program["odds"]
+    high, low = (int(str(odds[key]), 0) for key in ("numerator", "denominator"))
+    return log_ratio(high, low, odds["power"])
 
 
 def _question(texts: Texts, name: str, mechanism: Mechanism) -> dict[str, Any]:

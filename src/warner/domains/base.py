@@ -250,10 +250,16 @@ class Domain(ABC):
             raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
         return array.astype(np.int64)
 
-    def _refuse(self, outside: np.ndarray, got: str) -> None:
-        """Raise ValuesError for the positions at which ``outside`` (n,) is true."""
+    def _refuse(self, outside: np.ndarray, got: str, remedy: str | None = None) -> None:
+        """Raise ValuesError for the positions at which ``outside`` (n,) is true.
+
+        Args:
+            outside: (n,) booleans; nothing is raised where none is true.
+            got: the kind of these answers.
+            remedy: what to do; None for the usual remedy.
+        """
         where = np.flatnonzero(outside)
         if where.size:
             rule = f"not in the domain of {self.size} values"
-            remedy = f"Answers outside the domain are refused, not guessed: {self.remedy}"
-            raise ValuesError(int(where[0]), rule, got, remedy, more=where[1:])
+            usual = f"Answers outside the domain are refused, not guessed: {self.remedy}"
+            raise ValuesError(int(where[0]), rule, got, remedy or usual, more=where[1:])

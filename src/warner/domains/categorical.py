@@ -21,6 +21,10 @@ _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
     bool: (bool, np.bool_),
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
+SPELLING = (
+    "Write labels as the study does: some answers differ from a label only by upper and lower case "
+    "or spaces around"
+)
 
 
 class Categorical(Domain):
@@ -100,8 +104,17 @@ class Categorical(Domain):
         places = map(self._table.get, answers, repeat(-1))
         index = np.fromiter(places, dtype=np.int64, count=len(answers))
         if (index < 0).any():
-            self._refuse(index < 0, kind(answers[int(np.argmin(index >= 0))]))
+            got = kind(answers[int(np.argmin(index >= 0))])
+            self._refuse(index < 0, got, self._spelling(answers, index < 0))
         return index
+
+    def _spelling(self, answers: Sequence[Any], outside: np.ndarray) -> str | None:
+        """A remedy where an answer outside is a label but for case or spaces around; else None."""
+        labels = {_plain(label) for label in self._labels if isinstance(label, str)}
+        texts = (answers[int(i)] for i in np.flatnonzero(outside))
+        if any(isinstance(text, str) and _plain(text) in labels for text in texts):
+            return SPELLING
+        return None
 
     def _encode_integers(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
         """Indices of an integer array, where all labels are integers; ``order`` (K,) sorts them."""
@@ -128,3 +141,8 @@ class Categorical(Domain):
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
         return cls(spec["values"])
+
+
+def _plain(text: str) -> str:
+    """A text without case and without spaces around."""
+    return text.strip().casefold()

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
 from warner.domains import NO_ANSWER, Domain, TextForm
+from warner.domains.categorical import SPELLING
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,10 +23,6 @@ _MISSING = ("no answer", _EMPTY)
 _POLICIES = (
     'In the study, missing = "answer" makes silence a value that is protected, and '
     'missing = "drop" leaves the person out'
-)
-_CASE = (
-    "Write labels as the study does: some answers differ from a label only by upper and lower case "
-    "or spaces around"
 )
 _NUMBERS = "Write a number alone, as in 12, without a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
@@ -159,7 +156,7 @@ class AnswerColumn:
         if outside.any():
             # Rows without labels have the index 0 while the other rows are looked at.
             self._refuse(column, outside & _are_empty(column), self._outside, _EMPTY, _zeros)
-            remedy = _CASE if (_alike(column, labels) & outside).any() else None
+            remedy = SPELLING if (_alike(column, labels) & outside).any() else None
             self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
 

@@ -100,7 +100,7 @@ class Randomizer(Description):
 
         ``docs/device_programs.md`` defines the entries. The integers are those that are sampled.
         With the same random words, one 64-bit word for each decision, a device sends the same
-        report as :class:`~warner._core.reference_source.ReferenceSource` makes.
+        report as Python's reference sampler.
 
         Returns:
             {"sampler": the name of the algorithm, its integers, "columns": the layout of a report,
@@ -115,13 +115,23 @@ class Randomizer(Description):
         >>> program["sampler"], program["size"], program["columns"]
         ('direct', 2, [{'name': 'report', 'dtype': '|u1', 'length': 1}])
         """
+        # A subclass with another sampler inherits the program of its base, which is not its own.
+        if not issubclass(self._home("_program"), self._home("_sample")):
+            raise self._no_program()
         return {**self._program(), "columns": columns_of(self.schema), **self._program_odds()}
+
+    def _home(self, method: str) -> type:
+        """The class that defines a method of this mechanism."""
+        return next(one for one in type(self).__mro__ if method in vars(one))
 
     def _program(self) -> dict[str, Any]:
         """The program without its columns and odds."""
+        raise self._no_program()
+
+    def _no_program(self) -> ArgumentTypeError:
         rule = "has no program for a device in another language"
         remedy = "Use a mechanism of one question, or randomise with this package"
-        raise ArgumentTypeError(message("mechanism", rule, type(self).__name__, remedy))
+        return ArgumentTypeError(message("mechanism", rule, type(self).__name__, remedy))
 
     def _program_odds(self) -> dict[str, Any]:
         """The odds of a program, and their bound."""

@@ -51,11 +51,11 @@ from warner.reports.tally_sources import (
     added_sources,
     new_source,
     require_different,
+    united_sources,
 )
 
 LARGEST = 2**26  # counts of all groups together
 _SHOWN = 20  # groups in a notebook
-_MOST_SOURCES = 1000  # groups whose tallies are remembered one by one
 FILE_SCHEMA = 4  # of tally files: the first that knows groups
 
 
@@ -186,8 +186,7 @@ class GroupedTally(Mapping[Key, Tally]):
             counts = np.stack([t.counts for t in tallies])
         most = max(t.reports_per_person for t in tallies)
         counted = CountedGroups(first.kind, counts, sizes, rows, places)
-        sources = first.sources.union(*(t.sources for t in tallies[1:_MOST_SOURCES]))
-        sources = sources if len(tallies) <= _MOST_SOURCES else frozenset()
+        sources = united_sources([tally.sources for tally in tallies])
         by, marked = groups.columns, first.simulated
         return cls(first.header, by, groups.keys, counted, marked, most, sources)
 

@@ -116,7 +116,9 @@ class Reports:
             uint8 (n, bytes).
         """
         parts = [
-            np.ascontiguousarray(_little(c)).view(np.uint8).reshape(len(self), -1)
+            np.ascontiguousarray(_little(c))
+            .view(np.uint8)
+            .reshape(len(self), c.itemsize * math.prod(c.shape[1:]))
             for c in self.columns.values()
         ]
         return np.concatenate(parts, axis=1)

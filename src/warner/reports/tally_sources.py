@@ -67,6 +67,15 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
     return ours | theirs if len(ours) + len(theirs) <= _MOST_SOURCES else new_source()
 
 
+def united_sources(groups: Sequence[Sources]) -> Sources:
+    """The marks of the tallies of all groups; none of more groups than are remembered.
+
+    Args:
+        groups: the marks of the tally of each group, at least one.
+    """
+    return frozenset().union(*groups) if len(groups) <= _MOST_SOURCES else frozenset()
+
+
 def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
     """Refuse reports that stand for two groups: one tally, or counts that are no chance.
 

@@ -19,7 +19,7 @@ from warner.studies.mechanisms import (
 )
 from warner.studies.problems import Found, Problem, StudyProblems, broken, in_words, problems_of
 from warner.studies.public import public_columns
-from warner.studies.schema import BY_KEY, TO_DECIDE, model
+from warner.studies.schema import BY_KEY, TO_DECIDE, UNDECIDED, model
 from warner.studies.texts import text_problems
 from warner.studies.toml_lines import Path
 
@@ -47,7 +47,6 @@ _RULES = {
     "too_long": "must have at most {max_length} entries",
 }
 _OF_DOMAINS = ("attributes", "public")  # tables whose parts state domains
-UNDECIDED = "is still to be decided"
 _TYPES = ("str", "int", "bool", "float", "dict")
 # The headers of the tables that the parts of the schema describe.
 _HEADERS = {

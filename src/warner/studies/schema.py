@@ -19,6 +19,7 @@ BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.
 
 # What stands in a first study in place of labels or limits that nobody has stated yet.
 TO_DECIDE = "TO DECIDE"
+UNDECIDED = "is still to be decided"
 
 
 @lru_cache(maxsize=1)

@@ -270,7 +270,7 @@ class Study:
             if spec.label is not None
         }
 
-    @property
+    @cached_property
     def collect(self) -> Collect:
         """How answers are collected from people."""
         return Collect.of(self._data.get("collect", {}))
@@ -600,12 +600,7 @@ class Study:
         known: dict[str, Any] = (
             {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
         )
-        if self.rows_per_person > 1:
-            known = {"rows_per_person": self.rows_per_person, "attributes": known}
-        if self.public:
-            columns = [[name, domain.spec()] for name, domain in self.public.items()]
-            known = {"public": columns, "attributes": known}
-        return hashlib.sha256(canonical(known).encode()).hexdigest()
+        return digest_of(known, self.public, self.rows_per_person)
 
     def to_json(self) -> str:
         """Return the study and its digest as JSON, which ``parse`` reads."""
@@ -657,6 +652,25 @@ class Study:
             StudyError: not UTF-8, TOML or JSON, or a rule is broken.
         """
         return cls.parse(study_text(path), str(path))
+
+
+def digest_of(
+    headers: Mapping[str, Any], public: Mapping[str, Domain], rows_per_person: int = 1
+) -> str:
+    """The digest of a study, see :attr:`Study.digest`.
+
+    Args:
+        headers: {attribute: header}; with groups, those of all groups.
+        public: {name: domain} of the public columns.
+        rows_per_person: the most rows of answers of one person.
+    """
+    known: dict[str, Any] = dict(headers)
+    if rows_per_person > 1:
+        known = {"rows_per_person": rows_per_person, "attributes": known}
+    if public:
+        columns = [[name, domain.spec()] for name, domain in public.items()]
+        known = {"public": columns, "attributes": known}
+    return hashlib.sha256(canonical(known).encode()).hexdigest()
 
 
 def _decimal(number: float) -> Fraction:

@@ -15,6 +15,7 @@ from warner._core.errors import ArgumentError, message
 from warner._core.text import meant, unreadable
 from warner.domains import Domain
 from warner.studies.problems import Found, Problem, broken, in_words
+from warner.studies.schema import TO_DECIDE, UNDECIDED
 from warner.studies.toml_lines import Path
 
 DEFAULT_LANGUAGE = "en"
@@ -152,6 +153,15 @@ def languages_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(data.get("languages") or (DEFAULT_LANGUAGE,))
 
 
+def is_language(tag: str) -> bool:
+    """Whether a text is the tag of a language, as pages state it.
+
+    >>> is_language("de"), is_language("pt-BR"), is_language("German")
+    (True, True, False)
+    """
+    return _LANGUAGE.fullmatch(tag) is not None
+
+
 def _by_language(text: Any, languages: tuple[str, ...]) -> dict[str, str]:
     """{language: text}; a plain text is that of the default language."""
     if isinstance(text, Mapping):
@@ -218,7 +228,7 @@ def _check_languages(languages: list[str], found: Found) -> None:
     """Refuse what is no tag of a language, and a language that repeats."""
     for i, tag in enumerate(languages):
         with found.within():
-            if _LANGUAGE.fullmatch(tag) is None:
+            if not is_language(tag):
                 rule = "must be tags of languages"
                 remedy = 'They are written languages = ["en", "de", "pt-BR"]'
                 raise broken(("languages", i), rule, show(tag), remedy, "languages")
@@ -291,6 +301,8 @@ def _check_line(
         found.keep(broken(path, rule, None, "Use printable characters").problems)
     elif is_needed and not text.strip():
         found.keep(broken(path, "must not be empty").problems)
+    elif is_needed and text == TO_DECIDE:
+        found.keep(broken(path, UNDECIDED).problems)
 
 
 def _check_answers(
@@ -326,6 +338,6 @@ def _check_each(texts: Sequence[str], path: Path, found: Found) -> None:
         _check_line(text, (*path, i), found, is_needed=True)
         key = " ".join(unicodedata.normalize("NFC", text).split())
         first = taken.setdefault(key, i)
-        if key and first != i:
+        if key not in ("", TO_DECIDE) and first != i:
             rule = f"repeats the text number {first + 1}, so nobody could tell the two apart"
             found.keep(broken((*path, i), rule, show(text), None, in_words((*path, i))).problems)

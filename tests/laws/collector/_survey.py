@@ -83,11 +83,11 @@ class FailingStore:
         self.store = store
         self.before = self.after = self.away = 0
 
-    def open(self) -> None:
+    def open(self) -> bool:
         if self.away:
             self.away -= 1
             raise Refused("store_failed", "store", "is away")
-        self.store.open()
+        return self.store.open()
 
     def facts(self) -> dict[str, bytes]:
         return self.store.facts()

@@ -12,6 +12,7 @@ from tests.registry import DOMAINS
 from warner import Categorical, Domain, Grid, Integers, Interval, Points, Product
 from warner.domains import DOMAINS as CLASSES
 from warner.domains import Padded, Tagged, from_spec
+from warner.errors import ValuesError
 from warner.studies.schema import BY_KEY
 
 EACH = [
@@ -123,3 +124,13 @@ def test_a_tag_may_not_look_like_an_answer() -> None:
 def test_products_hold_domains_of_every_kind() -> None:
     product = Product(**{domain.kind: domain for domain in EACH})
     assert from_spec(product.spec()) == product
+
+
+def test_a_label_in_other_case_or_with_spaces_has_a_remedy_of_its_own() -> None:
+    labels = Categorical(["Never", "Often"])
+    for answer in ("Never ", "often", "\tNEVER"):
+        with pytest.raises(ValuesError, match="upper and lower case or spaces") as e:
+            labels.encode(["Never", answer])
+        assert answer not in str(e.value) and e.value.positions == (1,)
+    with pytest.raises(ValuesError, match="refused, not guessed"):
+        labels.encode(["CANARY"])

@@ -16,7 +16,7 @@ from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
 from warner.app.draft import Draft
 from warner.app.show_proposals import comments, show_proposals
-from warner.app.terminal import WEIGHT, show_audits, show_plan
+from warner.app.terminal import WEIGHT, show_audits, show_plan, unusual_budgets
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
@@ -290,6 +290,8 @@ def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) ->
         click.echo(to_json(data))
     else:
         show_audits(results, samples)
+        for line in unusual_budgets(mechanisms, most):
+            click.echo(line)
         if most > 1:
             click.echo(
                 f"These are of one row of answers. A person with {most:,} rows spends {most:,} "

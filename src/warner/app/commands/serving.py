@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from warner._core.errors import ArgumentError, MissingExtraError, message
-from warner.app.commands.options import options
+from warner import io as files
+from warner._core.atomic_files import read_whole
+from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, message
+from warner._core.progress import stage
+from warner.app.command_files import refuse_overwriting, write_tallies, write_text
+from warner.app.commands.options import options, tally_output
+from warner.app.interruption import Interrupted
 from warner.app.terminal import plural
+from warner.reports.grouped_tally import parse_any_tallies
 from warner.studies.study import Study
 
 if TYPE_CHECKING:
     from warner.collector.collector import Collector
+    from warner.collector.remote import Remote
 
 _STUDY = click.Path(dir_okay=False)
 _store = options(
@@ -154,7 +163,13 @@ def serve(study: str, **asked: Any) -> None:
         warner serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
-    _serve(study, Study.load(study), asked)
+    plan = Study.load(study)
+    if asked["people"] is not None:
+        # The step of publication follows from the planned number, unless the study states it.
+        stated = json.loads(plan.to_json())["study"]
+        stated["collect"] = {**stated.get("collect", {}), "people": asked["people"]}
+        plan = Study(stated)
+    _serve(study, plan, asked)
 
 
 def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
@@ -162,12 +177,14 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.access import Owner
     from warner.collector.application import Application, Settings
     from warner.collector.limits import Limits
+    from warner.collector.live_publisher import LivePublisher
+    from warner.collector.remote import checked_url
     from warner.collector.server import Place, run
 
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"
         raise ArgumentError(message("--certificate and --key", rule))
-    url = None if asked["url"] is None else _base(asked["url"])
+    url = None if asked["url"] is None else checked_url(asked["url"])
     rate_of_all = asked["rate_of_all"]
     limits = Limits(
         body=asked["max_body"],
@@ -186,13 +203,19 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     )
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:
         token = _token(collector, asked["new_token"])
-        application = Application(
-            study,
-            collector,
-            Owner(collector.owner_hash or b""),
-            Settings(limits, _hosts(asked["hosts"], url, place.host)),
-        )
-        run(application, place, lambda port: _say_ready(url or place.url(port), token, collector))
+        live = LivePublisher(collector, study)
+        owner = Owner(collector.owner_hash or b"")
+        settings = Settings(limits, _hosts(asked["hosts"], url, place.host))
+        application = Application(study, collector, live, owner, settings)
+
+        def ready(port: int) -> None:
+            live.start()
+            _say_ready(url or place.url(port), token, collector)
+
+        try:
+            run(application, place, ready, live.stop)
+        finally:
+            live.stop()
 
 
 def _say_ready(url: str, token: str | None, collector: Collector) -> None:
@@ -220,25 +243,6 @@ def _token(collector: Collector, new: bool) -> str | None:
     return token
 
 
-def _base(url: str) -> str:
-    """The address of a collector without a slash at its end.
-
-    Raises:
-        ArgumentError: it is no address of HTTP, or holds more than a host and a path.
-    """
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        known = False
-    if not known or parts.query or parts.fragment or parts.username is not None:
-        rule = "must be like https://survey.example.org, without a question mark"
-        raise ArgumentError(message("URL", rule))
-    return url.rstrip("/")
-
-
 def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
     """The hosts that requests may name; [] for any."""
     from urllib.parse import urlsplit
@@ -250,3 +254,175 @@ def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+_token_options = options(
+    click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False),
+        help="A file whose first line is the owner's token.",
+    ),
+    click.option(
+        "--token-env", metavar="NAME", help="A variable of the environment with the owner's token."
+    ),
+)
+
+
+@click.command()
+@click.argument("study", type=_STUDY)
+@click.option("-n", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many.")
+@click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
+@click.option(
+    "--url",
+    metavar="URL",
+    help="The address of the survey, for a link beside each code.",
+)
+@_store
+def invite(
+    study: str, count: int, output: str, url: str | None, store: str | None, ways: int | None
+) -> None:
+    """Make invitation codes for STUDY, each good for one report.
+
+    The study says access = "invited" in [collect]. Send each person one code, by a mail merge for
+    example. The store keeps 16 bytes of a hash of each code, from which the code does not follow,
+    and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
+    it and the files of the store can tell which codes were used, but not what was answered.
+
+    In a link the code stands behind "#", which browsers do not send to servers. Stop the server
+    first: a store is open in one process only.
+
+    \b
+        warner invite study.toml -n 500 -o codes.csv --url https://survey.example.org
+    """
+    from warner.collector.access import invited_ids, new_codes
+    from warner.collector.remote import checked_url
+
+    plan = Study.load(study)
+    if plan.collect.access != "invited":
+        rule = "does not invite people: everyone with its address may answer"
+        raise ArgumentError(message(study, rule, None, 'Say access = "invited" in [collect]'))
+    base = None if url is None else checked_url(url)
+    refuse_overwriting(output, study)
+    codes = new_codes(count)
+    with _collecting(study, plan, store, ways) as collector:
+        collector.invite(invited_ids(plan.digest, codes))
+        invited, _ = collector.invitations
+    lines = ["code" if base is None else "code,link"]
+    lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
+    write_text("\r\n".join([*lines, ""]), output)
+    counted = plural(invited, "person is", "people are")
+    click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+@click.command()
+@click.argument("url")
+@tally_output
+@_token_options
+@click.option("--by", metavar="NAME", help="A tally of the groups of people by this public column.")
+def pull(
+    url: str, output: str, token_file: str | None, token_env: str | None, by: str | None
+) -> None:
+    """Fetch the tally of the collector at URL: the counts of its last published step.
+
+    It needs the owner's token, in a file or in a variable of the environment, so that it stands in
+    no list of processes. Several collectors of one study are added by warner merge. Close a survey
+    before its last tally is fetched: everything that was counted is then published.
+
+    \b
+        warner pull https://survey.example.org --token-file token.txt -o tally.json
+        warner merge north.json south.json -o tally.json
+    """
+    from warner.collector.remote import Remote
+
+    remote = Remote(url, read_token(token_file, token_env))
+    if remote.token is None:
+        remedy = "Give it with --token-file or --token-env"
+        raise ArgumentError(message("pull", "needs the owner's token", None, remedy))
+    _warn_of_listeners(remote)
+    write_tallies(parse_any_tallies(remote.tally(by), remote.url), output)
+
+
+@click.command()
+@click.argument("reports", type=click.Path(dir_okay=False))
+@click.argument("url")
+@_token_options
+@click.option(
+    "--start",
+    type=click.IntRange(0),
+    default=0,
+    help="Leave out so many rows, which an earlier run sent.",
+)
+@click.option("--allow-simulated", is_flag=True, help="Send reports that were made with a seed.")
+def push(
+    reports: str,
+    url: str,
+    token_file: str | None,
+    token_env: str | None,
+    start: int,
+    allow_simulated: bool,
+) -> None:
+    """Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.
+
+    The id of each report follows from the checksum of the file and its row. So the same file counts
+    once, however often it is sent, and whether or not replies were lost. The rows of a file are in
+    random order already. The owner's token lifts the collector's limits of rates.
+
+    \b
+        warner randomize study.toml answers.csv -o reports.parquet
+        warner push reports.parquet https://survey.example.org --token-file token.txt
+    """
+    from warner.collector.bulk_upload import BulkUpload
+    from warner.collector.remote import Remote
+
+    remote = Remote(url, read_token(token_file, token_env))
+    upload = BulkUpload(files.open_reports(reports), allow_simulated)
+    if remote.token is not None:
+        _warn_of_listeners(remote)
+    upload.require_study(remote.study_digest(), remote.url)
+    sent = start
+    with stage("sending", upload.n) as tell:
+        try:
+            for body, end in upload.bodies(start):
+                remote.send(body)
+                sent = end
+                tell(sent)
+        except KeyboardInterrupt:
+            raise Interrupted(_sent(sent, upload.n)) from None
+        except WarnerError:
+            click.echo(_sent(sent, upload.n), err=True)
+            raise
+    click.echo(f"{plural(sent - start, 'report was', 'reports were')} accepted.", err=True)
+
+
+def _sent(sent: int, n: int) -> str:
+    """What became of an upload that ended early."""
+    return (
+        f"{sent:,} of {plural(n, 'report was', 'reports were')} accepted; the same command goes on "
+        f"with --start {sent}, and without it counts nothing twice"
+    )
+
+
+def read_token(path: str | None, variable: str | None) -> str | None:
+    """The owner's token from a file or the environment; None where neither is named.
+
+    Raises:
+        ArgumentError: both are named, or there is no token.
+        FileError: the file cannot be read.
+    """
+    if path is not None and variable is not None:
+        rule = "must not both be given"
+        raise ArgumentError(message("--token-file and --token-env", rule))
+    if path is None and variable is None:
+        return None
+    text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
+    token = next(iter(text.split()), "")
+    if not token or not token.isascii():
+        place = f"the variable {variable}" if path is None else str(path)
+        raise ArgumentError(message(place, "holds no token"))
+    return token.rpartition("token=")[2]
+
+
+def _warn_of_listeners(remote: Remote) -> None:
+    """Say that the token travels in the clear."""
+    if remote.is_open_to_listeners:
+        click.echo("The token is sent without encryption. Use an https address.", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def new(
         warner new answers.csv -o study.toml --secret smokes,units \\
             --values smokes=never,sometimes,often --range units=0:60
     """
-    _refuse_existing(output, answers, force)
+    refuse_existing(output, answers, force)
     _refuse_without_file(answers, values_from_data or copy is not None or rounded)
     asks = sys.stdin.isatty() if ask is None else ask
     questions: tuple[list[Question], list[Question]]
@@ -167,10 +168,13 @@ def new(
     study = study if people is None else with_mechanisms(study, people)
     text = study.text()
     write_text(text, output)
-    _tell(study, output, answers, left)
+    notes = (
+        [f"Left out, because they are neither secret nor public: {listed(left)}."] if left else []
+    )
+    tell(study, output, answers, notes)
 
 
-def _refuse_existing(output: str, answers: str | None, force: bool) -> None:
+def refuse_existing(output: str, answers: str | None, force: bool) -> None:
     """Refuse to replace a file, and the file of answers even if told to."""
     refuse_overwriting(output, *([answers] if answers else []))
     if output != "-" and Path(output).exists() and not force:
@@ -203,25 +207,37 @@ def _refuse_no_names(secret: list[str], public: list[str]) -> None:
         raise ArgumentError(message("--public", rule, None, "A column is secret or public"))
 
 
-def _tell(study: FirstStudy, output: str, answers: str | None, left: list[str]) -> None:
-    """Say what the study has, what it leaves out, what is to be decided and what was copied."""
+def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
+    """Say what the study has, what is to be decided and what was copied.
+
+    Args:
+        study: the study.
+        output: the file to which it was written.
+        source: the file from which it was made, if any.
+        notes: what else is to be said, such as what is left out.
+    """
     where = "The study" if output == "-" else output
+    budget = "no budget" if study.per_distance else f"budget {study.budget}"
     said = [
         f"{where}: {plural(len(study.secret), 'question', 'questions')} and "
-        f"{plural(len(study.public), 'public column', 'public columns')}; budget {study.budget}."
+        f"{plural(len(study.public), 'public column', 'public columns')}; {budget}."
     ]
-    if left:
-        said.append(f"Left out, because they are neither secret nor public: {listed(left)}.")
+    said += notes
     if study.copied:
         said.append(
-            f"WARNING: values of {listed(study.copied)} were copied from {answers}. {COPIED}"
+            f"WARNING: values of {listed(study.copied)} were copied from {source}. {COPIED}"
         )
     if study.undecided:
         said.append(
             f"Still to be decided: the values of {listed(study.undecided)}. Write them where "
             "the study says TO DECIDE; warner audit names the lines."
         )
-    else:
+    if study.untranslated:
+        said.append(
+            f"Still to be written: texts of {listed(study.untranslated)} in all languages, where "
+            "the study says TO DECIDE."
+        )
+    if not study.undecided and not study.untranslated:
         name = "STUDY" if output == "-" else output
         said.append(f"Next: warner audit {name}")
     for line in said:

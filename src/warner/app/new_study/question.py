@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from warner._core.checks import show
@@ -43,16 +43,22 @@ class Question:
         bins: the number of parts of an interval, where it is stated.
         grid: the rows, the columns and the side of a cell as they are written, where it is stated.
         is_copied: whether labels or limits are answers from a file.
+        shown: {key: value}, what else people read of the question, such as displayed answers.
+        options: {key: value}, further lines of its table; its mechanism too, where it is stated.
+        epsilon: its budget in nats as it is written; None for that of the other questions.
     """
 
     name: str
     kind: Kind
-    text: str | None = None
+    text: str | Mapping[str, str] | None = None
     labels: tuple[str | int | bool, ...] | None = None
     limits: tuple[str, str] | None = None
     bins: int | None = None
     grid: tuple[str, str, str] | None = None
     is_copied: bool = False
+    shown: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    epsilon: str | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -106,6 +112,8 @@ class Question:
         Args:
             epsilon: the budget in nats.
         """
+        if "mechanism" in self.options:
+            return f"mechanism = {toml(self.options['mechanism'])}", "as it was stated"
         few = 3 * math.exp(epsilon) + 2
         size: float = len(self.labels or ())
         if self.labels is None and self.grid is None:

@@ -12,8 +12,8 @@ from decimal import Decimal
 from warner._core.errors import StudyError
 from warner.app.new_study.question import WORDS, Question
 from warner.app.toml_text import toml, toml_key
-from warner.studies.check import UNDECIDED
 from warner.studies.problems import StudyProblems, located, problems_of
+from warner.studies.schema import TO_DECIDE, UNDECIDED
 from warner.studies.study import Study
 
 COPIED = (
@@ -29,24 +29,38 @@ class FirstStudy:
     """What a first study asks.
 
     Attributes:
-        title: the name of the study; "" for one that names the questions.
+        title: the name of the study; "" for one that names the questions. Also by language.
         secret: the questions whose answers are protected, at least one.
         public: the columns that travel in the clear.
         epsilon: the budget of each question in nats, as it is written.
         mechanisms: {question: lines of the file, and a comment}, where they are not by the rule.
+        languages: those of the texts, the default one first; () for one that nobody names.
+        per_distance: the questions whose epsilon is for values at one distance. The sum of epsilons
+            is no budget where there are any, and the study states none.
     """
 
-    title: str
+    title: str | Mapping[str, str]
     secret: Sequence[Question]
     public: Sequence[Question]
     epsilon: str
     mechanisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    languages: Sequence[str] = ()
+    per_distance: Sequence[str] = ()
 
     @property
     def budget(self) -> str:
         """The sum of the epsilons, in decimals."""
-        total = Decimal(self.epsilon) * len(self.secret)
+        total = sum((Decimal(self.epsilon_of(q)) for q in self.secret), Decimal(0))
         return _with_point(format(total.normalize(), "f"))
+
+    def epsilon_of(self, question: Question) -> str:
+        """The budget of one question in nats, as it is written."""
+        return question.epsilon or self.epsilon
+
+    @property
+    def untranslated(self) -> list[str]:
+        """The columns of which a text is still to be written in some language."""
+        return [q.name for q in (*self.secret, *self.public) if _is_open([q.text, q.shown])]
 
     @property
     def undecided(self) -> list[str]:
@@ -91,21 +105,34 @@ class FirstStudy:
             first, *rest = textwrap.wrap(decision, _WIDTH - 4)
             yield from (f"#  - {first}", *(f"#    {line}" for line in rest))
         yield ""
+        if self.languages:
+            yield f"languages = {toml(self.languages)}"
         yield f"title = {toml(self.title or self._usual_title)}"
+        yield from self._budget()
+        for question in self.secret:
+            yield from self._attribute(question)
+        for question in self.public:
+            yield from _public(question)
+
+    def _budget(self) -> Iterator[str]:
+        if self.per_distance:
+            yield from _comment(
+                f"No budget is stated: the epsilon of {listed(self.per_distance)} is for values at "
+                "one distance. warner audit says what a person spends in all."
+            )
+            return
         yield from _comment(
             "All reports of one person together change the odds of any answers at most e^budget "
             f"times, which is {_factor(self.budget)} for {self.budget}. The budget is the sum of "
             "the epsilons below. Asking the same people again spends it again."
         )
         yield f"budget = {self.budget}"
-        for question in self.secret:
-            yield from self._attribute(question)
-        for question in self.public:
-            yield from _public(question)
 
     def _decisions(self) -> Iterator[str]:
         if self.undecided:
             yield f"The values that can be answered, below: {listed(self.undecided)}."
+        if self.untranslated:
+            yield f"The texts in all languages of: {listed(self.untranslated)}."
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text of the question, as label: {listed(unasked)}."
@@ -132,15 +159,26 @@ class FirstStudy:
         yield f"label = {toml(label)}" + (
             "  # the question as people read it" * (not question.text)
         )
+        yield from (f"{key} = {toml(value)}" for key, value in question.shown.items())
         yield from _comment(*_about(question))
         yield question.domain
-        by_rule = question.mechanism(float(self.epsilon))
+        epsilon = self.epsilon_of(question)
+        by_rule = question.mechanism(float(epsilon))
         mechanism, reason = self.mechanisms.get(question.name, by_rule)
         first, *options = mechanism.split("\n")
         yield f"{first}  # {reason}"
-        yield from options
-        odds = f"a report changes the odds of an answer at most {_factor(self.epsilon)} times"
-        yield f"epsilon = {self.epsilon}  # at {self.epsilon}, {odds}"
+        stated = {key: value for key, value in question.options.items() if key != "mechanism"}
+        yield from (line for line in options if line.partition(" ")[0] not in stated)
+        yield from (f"{toml_key(key)} = {toml(value)}" for key, value in stated.items())
+        odds = f"a report changes the odds of an answer at most {_factor(epsilon)} times"
+        yield f"epsilon = {epsilon}  # at {epsilon}, {odds}"
+
+
+def _is_open(texts: object) -> bool:
+    """Whether a text, or one of several, is still to be written."""
+    if isinstance(texts, Mapping):
+        return any(map(_is_open, texts.values()))
+    return any(map(_is_open, texts)) if isinstance(texts, list | tuple) else texts == TO_DECIDE
 
 
 def _about(question: Question) -> Iterator[str]:
@@ -175,6 +213,9 @@ def _public(question: Question) -> Iterator[str]:
     """The lines of a public column."""
     yield ""
     yield f"[public.{toml_key(question.name)}]"
+    if question.text is not None:
+        yield f"label = {toml(question.text)}"
+    yield from (f"{key} = {toml(value)}" for key, value in question.shown.items())
     if question.is_copied:
         yield from _comment("Copied from the file. Everyone who gets the study sees these values.")
     elif question.public.startswith("dates"):

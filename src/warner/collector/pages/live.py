@@ -24,12 +24,12 @@ from warner.studies.study import Study
 FIELD = "anti_forgery"  # the name of the hidden field of both forms
 
 _DOWNLOADS = (
-    ("/live/tally.json", "Tally", "the counts of the last step, for warner estimate"),
-    ("/live/estimates.json", "Estimates as JSON", "what warner estimate --json writes"),
-    ("/live/estimates.csv", "Estimates as CSV", "for spreadsheets"),
-    ("/live/picture.png", "Picture", "a chart as PNG"),
-    ("/live/card.html", "Deployment card", "what is protected, and who sees what"),
-    ("/live/card.json", "Deployment card as JSON", "for registries"),
+    ("live/tally.json", "Tally", "the counts of the last step, for warner estimate"),
+    ("live/estimates.json", "Estimates as JSON", "what warner estimate --json writes"),
+    ("live/estimates.csv", "Estimates as CSV", "for spreadsheets"),
+    ("live/picture.png", "Picture", "a chart as PNG"),
+    ("live/card.html", "Deployment card", "what is protected, and who sees what"),
+    ("live/card.json", "Deployment card as JSON", "for registries"),
 )
 
 
@@ -75,23 +75,25 @@ def live_page(
         "</main>",
         f"<footer><p>Study <code>{study.digest}</code></p></footer>",
     ]
-    return page_html(f"{title}: live result", parts, script="/live.js")
+    return page_html(f"{title}: live result", parts, script="live.js")
 
 
-def page_html(title: str, parts: Iterable[str], script: str = "") -> str:
-    """A whole page in English.
+def page_html(title: str, parts: Iterable[str], script: str = "", style: str = "live.css") -> str:
+    """A whole page in English. Addresses are relative, for an application below another path.
 
     Args:
         title: escaped.
         parts: the HTML of its body.
         script: the address of its module; "" for a page without.
+        style: the address of its style sheet.
     """
     module = f'<script type="module" src="{script}"></script>' if script else ""
     body = "\n".join(parts)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{title}</title><link rel="stylesheet" href="/live.css">{module}</head>\n'
+        f'<title>{title}</title><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="{style}">{module}</head>\n'
         f"<body>\n{body}\n</body></html>\n"
     )
 
@@ -142,7 +144,7 @@ def _groups(study: Study, by: str | None, groups: GroupsView | None) -> Iterator
         return
     yield '<section id="groups"><h2>Groups</h2>'
     links = ", ".join(
-        f'<a href="/live?by={quote(name, safe="")}#groups">{text(_column(study, name))}</a>'
+        f'<a href="live?by={quote(name, safe="")}#groups">{text(_column(study, name))}</a>'
         for name in study.public
     )
     yield (
@@ -176,7 +178,7 @@ def _group_tables(groups: GroupsView) -> Iterator[str]:
             f"<p>Hidden: {groups.hidden:,} small groups with {groups.hidden_people:,} people "
             "together.</p>"
         )
-    address = f"/live/tally.json?by={quote(groups.column, safe='')}"
+    address = f"live/tally.json?by={quote(groups.column, safe='')}"
     yield (
         f'<p><a href="{address}" download="tally.{quote(groups.column, safe="")}.json">Tally of '
         f"these groups</a>, for <code>warner estimate --interval anytime:{groups.planned}</code> "
@@ -240,7 +242,7 @@ def _forms(view: LiveView, study: Study, anti_forgery: str) -> Iterator[str]:
     )
     for name, is_shown, label, about in forms:
         yield (
-            f'<form id="{name}" method="post" action="/live/{name}"'
+            f'<form id="{name}" method="post" action="live/{name}"'
             f"{'' if is_shown else ' hidden'}><p>{text(about)}</p>{hidden}"
             f'<button type="submit">{label}</button></form>'
         )

@@ -35,13 +35,13 @@ def card_page(card: Mapping[str, Any]) -> str:
             parts.extend(_questions(card["questions"]))
             items = "".join(f"<li>{text(line)}</li>" for line in card["unprotected"])
             parts.append(f"<section><h2>Not protected</h2><ul>{items}</ul></section>")
-    parts.append('<p><a href="/live/card.json">The same as JSON</a></p></main>')
-    return page_html(f"{title}: deployment card", parts)
+    parts.append('<p><a href="card.json">The same as JSON</a></p></main>')
+    return page_html(f"{title}: deployment card", parts, style="../live.css")
 
 
 def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
     """The questions: a table, and the odds of each in words."""
-    head = ["question", "mechanism", "epsilon of a report", "forged report, people"]
+    head = ["question", "mechanism", "epsilon", "weight"]
     rows = [
         [
             visible(question["text"]),
@@ -52,7 +52,8 @@ def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
         for question in questions
     ]
     about = (
-        "Each question: how an answer is randomised, and what one forged report can add to a count."
+        "Each question: how an answer is randomised, the epsilon of a report, and its weight: how "
+        "many people one forged report can add to the count of an answer."
     )
     yield f"<section><h2>Questions</h2>{table(head, rows, about)}"
     for question in questions:

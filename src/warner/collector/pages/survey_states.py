@@ -99,7 +99,7 @@ def _panel(name: str, title: Markup, *content: Markup) -> Markup:
     """One panel, which can take the focus."""
     inner = "\n".join(content)
     return Markup(
-        f'<section class="state" id="state-{name}" data-state="{name}" tabindex="-1" '
+        f'<section class="state" role="group" id="state-{name}" data-state="{name}" tabindex="-1" '
         f'aria-labelledby="state-{name}-title" hidden>\n'
         f'<h2 id="state-{name}-title">{title}</h2>\n{inner}\n</section>'
     )

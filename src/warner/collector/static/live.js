@@ -134,7 +134,7 @@ function draw(step) {
 }
 
 const lost = by("connection");
-const events = new EventSource("/live/events");
+const events = new EventSource("live/events");
 events.addEventListener("step", (event) => draw(JSON.parse(event.data)));
 events.addEventListener("open", () => {
   lost.hidden = true;

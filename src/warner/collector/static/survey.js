@@ -451,12 +451,9 @@ async function stop() {
   }
   page.sealed = after ?? null;
   page.bytes = null;
-  if (after !== undefined) {
-    showSealed();
-    return;
-  }
-  history.replaceState({ cleared: true }, "");
-  location.reload();
+  if (after !== undefined) showSealed();
+  else if (sealed.outcome === "other-study") location.reload();
+  else askAgain();
 }
 
 /**
@@ -576,13 +573,14 @@ function ask() {
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
   if (field !== null) field.value = page.code;
   show("questions");
-  if (history.state?.cleared) {
-    history.replaceState(null, "");
-    sayCleared();
-  }
 }
 
-function sayCleared() {
+/** Let people answer anew, after all that they had answered was deleted. */
+function askAgain() {
+  forget();
+  title(false);
+  page.kept = page.stores;
+  ask();
   const cleared = element("cleared");
   cleared.hidden = false;
   cleared.focus({ preventScroll: true });
@@ -631,14 +629,7 @@ async function changed() {
 
 /** Everything that a button does. @type {{ [action: string]: () => unknown }} */
 const ACTIONS = {
-  clear: () => {
-    forget();
-    title(false);
-    const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
-    if (field !== null) field.value = page.code;
-    show("questions");
-    sayCleared();
-  },
+  clear: askAgain,
   back: () => show("questions"),
   send: press,
   try: () => attempt(true),
@@ -720,7 +711,7 @@ async function start() {
   }
   element("loading").hidden = false;
   try {
-    page.warner = await import("./warner.js");
+    page.warner = await import(/** @type {string} */ ("./warner.js"));
   } catch {
     show("old-browser");
     return;

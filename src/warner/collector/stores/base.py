@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-COUNTS, SPENT, INVITED = "counts", "spent", "invited"
-TABLES = (COUNTS, SPENT, INVITED)
+COUNTS, DISTINCT, SPENT, INVITED = "counts", "distinct_reports", "spent", "invited"
+TABLES = (COUNTS, DISTINCT, SPENT, INVITED)
 NUMBER = "number"  # the fact that holds the number of the last change, 8 bytes, little endian
 
 Pages = Mapping[int, bytes | None]
@@ -42,11 +42,14 @@ class Change:
 class Store(Protocol):
     """A store that one collector has open. Every method raises :class:`Refused` where it fails."""
 
-    def open(self) -> None:
+    def open(self) -> bool:
         """Connect, keep all other processes out, and bring the tables up to date.
 
-        Where the store is open and works already, nothing happens. So it is called again after a
-        failure, before anything else.
+        Where the store is open already, nothing happens. After a failure that closed it, it is
+        opened again.
+
+        Returns:
+            Whether it was opened now. Another process may have written to it since.
 
         Raises:
             Refused: ``store_in_use``, ``store_too_new`` or ``store_failed``.

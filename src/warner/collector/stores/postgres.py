@@ -74,13 +74,13 @@ class PostgresStore:
     def __repr__(self) -> str:
         return "PostgresStore()"  # the address may hold a password
 
-    def open(self) -> None:
+    def open(self) -> bool:
         """As in :class:`~warner.collector.stores.base.Store`."""
         if self._connection is not None and not self._connection.closed:
-            return
+            return False
         try:
             self._connection = self._connect()
-            return
+            return True
         except self._psycopg.Error as error:
             refused = self._refused(error)
         raise refused

@@ -49,10 +49,10 @@ class SQLiteStore:
         self.path = os.fspath(path)
         self._connection: sqlite3.Connection | None = None
 
-    def open(self) -> None:
+    def open(self) -> bool:
         """As in :class:`~warner.collector.stores.base.Store`."""
         if self._connection is not None:
-            return
+            return False
         try:
             # Only the owner of the file may read it.
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -62,7 +62,7 @@ class SQLiteStore:
         else:
             try:
                 self._connection = self._connect()
-                return
+                return True
             except sqlite3.Error as error:
                 refused = self._refused(error)
         raise refused
@@ -164,6 +164,9 @@ class SQLiteStore:
             return
         except sqlite3.Error as error:
             refused = self._failed(error)
+        except BaseException:
+            self.close()  # which rolls back
+            raise
         raise refused
 
     def _failed(self, error: sqlite3.Error) -> Refused:

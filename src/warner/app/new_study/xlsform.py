@@ -1,0 +1,486 @@
+"""From an XLSForm, the form of ODK and KoboToolbox, to the questions of a first study.
+
+Columns of the sheet ``survey`` say which questions are asked through warner: ``warner_epsilon``,
+``warner_mechanism``, and others whose names begin with ``warner_`` for the options of the mechanism
+and further keys of study files. ``warner::epsilon`` is read as well. A question with one of these
+is marked; ``warner_public`` marks a public column. All other questions are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from warner._core.checks import show
+from warner._core.errors import (
+    ArgumentError,
+    FileError,
+    MissingExtraError,
+    StudyError,
+    message,
+)
+from warner.app.new_study.question import Question, with_labels, with_range
+from warner.app.new_study.text import FirstStudy
+from warner.studies.schema import TO_DECIDE
+from warner.studies.study import Study
+from warner.studies.texts import DEFAULT_LANGUAGE, is_language
+
+SUFFIXES = (".xlsx", ".xlsm", ".xls", ".csv", ".md")
+NOT_MARKED = "not marked by a column warner_epsilon, warner_mechanism or warner_public"
+_PLAIN = "default"  # pyxform's name of the language of texts without one
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
+_BEFORE = re.compile(rf"({_NUMBER})\s*(<=|>=|<|>)\s*\.")
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_MOST_CODES = 1000  # values of a range with steps
+# Why a question of a type cannot be randomised, by pyxform's name of the type.
+_REASONS = {
+    "select all that apply": "people choose several answers; ask a yes-or-no question for each",
+    "rank": "people rank answers",
+    "text": "free text has no list of values",
+    "geopoint": "a place; ask for a cell of a grid",
+    "geotrace": "places; ask for a cell of a grid",
+    "geoshape": "places; ask for a cell of a grid",
+    "date": "a date has too many values; ask for a year as an integer",
+    "dateTime": "a time has too many values; ask for an hour as an integer",
+    "time": "a time has too many values; ask for an hour as an integer",
+    "acknowledge": "it has one answer only",
+    "trigger": "it has one answer only",
+    "note": "nobody answers it",
+    "calculate": "nobody answers it",
+    "hidden": "nobody answers it",
+}
+# What a form has beside questions; it is not named as left out unless it is marked.
+_NO_QUESTIONS = ("note", "calculate", "hidden", "start", "end", "today", "deviceid", "username",
+                 "email", "phonenumber", "audit", "start-geopoint", "background-audio")  # fmt: skip
+_SHOWN = ("unit",)  # keys of study files that are texts
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a form asks.
+
+    Attributes:
+        title: of the form, by language where it has several.
+        languages: the tags of its languages, the default one first; () for one without a name.
+        secret: the marked questions.
+        public: the marked public columns.
+        left: {reason: the questions that are left out for it}.
+        always_asked: the questions that the form asks of some people only.
+        must_answer: the questions that people may skip in the form, and not in the study, because
+            the mechanism has no value for silence.
+    """
+
+    title: str | Mapping[str, str]
+    languages: tuple[str, ...]
+    secret: list[Question]
+    public: list[Question]
+    left: dict[str, list[str]] = field(default_factory=dict)
+    always_asked: list[str] = field(default_factory=list)
+    must_answer: list[str] = field(default_factory=list)
+
+    def study(self, epsilon: float) -> FirstStudy:
+        """The first study.
+
+        Args:
+            epsilon: the budget of the questions for which the form states none.
+        """
+        languages = self.languages if self.languages != (DEFAULT_LANGUAGE,) else ()
+        return FirstStudy(
+            self.title,
+            self.secret,
+            self.public,
+            repr(epsilon),
+            languages=languages,
+            per_distance=[q.name for q in self.secret if _is_per_distance(q)],
+        )
+
+
+def read_form(path: str, tags: Mapping[str, str] | None = None) -> Form:
+    """The questions of an XLSForm.
+
+    Args:
+        path: a file .xlsx, .xls, .csv or .md.
+        tags: {language as the form calls it: its tag}, for names without a tag in brackets.
+
+    Raises:
+        FileError: no XLSForm; nothing in it is shown, since it may be a file of answers.
+        ArgumentError: a language without a tag, a budget that is no number, or no marked question.
+        MissingExtraError: pyxform is not installed.
+    """
+    return _Reader(path, _read(path), dict(tags or {})).form()
+
+
+def _read(path: str) -> dict[str, Any]:
+    """The form as pyxform reads it."""
+    try:
+        from pyxform.errors import PyXFormError
+        from pyxform.xls2json import workbook_to_json
+        from pyxform.xls2json_backends import get_xlsform
+    except ImportError:
+        remedy = 'pip install "warner[xlsform]"'
+        raise MissingExtraError(message("XLSForm", "needs pyxform", None, remedy)) from None
+    if Path(path).suffix.lower() not in SUFFIXES:
+        rule = f"must end in {', '.join(SUFFIXES)}"
+        raise ArgumentError(message(path, rule, None, "Export the form as an XLSForm"))
+    with open(path, "rb"):  # the system says why a file cannot be opened
+        pass
+    place = ""
+    try:
+        found: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
+        return found
+    except PyXFormError as error:  # it can quote the file, which may hold answers
+        row = re.search(r"\[row : ([0-9]+)\]", str(error))
+        place = f", at row {row[1]} of a sheet" if row else ""
+    except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
+        pass
+    rule = f"is no XLSForm that pyxform can read{place}"
+    raise FileError(message(path, rule, None, "Check it with pyxform's command xls2xform"))
+
+
+class _Reader:
+    """The form of a file, while it is read."""
+
+    def __init__(self, path: str, data: Mapping[str, Any], tags: dict[str, str]) -> None:
+        self._path, self._data, self._tags = path, data, tags
+        self._form = Form("", (), [], [])
+        self._taken: set[str] = set()
+
+    def form(self) -> Form:
+        """The questions, with what is left out."""
+        asked = list(_questions(self._data.get("children", ()), ""))
+        marked = [item for item in asked if _options(item.row)]
+        for item in asked:
+            if not _options(item.row) and item.row["type"] not in _NO_QUESTIONS:
+                self._leave(item.row["name"], NOT_MARKED)
+        languages = self._languages(marked)
+        self._form = replace(self._form, languages=languages, title=self._title(languages))
+        for item in marked:
+            with self._left(item.row["name"]):
+                self._add(item)
+        if not self._form.secret:
+            rule = "has no question that is marked and can be randomised"
+            remedy = "Write a budget, such as 1.0, into a column warner_epsilon of its sheet survey"
+            reasons = [f"{', '.join(names)}: {why}" for why, names in self._form.left.items()]
+            raise ArgumentError(message(self._path, rule, "; ".join(reasons) or None, remedy))
+        return self._form
+
+    def _leave(self, name: str, reason: str) -> None:
+        self._form.left.setdefault(reason, []).append(name)
+
+    @contextlib.contextmanager
+    def _left(self, name: str) -> Iterator[None]:
+        """Leave a question out for the reason that the block raises."""
+        try:
+            yield
+        except _LeftOutError as error:
+            self._leave(name, str(error))
+
+    def _languages(self, marked: Sequence[_Item]) -> tuple[str, ...]:
+        """The tags of the languages in which marked questions have texts, the default first."""
+        names: dict[str, None] = {}
+        default = str(self._data.get("default_language") or _PLAIN)
+        for item in marked:
+            texts = [item.row.get(key) for key in ("label", "hint")]
+            for text in (*texts, *(c.get("label") for c in item.row.get("choices", ()))):
+                names |= dict.fromkeys(_by_name(text))
+        ordered = sorted(names, key=lambda name: name != default)
+        if set(ordered) <= {_PLAIN} and _PLAIN not in self._tags:
+            return (DEFAULT_LANGUAGE,)
+        return tuple(dict.fromkeys(self._tag(name) for name in ordered))
+
+    def _tag(self, name: str) -> str:
+        """The tag of a language."""
+        stated = self._tags.get(name)
+        found = re.search(r"\(([A-Za-z-]+)\)\s*\Z", name)
+        tag = stated or (found[1] if found else name)
+        if tag == _PLAIN:
+            return DEFAULT_LANGUAGE
+        if not is_language(tag):
+            rule = "has a language without a tag"
+            remedy = f'State it as --language "{name}=sw", or write label::{name} (sw) in the form'
+            raise ArgumentError(message(self._path, rule, show(name), remedy))
+        return tag
+
+    def _title(self, languages: tuple[str, ...]) -> str | dict[str, str]:
+        """The title of the form; forms have one for all languages."""
+        title = _line(str(self._data.get("title") or ""))
+        title = "" if title == self._data.get("id_string") == "data" else title
+        return dict.fromkeys(languages, title) if len(languages) > 1 and title else title
+
+    def _texts(self, text: Any) -> str | dict[str, str] | None:
+        """A text in all languages of the form; None where it has none at all."""
+        found = {self._tag(name): _line(own) for name, own in _by_name(text).items()}
+        if not any(found.values()):
+            return None
+        languages = self._form.languages
+        if languages == (DEFAULT_LANGUAGE,):
+            return next(iter(found.values()))
+        return {tag: found.get(tag) or TO_DECIDE for tag in languages}
+
+    def _add(self, item: _Item) -> None:
+        """Add a marked question, or leave it out."""
+        row, options = item.row, _options(item.row)
+        is_public = str(options.pop("public", "")).casefold() in ("yes", "true", "true()", "1")
+        question = self._question(item, is_public)
+        if is_public:
+            self._form.public.append(question)
+            return
+        epsilon = options.pop("epsilon", None)
+        shown = {key: options.pop(key) for key in _SHOWN if key in options}
+        question = replace(
+            question,
+            epsilon=None if epsilon is None else _budget(question.name, epsilon),
+            shown={**question.shown, **shown},
+            options=options,
+        )
+        bind = row.get("bind") or {}
+        if item.is_conditional:
+            self._form.always_asked.append(question.name)
+        may_skip = str(bind.get("required", "")).casefold() not in ("yes", "true", "true()")
+        if (may_skip or item.is_conditional) and "missing" not in options:
+            silent = replace(question, options={**options, "missing": "answer"})
+            if _is_sound(silent) or not _is_sound(question):
+                question = silent
+            else:
+                self._form.must_answer.append(question.name)
+        self._form.secret.append(question)
+
+    def _question(self, item: _Item, is_public: bool) -> Question:
+        """A question with its text and its values."""
+        row = item.row
+        if item.is_repeated:
+            raise _LeftOutError("it is in a repeat, which one person answers several times")
+        label = row.get("label")
+        texts = list(_by_name(label).values())
+        if any("${" in text for text in texts):
+            raise _LeftOutError("its text holds the answer to another question")
+        name = row["name"]
+        if name in self._taken and item.group:
+            name = f"{item.group}_{name}"
+        self._taken.add(name)
+        text = self._texts(label)
+        if text is None and len(self._form.languages) > 1:
+            text = dict.fromkeys(self._form.languages, TO_DECIDE)
+        help_text = self._texts(row.get("hint"))
+        question = Question(
+            name, "labels", text, shown={} if help_text is None else {"help": help_text}
+        )
+        return self._with_values(question, row, is_public)
+
+    def _with_values(self, question: Question, row: Mapping[str, Any], is_public: bool) -> Question:
+        """The question with its domain."""
+        form = row["type"]
+        if form in ("select one", "select one external"):
+            return self._with_choices(question, row)
+        constraint = str((row.get("bind") or {}).get("constraint", ""))
+        if form == "integer":
+            return _limited(replace(question, kind="integers"), limits_of(constraint))
+        if form == "decimal" and not is_public:
+            return _limited(replace(question, kind="numbers"), limits_of(constraint, whole=False))
+        if form == "range":
+            return _ranged(question, row.get("parameters") or {})
+        if form == "date" and is_public:
+            return replace(question, kind="dates")
+        raise _LeftOutError(_REASONS.get(form, f"it is of the type {form}"))
+
+    def _with_choices(self, question: Question, row: Mapping[str, Any]) -> Question:
+        """The question with the choices of its list."""
+        if row.get("choice_filter"):
+            raise _LeftOutError("its choices depend on other answers")
+        choices = row.get("choices")
+        if not choices:
+            raise _LeftOutError("its choices are in another file")
+        names = [str(choice["name"]) for choice in choices]
+        try:
+            question = with_labels(question, names)
+        except ArgumentError:
+            raise _LeftOutError("it needs two or more different choices") from None
+        texts = [self._texts(choice.get("label")) for choice in choices]
+        answers = {}
+        for tag in self._form.languages:
+            own = [
+                text.get(tag, TO_DECIDE) if isinstance(text, Mapping) else text or name
+                for text, name in zip(texts, names, strict=True)
+            ]
+            if own != names:
+                answers[tag] = own
+        return replace(
+            question, shown={**question.shown, "answers": answers} if answers else question.shown
+        )
+
+
+class _LeftOutError(Exception):
+    """The reason why a question is left out."""
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A row of the form that is no group.
+
+    Attributes:
+        row: as pyxform reads it.
+        group: the innermost group around it, "" for none.
+        is_repeated: whether it is in a repeat.
+        is_conditional: whether it, or a group around it, is asked of some people only.
+    """
+
+    row: Mapping[str, Any]
+    group: str
+    is_repeated: bool
+    is_conditional: bool
+
+
+def _questions(
+    rows: Sequence[Mapping[str, Any]], group: str, repeated: bool = False, conditional: bool = False
+) -> Iterator[_Item]:
+    """All rows that are no groups, in their order."""
+    for row in rows:
+        asked_of_some = conditional or bool((row.get("bind") or {}).get("relevant"))
+        if row["type"] in ("group", "repeat"):
+            if row["name"] != "meta":
+                again = repeated or row["type"] == "repeat"
+                yield from _questions(row.get("children", ()), row["name"], again, asked_of_some)
+        else:
+            yield _Item(row, group, repeated, asked_of_some)
+
+
+def _options(row: Mapping[str, Any]) -> dict[str, object]:
+    """{key without the prefix: value} of the columns of a row for warner."""
+    found: dict[str, object] = {}
+    nested = row.get("warner")
+    for key, value in nested.items() if isinstance(nested, Mapping) else ():
+        found[str(key)] = _value(value)
+    for key, value in row.items():
+        if key.startswith("warner_"):
+            found[key.removeprefix("warner_")] = _value(value)
+    return {key: value for key, value in found.items() if value != ""}
+
+
+def _value(text: Any) -> object:
+    """A cell as TOML reads it, where it does; else its text.
+
+    >>> _value("1.50"), _value("optimized"), _value('["a"]'), _value("TRUE")
+    (1.5, 'optimized', ['a'], True)
+    """
+    written = str(text).strip()
+    if written.casefold() in ("true", "false"):
+        return written.casefold() == "true"
+    with contextlib.suppress(ValueError, RecursionError):
+        found: object = tomllib.loads(f"a = {written}")["a"]
+        return found
+    return written
+
+
+def _budget(name: str, epsilon: object) -> str:
+    """A budget as a study writes it."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= 700:
+        rule = "must be a number greater than 0 and at most 700"
+        raise ArgumentError(message(f"{name}: warner_epsilon", rule, show(epsilon)))
+    return repr(float(epsilon))
+
+
+def _by_name(text: Any) -> dict[str, str]:
+    """{language as the form calls it: text}."""
+    if isinstance(text, Mapping):
+        return {str(name): str(own) for name, own in text.items() if isinstance(own, str)}
+    return {_PLAIN: text} if isinstance(text, str) and text else {}
+
+
+def _line(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())
+
+
+def _is_sound(question: Question) -> bool:
+    """Whether a study can have a question."""
+    try:
+        _alone(question)
+    except StudyError:
+        return False
+    return True
+
+
+def _is_per_distance(question: Question) -> bool:
+    """Whether the epsilon of a question is for values at one distance."""
+    with contextlib.suppress(StudyError):  # also where its values are still to be decided
+        mechanism = Study.parse(_alone(question)).mechanisms[question.name]
+        return mechanism.guarantee.is_metric
+    return False
+
+
+def _alone(question: Question) -> str:
+    """The text of a study of one question, without a budget."""
+    plain = replace(question, text=None, shown={})
+    return FirstStudy("", [plain], (), "1.0", per_distance=[question.name]).text()
+
+
+def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
+    """The smallest and the largest number that a constraint allows; None where it does not say.
+
+    Read are comparisons of ``.`` with numbers, joined by ``and``.
+
+    Args:
+        constraint: of an XLSForm.
+        whole: whether the numbers are whole, so that ``. < 5`` allows 4 at most.
+
+    >>> limits_of(". >= 18 and . < 100"), limits_of("(.>0) and 1.5 >= .", whole=False)
+    (('18', '99'), ('0', '1.5'))
+    >>> limits_of(". > 3"), limits_of(". > 3 or . = 0"), limits_of(". < ${age} and . > 0")
+    (None, None, None)
+    """
+    low: Decimal | None = None
+    high: Decimal | None = None
+    for part in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
+        after, before = _AFTER.fullmatch(part.strip()), _BEFORE.fullmatch(part.strip())
+        if after is not None:
+            sign, number = after[1], Decimal(after[2])
+        elif before is not None:
+            sign, number = _TURNED[before[2]], Decimal(before[1])
+        else:
+            return None
+        step = Decimal(1) if whole and sign in ("<", ">") and number % 1 == 0 else Decimal(0)
+        if sign.startswith(">"):
+            bound = (
+                number + step if not whole else (number + step).to_integral_value("ROUND_CEILING")
+            )
+            low = bound if low is None else max(low, bound)
+        else:
+            bound = number - step if not whole else (number - step).to_integral_value("ROUND_FLOOR")
+            high = bound if high is None else min(high, bound)
+    if low is None or high is None or low >= high:
+        return None
+    return f"{low:f}", f"{high:f}"
+
+
+def _limited(question: Question, limits: tuple[str, str] | None) -> Question:
+    """The question with its limits, where they are known."""
+    return question if limits is None else with_range(question, ":".join(limits))
+
+
+def _ranged(question: Question, parameters: Mapping[str, Any]) -> Question:
+    """The question with the values of a range: whole numbers, codes with steps, or an interval."""
+    try:
+        start, end, step = (
+            Decimal(str(parameters.get(key, usual)))
+            for key, usual in (("start", 1), ("end", 10), ("step", 1))
+        )
+        low, high, step = min(start, end), max(start, end), abs(step)
+        count = int((high - low) / step)
+    except (ArithmeticError, ValueError):
+        raise _LeftOutError("its start, end and step are no numbers") from None
+    if count < 1:
+        raise _LeftOutError("it has one answer only")
+    if all(number % 1 == 0 for number in (low, high, step)):
+        if step == 1:
+            return with_range(replace(question, kind="integers"), f"{low:f}:{high:f}")
+        if count < _MOST_CODES:
+            return with_labels(question, [str(int(low + i * step)) for i in range(count + 1)])
+    return with_range(replace(question, kind="numbers"), f"{low:f}:{high:f}:{count}")

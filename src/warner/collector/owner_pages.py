@@ -1,0 +1,242 @@
+"""The owner's part of the application: the live page, its downloads, opening and closing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from warner._core.errors import MissingExtraError
+from warner.collector.access import COOKIE, Owner
+from warner.collector.answers import NOT_STORED, page
+from warner.collector.collector import Collector
+from warner.collector.deployment_card import deployment_card
+from warner.collector.http_refusals import HttpRefused
+from warner.collector.limits import Held, Limits
+from warner.collector.live_downloads import (
+    NotPublished,
+    estimates_csv,
+    estimates_json,
+    picture_png,
+    tally_json,
+)
+from warner.collector.live_events import live_events
+from warner.collector.live_publisher import LivePublisher
+from warner.collector.live_state import LiveView
+from warner.collector.pages.live import FIELD, live_page
+from warner.collector.pages.live_card import card_page
+from warner.collector.requests import Body, Headers
+from warner.studies.study import Study
+
+_FORM = Limits(body=4096, body_seconds=10.0)
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_PATH = "/live"
+
+Asked = str | None
+"""The public column that a request asks for; None for none."""
+
+
+@dataclass(frozen=True)
+class _Download:
+    """A file that the owner can load: its type and what makes it."""
+
+    content_type: str
+    content: Callable[[LivePublisher, Asked], str | bytes]
+
+
+_DOWNLOADS: Mapping[str, _Download] = {
+    "tally.json": _Download(
+        "application/json", lambda live, by: tally_json(live.view(), live.study, by)
+    ),
+    "estimates.json": _Download("application/json", lambda live, _: estimates_json(live.view())),
+    "estimates.csv": _Download(
+        "text/csv; charset=utf-8", lambda live, _: estimates_csv(live.view())
+    ),
+    "picture.png": _Download("image/png", lambda live, _: picture_png(live.view(), live.study)),
+    "card.json": _Download("application/json", lambda live, _: _card(live)),
+    "card.html": _Download(
+        "text/html; charset=utf-8", lambda live, _: card_page(deployment_card(*_known(live)))
+    ),
+}
+_SHOWN = ("card.html",)  # in the browser, not as a file
+
+
+class OwnerPages:
+    """The routes below ``/live``. All of them need the owner's token.
+
+    Args:
+        owner: knows the token.
+        collector: is opened and closed.
+        live: publishes what the owner sees.
+    """
+
+    def __init__(self, owner: Owner, collector: Collector, live: LivePublisher) -> None:
+        self._owner, self._collector, self._live = owner, collector, live
+        self._held = Held(1 << 20)
+
+    def routes(self) -> list[Route]:
+        """The routes of the application."""
+        return [
+            Route(_PATH, self._page),
+            Route(f"{_PATH}/events", self._events),
+            *(Route(f"{_PATH}/{n}", partial(self._download, n)) for n in _DOWNLOADS),
+            Route(f"{_PATH}/close", self._close, methods=["POST"]),
+            Route(f"{_PATH}/open", self._open, methods=["POST"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        if "token" in request.query_params:
+            return self._log_in(request)
+        try:
+            self._require_owner(request)
+        except HttpRefused as refused:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return page(_NO_OWNER, status=refused.reason.status)
+        text = await asyncio.to_thread(self._text, self._asked(request))
+        return page(text, "'self'")
+
+    def _text(self, by: Asked) -> str:
+        """The live page."""
+        groups = None if by is None else self._live.groups(by)
+        return live_page(self._live.view(), self._live.study, self._owner.proof, by, groups)
+
+    def _asked(self, request: Request) -> Asked:
+        """The public column that a request asks for.
+
+        Raises:
+            HttpRefused: it is none of the study.
+        """
+        by = request.query_params.get("by") or None
+        if by is not None and by not in self._live.study.public:
+            raise HttpRefused("not_found")
+        return by
+
+    def _log_in(self, request: Request) -> Response:
+        """Turn the token in the address into a cookie, so that it does not stay in the address."""
+        tokens = request.query_params.getlist("token")
+        if len(tokens) != 1 or not self._owner.is_token(tokens[0]):
+            raise HttpRefused("no_owner")
+        place = _place(request)
+        answer = RedirectResponse(place, 303, {"cache-control": NOT_STORED})
+        answer.set_cookie(
+            COOKIE,
+            tokens[0],
+            path=place,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def _events(self, request: Request) -> Response:
+        self._require_owner(request)
+        headers = {"cache-control": NOT_STORED, "x-accel-buffering": "no"}
+        return StreamingResponse(
+            live_events(self._live), media_type="text/event-stream", headers=headers
+        )
+
+    async def _download(self, name: str, request: Request) -> Response:
+        self._require_owner(request)
+        known, by = _DOWNLOADS[name], self._asked(request)
+        try:
+            content = await asyncio.to_thread(known.content, self._live, by)
+        except NotPublished as error:
+            raise HttpRefused(error.name) from None
+        except MissingExtraError:
+            raise HttpRefused("no_extra") from None
+        headers = {"cache-control": NOT_STORED, "content-type": known.content_type}
+        if name not in _SHOWN:
+            headers["content-disposition"] = f'attachment; filename="{name}"'
+        return Response(content, headers=headers)
+
+    async def _close(self, request: Request) -> Response:
+        return await self._change(request, self._collector.close_survey)
+
+    async def _open(self, request: Request) -> Response:
+        return await self._change(request, self._collector.open_survey)
+
+    async def _change(self, request: Request, change: Callable[[], object]) -> Response:
+        """Open or close the survey, and show the page again."""
+        if self._require_owner(request):
+            await self._require_own_form(request)
+        await asyncio.to_thread(change)
+        return RedirectResponse(_place(request), 303, {"cache-control": NOT_STORED})
+
+    def _require_owner(self, request: Request) -> bool:
+        """Refuse everyone but the owner.
+
+        Returns:
+            Whether the owner is known by the cookie alone, which a browser sends unasked.
+
+        Raises:
+            HttpRefused: no token, or another one.
+        """
+        token = Headers.of(request.scope).bearer
+        if token is None and self._owner.is_token(_cookie(request)):
+            return True
+        if not self._owner.is_token(token):
+            raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
+        return False
+
+    async def _require_own_form(self, request: Request) -> None:
+        """Refuse a form that another site made the owner's browser send.
+
+        Raises:
+            HttpRefused: another origin, or a form without the page's anti-forgery value.
+        """
+        headers = Headers.of(request.scope)
+        site, origin = headers.text(b"sec-fetch-site"), headers.text(b"origin")
+        # Our pages send no referrer, and browsers then write the origin of their forms as "null".
+        host = headers.text(b"host") if origin in ("", "null") else origin.partition("://")[2]
+        if site not in ("", "same-origin") or host != headers.text(b"host"):
+            raise HttpRefused("forbidden")
+        if headers.media_type != _FORM_TYPE:
+            raise HttpRefused("forbidden")
+        text = (await Body(request.receive, headers).read(_FORM, self._held)).decode("latin-1")
+        try:
+            values = parse_qs(text, max_num_fields=10).get(FIELD, [])
+        except ValueError:
+            values = []
+        if not self._owner.is_proof("".join(values)):
+            raise HttpRefused("forbidden")
+
+
+def _known(live: LivePublisher) -> tuple[Study, LiveView]:
+    return live.study, live.view()
+
+
+def _card(live: LivePublisher) -> str:
+    return json.dumps(deployment_card(*_known(live)), indent=1, ensure_ascii=False) + "\n"
+
+
+def _place(request: Request) -> str:
+    """The path of the live page, as a browser knows it."""
+    return str(request.scope.get("root_path", "")) + _PATH
+
+
+def _cookie(request: Request) -> str | None:
+    """The token in the owner's cookie."""
+    try:
+        cookies: SimpleCookie = SimpleCookie("; ".join(request.headers.getlist("cookie")))
+    except CookieError:
+        return None
+    return cookies[COOKIE].value if COOKIE in cookies else None
+
+
+_NO_OWNER = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Owner's page</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"></head>
+<body><main><h1>This page is the owner's</h1>
+<p>Open it by the address that <code>warner serve</code> printed. It ends in the token.</p>
+<p>If you have just done so from a link in another page, <a href="live">go on here</a>.</p>
+</main></body></html>
+"""

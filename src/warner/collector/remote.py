@@ -1,0 +1,196 @@
+"""A collector elsewhere, over HTTP or HTTPS: its tally, and reports that are sent to it.
+
+Only the standard library is used. Redirections are not followed, because the owner's token would
+be sent to wherever they lead.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.message import Message
+from typing import IO, Any
+from urllib.parse import quote, urlsplit
+
+from warner._core.errors import ArgumentError, FileError, message
+from warner.collector.refusals import Refused
+
+TRIES = 8
+_LONGEST_WAIT = 60.0
+_AGAIN = frozenset([408, 429, 502, 503, 504, 507])
+_LONGEST_REFUSAL = 65536
+_REMEDIES = {
+    "no_owner": "Give the owner's token with --token-file or --token-env",
+    "not_invited": "Only invited people can send reports of this study",
+    "too_many": "The owner's token lifts the limit: --token-file or --token-env",
+}
+_MOST = 1 << 30  # bytes of an answer
+
+
+class _Later(Refused):
+    """A refusal for now: to send the same again may help.
+
+    Attributes:
+        seconds: how long to wait, as the collector says; 0 where it does not.
+    """
+
+    seconds = 0.0
+
+
+class _NoRedirection(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
+    ) -> None:
+        return None
+
+
+def checked_url(url: str) -> str:
+    """The address of a collector without a slash at its end.
+
+    Raises:
+        ArgumentError: it is no address of HTTP, or holds more than a host and a path.
+
+    >>> checked_url("https://survey.example.org/smoking/")
+    'https://survey.example.org/smoking'
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or parts.query or parts.fragment or parts.username is not None:
+        rule = "must be like https://survey.example.org, without a question mark"
+        raise ArgumentError(message("URL", rule, None, "Leave the token out of it"))
+    return url.rstrip("/")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A collector at an address.
+
+    Attributes:
+        url: the address of the survey.
+        token: the owner's token; None without one.
+        sleep: waits for so many seconds; for tests.
+    """
+
+    url: str
+    token: str | None = None
+    sleep: Callable[[float], object] = time.sleep
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", checked_url(self.url))
+
+    @property
+    def is_open_to_listeners(self) -> bool:
+        """Whether others on the way can read what is sent, the token too."""
+        parts = urlsplit(self.url)
+        return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+
+    def study_digest(self) -> str:
+        """The digest of the study that is collected there.
+
+        Raises:
+            Refused: the collector cannot be reached or refuses.
+            FileError: something else answers there.
+        """
+        try:
+            digest = json.loads(self._ask("/study.json"))["study"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            digest = None
+        if not isinstance(digest, str):
+            rule = "is no collector of warner"
+            raise FileError(message(self.url, rule, None, "Give the address of the survey page"))
+        return digest
+
+    def tally(self, by: str | None = None) -> bytes:
+        """The owner's tally file.
+
+        Args:
+            by: a public column, for a tally of its groups; None for all people together.
+
+        Raises:
+            Refused: the collector cannot be reached or refuses.
+        """
+        return self._ask("/live/tally.json" + ("" if by is None else f"?by={quote(by, safe='')}"))
+
+    def send(self, body: bytes) -> int:
+        """Send a batch of reports until it is accepted.
+
+        A reply that is lost does no harm: the same bytes are sent again, and their ids are counted
+        once.
+
+        Returns:
+            How many reports were accepted.
+
+        Raises:
+            Refused: the collector cannot be reached, or refuses for good.
+        """
+        for attempt in range(TRIES):
+            try:
+                answer = json.loads(self._ask("/reports", body))
+                return int(answer["accepted"])
+            except _Later as later:
+                if attempt == TRIES - 1:
+                    raise
+                self.sleep(min(_LONGEST_WAIT, max(later.seconds, 0.5 * 2**attempt)))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                break
+        rule = "does not answer as a collector of warner does"
+        raise FileError(message(self.url, rule, None, "Give the address of the survey page"))
+
+    def _ask(self, path: str, body: bytes | None = None) -> bytes:
+        """The body of the answer to a request.
+
+        Raises:
+            _Later: the collector cannot be reached, or asks to try again later.
+            Refused: the collector refuses.
+        """
+        headers = {} if body is None else {"Content-Type": "application/octet-stream"}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        request = urllib.request.Request(self.url + path, body, headers)
+        opener = urllib.request.build_opener(_NoRedirection)
+        try:
+            with opener.open(request, timeout=60) as answer:
+                content: bytes = answer.read(_MOST)
+                return content
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refused(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            text = getattr(reason, "strerror", None) or type(reason).__name__
+        rule = f"cannot be reached ({text})"
+        raise _Later("unreachable", self.url, rule, None, "Is it running?")
+
+    def _refused(self, error: urllib.error.HTTPError) -> Refused:
+        """The error of an answer that is no success. Its texts are those of a stranger."""
+        name, text, position = "no name", "", None
+        try:
+            stated: Any = json.loads(error.read(_LONGEST_REFUSAL))
+            name, text = str(stated["error"])[:40], str(stated["message"])[:300].rstrip(".")
+            position = stated.get("position")
+        except (ValueError, KeyError, TypeError, RecursionError, OSError):
+            pass
+        if 300 <= error.code < 400:
+            text = "the address leads elsewhere, and redirections are not followed"
+        rule = f"refused with {error.code}, {name}" + (f": {text}" if text else "")
+        remedy = _REMEDIES.get(name)
+        if error.code not in _AGAIN:
+            return Refused(name, self.url, rule, None, remedy, position)
+        later = _Later(name, self.url, rule, None, remedy, position)
+        wait = error.headers.get("Retry-After", "")
+        later.seconds = float(wait) if wait.isdigit() else 0.0
+        return later

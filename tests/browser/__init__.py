@@ -1,0 +1,1 @@
+"""The survey page in a real browser: ``make test-browser``."""

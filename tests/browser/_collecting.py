@@ -1,0 +1,217 @@
+"""The real collector in a process of its own, and a relay that records and disturbs requests.
+
+The relay stands between browser and collector. It sees what the page and its service worker send,
+byte for byte, and it can be down, lose replies, or lead to another collector.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from warner.collector.collector import Collector
+from warner.collector.store_address import store_at
+from warner.studies.study import Study
+
+HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
+
+
+class Served:
+    """``warner serve`` of one study.
+
+    Args:
+        folder: where the study and the store lie.
+        text: the study, as TOML.
+        codes: how many invitation codes to make.
+    """
+
+    def __init__(self, folder: Path, text: str, codes: int = 0) -> None:
+        self.path = folder / "study.toml"
+        self.path.write_text(text, encoding="utf-8")
+        self.study = Study.load(self.path)
+        self.store = str(folder / "counts.sqlite")
+        self.codes: list[str] = []
+        if codes:
+            listed = folder / "codes.csv"
+            made = ["-n", str(codes), "-o", str(listed), "--store", self.store]
+            self._run("invite", str(self.path), *made)
+            found_codes = r"\b(?:[2-9A-Z]{4}-){3}[2-9A-Z]{4}\b"
+            self.codes = re.findall(found_codes, listed.read_text(encoding="utf-8"))
+            assert len(self.codes) == codes, "no codes were made"
+        self._process = subprocess.Popen(
+            [*_COMMAND, "serve", str(self.path), "--port", "0", "--store", self.store],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+        )
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        found = re.match(r"Survey:\s+(\S+)", line)
+        assert found, f"warner serve did not start: {line}{self._ended()}"
+        self.url = found[1]
+
+    def _run(self, *arguments: str) -> str:
+        """The output of another command of warner."""
+        done = subprocess.run(
+            [*_COMMAND, *arguments], capture_output=True, text=True, env=_environment(), check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def _ended(self) -> str:
+        """What the process said, which is over."""
+        self._process.kill()
+        return self._process.communicate()[1]
+
+    def stop(self) -> str:
+        """End it as an owner does; returns what it said."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        said = "".join(self._process.communicate(timeout=30))
+        assert self._process.returncode == 0, said
+        return said
+
+    def counted(self) -> dict[str, list[int]]:
+        """End it, and return {attribute: its counts}."""
+        self.stop()
+        collector = Collector(self.study, store_at(self.store))
+        try:
+            tallies = collector.state().tallies
+            return {name: _counts(tally) for name, tally in tallies.items()}
+        finally:
+            collector.stop()
+
+    def people(self) -> int:
+        """End it, and return how many people were counted."""
+        self.stop()
+        collector = Collector(self.study, store_at(self.store))
+        try:
+            return int(collector.n)
+        finally:
+            collector.stop()
+
+
+def _counts(tally: object) -> list[int]:
+    return [int(count) for count in getattr(tally, "counts")]  # noqa: B009
+
+
+_COMMAND = [sys.executable, "-m", "warner"]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as it arrived.
+
+    Attributes:
+        method, path: its first line.
+        headers: names and values in their order.
+        body: its bytes.
+    """
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass
+class Relay:
+    """A relay to a collector on an address of its own.
+
+    Attributes:
+        target: the address of the collector.
+        requests: all that arrived, also while the collector was out of reach.
+        down: whether connections are cut before anything is passed on.
+        lost_replies: how many of the next replies to reports are lost, after they were made.
+        replies: the status of each reply to a report that reached the browser.
+    """
+
+    target: str
+    requests: list[Sent] = field(default_factory=list)
+    down: bool = False
+    lost_replies: int = 0
+    replies: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        relay = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                relay.pass_on(self)
+
+            do_POST = do_HEAD = do_GET
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def posts(self) -> list[Sent]:
+        """The reports that arrived."""
+        return [sent for sent in self.requests if sent.method == "POST"]
+
+    def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
+        """Pass one request on, and its reply back."""
+        handler.close_connection = True
+        body = handler.rfile.read(int(handler.headers.get("content-length", 0)))
+        if self.down:
+            _cut(handler.connection)
+            return
+        sent = Sent(handler.command, handler.path, tuple(handler.headers.items()), body)
+        self.requests.append(sent)
+        place = urlsplit(self.target)
+        onward = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
+        try:
+            headers = {k: v for k, v in sent.headers if k.lower() not in HOP_BY_HOP}
+            onward.request(sent.method, sent.path, body or None, headers)
+            reply = onward.getresponse()
+            content = reply.read()
+        except OSError:
+            _cut(handler.connection)
+            return
+        finally:
+            onward.close()
+        if sent.method == "POST" and self.lost_replies > 0:
+            self.lost_replies -= 1
+            _cut(handler.connection)
+            return
+        handler.send_response_only(reply.status)
+        for name, value in reply.getheaders():
+            if name.lower() not in HOP_BY_HOP:
+                handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(content)
+        if sent.method == "POST":
+            self.replies.append(reply.status)
+
+
+def _cut(connection: socket.socket) -> None:
+    """Cut a connection."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass

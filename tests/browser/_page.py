@@ -1,0 +1,79 @@
+"""What a person does on the survey page, and what a test reads from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page
+
+STORED = """
+async () => {
+  const open = indexedDB.open("warner", 1);
+  open.onupgradeneeded = () => open.result.createObjectStore("outbox", { keyPath: "key" });
+  const db = await new Promise((resolve, reject) => {
+    open.onsuccess = () => resolve(open.result);
+    open.onerror = () => reject(open.error);
+  });
+  const all = db.transaction("outbox").objectStore("outbox").getAll();
+  const found = await new Promise((resolve) => { all.onsuccess = () => resolve(all.result); });
+  db.close();
+  return found.map((sealed) => ({
+    ...sealed, body: sealed.body && Array.from(sealed.body, (b) => b.toString(16).padStart(2, "0")).join(""),
+  }));
+}
+"""
+
+
+def opened(context: BrowserContext, address: str) -> Page:
+    """The survey page, when it can be answered."""
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#continue:not([disabled])")
+    return page
+
+
+def choose(page: Page, question: str, index: int | str) -> None:
+    """Choose an answer by its place."""
+    page.check(f'input[name="{question}"][value="{index}"]')
+
+
+def review(page: Page) -> None:
+    """Go on to the list that a person checks."""
+    page.click("#continue")
+    page.wait_for_selector("#review:not([hidden])")
+
+
+def send(page: Page) -> None:
+    """Press Send."""
+    page.click("#send")
+
+
+def shown(page: Page, state: str) -> None:
+    """Wait for a panel."""
+    page.wait_for_selector(f"#state-{state}:not([hidden])")
+
+
+def answered(context: BrowserContext, address: str, index: int = 1) -> Page:
+    """The page of the small study, answered, with the list that a person checks."""
+    page = opened(context, address)
+    choose(page, "q0", index)
+    review(page)
+    return page
+
+
+def stored(page: Page) -> list[dict[str, Any]]:
+    """The records of the outbox, with bytes as hexadecimal digits."""
+    found: list[dict[str, Any]] = page.evaluate(STORED)
+    return found
+
+
+def shown_bytes(page: Page) -> bytes:
+    """The bytes that the page says it has sent."""
+    rooms = page.locator("[data-bytes]").all_text_contents()
+    return bytes.fromhex("".join(rooms).replace(" ", ""))
+
+
+def draws(page: Page) -> int:
+    """How often the page has drawn random numbers since it was opened."""
+    found: int = page.evaluate("globalThis.draws")
+    return found

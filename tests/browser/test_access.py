@@ -1,0 +1,161 @@
+"""The page can be used by everybody: axe-core in every state, the keyboard alone, 320 px."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser._page import opened, review, shown
+from tests.browser._studies import INVITED, WHOLE
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+# All panels at once: their texts and controls stand in the page from the start.
+ALL_PANELS = """
+() => {
+  document.querySelectorAll("[hidden]").forEach((part) => { part.hidden = false; });
+}
+"""
+RUN = """
+async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(", ")}`);
+}
+"""
+
+
+def _violations(page: Any) -> list[str]:
+    assert AXE.is_file(), "axe-core is not installed: make test-browser"
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[str] = page.evaluate(RUN)
+    return found
+
+
+def _too_wide(page: Any, width: int) -> list[str]:
+    """What is wider than the screen, so that people would have to scroll to the side."""
+    found: list[str] = page.evaluate(
+        """(width) => [...document.querySelectorAll("body *")]
+          .filter((part) => part.getBoundingClientRect().right > width + 1)
+          .map((part) => part.tagName + "." + part.className + " " + part.id)""",
+        width,
+    )
+    return found
+
+
+def _fill(page: Any) -> None:
+    """Answer everything, by silence where there is one."""
+    page.check("#q0-1")
+    page.fill("#q1-0", "7.5")
+    page.check("#q2-silence")
+    page.select_option("#q3-0", index=2)
+    page.select_option("#q3-1", index=2)
+    page.check("#q4-5")
+    page.select_option("#q5-0", value="silence")
+    page.check("#p0-0")
+    page.fill("#p1-0", "2026-03-04")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_state_of_the_page_has_a_violation(
+    people: Any, relayed: Any, language: str, width: int, scheme: str
+) -> None:
+    if scheme == "dark" and language == "de":
+        return  # colours do not depend on the language
+    relay, _ = relayed(WHOLE)
+    context = people.person(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = opened(context, f"{relay.url}?lang={language}")
+    assert page.get_attribute("html", "lang") == language
+    found = {"questions": _violations(page)}
+    wide = {"questions": _too_wide(page, width)}
+    page.click("#continue")
+    page.wait_for_selector("#errors:not([hidden])")
+    found["errors"], wide["errors"] = _violations(page), _too_wide(page, width)
+    _fill(page)
+    review(page)
+    found["review"], wide["review"] = _violations(page), _too_wide(page, width)
+    page.click("#send")
+    shown(page, "sent")
+    found["sent"], wide["sent"] = _violations(page), _too_wide(page, width)
+    page.evaluate(ALL_PANELS)
+    found["all"], wide["all"] = _violations(page), _too_wide(page, width)
+    assert {state: rules for state, rules in found.items() if rules} == {}
+    assert {state: parts for state, parts in wide.items() if parts} == {}
+
+
+def test_an_invited_page_has_no_violation(people: Any, relayed: Any) -> None:
+    relay, _ = relayed(INVITED, 1)
+    page = opened(people.person(viewport={"width": 320, "height": 800}), relay.url)
+    page.evaluate(ALL_PANELS)
+    assert _violations(page) == [] and _too_wide(page, 320) == []
+
+
+def test_the_keyboard_alone_suffices(people: Any, relayed: Any) -> None:
+    relay, served = relayed(WHOLE)
+    page = opened(people.person(), relay.url)
+    press = page.keyboard.press
+
+    def go_to(place: str) -> None:
+        for _ in range(60):
+            if page.evaluate("document.activeElement.id") == place:
+                return
+            press("Tab")
+        raise AssertionError(f"no way to {place} by the keyboard")
+
+    # Send with nothing answered: the summary takes the focus, and its first link leads to a field.
+    go_to("continue")
+    press("Enter")
+    page.wait_for_selector("#errors:not([hidden])")
+    assert page.evaluate("document.activeElement.id") == "errors"
+    assert page.title().startswith("Error: ")
+    assert page.locator("#errors a").count() == 8
+    press("Tab")
+    press("Enter")
+    assert page.evaluate("document.activeElement.id") == "q0-0"
+    press("Space")
+    press("ArrowDown")
+    go_to("q1-0")
+    page.keyboard.type("7.5")
+    go_to("q2-silence")
+    press("Space")
+    go_to("q3-0")
+    press("ArrowDown")
+    go_to("q3-1")
+    press("ArrowDown")
+    press("Tab")
+    press("Space")
+    go_to("q5-0")
+    press("ArrowDown")
+    press("Tab")
+    press("Space")
+    go_to("p1-0")
+    page.keyboard.type("03042026")
+    go_to("continue")
+    press("Enter")
+    page.wait_for_selector("#review:not([hidden])")
+    assert page.evaluate("document.activeElement.id") == "review"
+    listed = page.locator("[data-review]").all_text_contents()
+    assert listed[:3] == ["yes", "7.5 h", "I prefer not to answer"]
+    go_to("send")
+    press("Enter")
+    shown(page, "sent")
+    assert page.evaluate("document.activeElement.id") == "state-sent"
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_number_and_no_answer_exclude_each_other(people: Any, relayed: Any) -> None:
+    relay, _ = relayed(WHOLE)
+    page = opened(people.person(), relay.url)
+    page.fill("#q2-0", "5")
+    page.check("#q2-silence")
+    assert page.input_value("#q2-0") == ""
+    page.fill("#q2-0", "6")
+    assert not page.is_checked("#q2-silence")
+    page.fill("#q2-0", "61")
+    page.fill("#q1-0", "16.5")
+    page.click("#continue")
+    for place in ("q1", "q2"):
+        page.wait_for_selector(f"#{place}-error:not([hidden])")

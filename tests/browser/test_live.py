@@ -1,0 +1,203 @@
+"""The owner's live page in a real browser, served by the real collector."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from warner.collector.submissions import SubmissionFormat
+from warner.studies.study import Study
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+STUDY = """
+title = "Habits & <b>health</b>"
+[collect]
+people = 1000
+step = 100
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+label = "Do you <i>smoke</i>?"
+values = ["no", "<script>yes</script>"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+integers = [0, 40]
+mechanism = "UnaryEncoding"
+keep = "optimized"
+epsilon = 2.0
+"""
+RUN = """
+async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(", ")}`);
+}
+"""
+
+
+class Owner:
+    """A collector, and what its owner and its people do."""
+
+    def __init__(self, served: Any) -> None:
+        self.served = served
+        self.study, self.url = Study.parse(STUDY), served.url
+        found = re.search(r"(http\S+/live)\?token=(\S+)", served._process.stdout.readline())
+        assert found is not None, "the address of the live page was not printed"
+        self.live, self.token = found[0], found[2]
+        self._rng = np.random.default_rng(4)
+
+    def send(self, people: int) -> None:
+        """People answer."""
+        reports = {
+            name: mechanism.randomize(
+                [mechanism.domain.labels[i] for i in self._rng.integers(2, size=people)]
+            )
+            for name, mechanism in self.study.mechanisms.items()
+        }
+        wards = {"ward": self._rng.choice(["north", "south"], size=people).tolist()}
+        body = SubmissionFormat(self.study).seal(reports, wards)
+        headers = {"content-type": "application/octet-stream"}
+        request = urllib.request.Request(f"{self.url}reports", body, headers)
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            assert reply.status == 202
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """The collector once more, on the same port and with the same store."""
+        port, store = str(urlsplit(self.url).port), self.served.store
+        command = [sys.executable, "-m", "warner", "serve", str(self.served.path)]
+        process = subprocess.Popen(
+            [*command, "--port", port, "--store", store],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+    def load(self, name: str) -> bytes:
+        """A file of the live page, without a browser."""
+        address = f"{self.url}live/{name}"
+        headers = {"authorization": f"Bearer {self.token}"}
+        with urllib.request.urlopen(
+            urllib.request.Request(address, headers=headers), timeout=20
+        ) as reply:
+            content: bytes = reply.read()
+        return content
+
+
+@pytest.fixture
+def owner(serve: Any) -> Owner:
+    return Owner(serve(STUDY))
+
+
+def _step(page: Any, number: int, n: int) -> None:
+    """Wait until a step is shown."""
+    page.locator("#about-step", has_text=f"Step {number}, of {n} reports.").wait_for()
+
+
+def _plain(text: str) -> str:
+    """HTML without blanks between tags, and without what a person opened."""
+    return re.sub(r">\s+<", "><", text).replace(' open=""', "").strip()
+
+
+def test_a_step_is_drawn_as_the_server_writes_it(people: Any, owner: Owner) -> None:
+    page = people.person().new_page()
+    page.goto(owner.live)
+    assert page.url.endswith("/live")  # the token does not stay in the address
+    assert "after 100 reports" in page.inner_text("#progress")
+    owner.send(130)
+    _step(page, 1, 130)
+    page.locator("#sections details").evaluate("(folded) => { folded.open = true; }")
+    owner.send(99)
+    owner.send(1)
+    _step(page, 2, 230)
+    assert page.locator("#sections details[open]").count() == 1  # nothing is folded again
+    assert "230 of 1,000; intervals about" in page.inner_text("#progress")
+    drawn, status = page.inner_html("#sections"), page.inner_text("#status")
+    page.reload()
+    plain = people.person(java_script_enabled=False).new_page()
+    plain.goto(owner.live)
+    assert _plain(plain.inner_html("#sections")) == _plain(drawn)
+    assert plain.inner_text("#status") == status
+    assert plain.locator("table caption").count() == 4
+    assert plain.locator("#sections script, #sections i").count() == 0
+
+
+def test_nothing_between_two_steps_reaches_the_browser(people: Any, owner: Owner) -> None:
+    owner.send(100)
+    page = people.person().new_page()
+    page.goto(owner.live)
+    _step(page, 1, 100)
+    files = ("tally.json", "estimates.json", "estimates.csv", "card.json")
+    before, shown = [owner.load(name) for name in files], page.inner_html("main")
+    owner.send(99)
+    page.wait_for_timeout(1500)
+    assert page.inner_html("main") == shown
+    assert [owner.load(name) for name in files] == before
+    page.reload()
+    assert page.inner_html("#sections") and "of 100 reports" in page.inner_text("#about-step")
+
+
+def test_closing_by_the_button_publishes_the_rest(people: Any, owner: Owner) -> None:
+    owner.send(103)
+    page = people.person().new_page()
+    page.goto(owner.live)
+    _step(page, 1, 103)
+    owner.send(7)
+    page.click("#close button")
+    page.locator("#status", has_text="Closed").wait_for()
+    _step(page, 2, 110)
+    assert not page.is_visible("#close button")
+
+
+def test_a_lost_connection_is_said_and_made_again_after_a_restart(
+    people: Any, owner: Owner
+) -> None:
+    owner.send(130)
+    page = people.person().new_page()
+    page.goto(owner.live)
+    _step(page, 1, 130)
+    owner.served.stop()
+    page.locator("#connection", has_text="Trying again").wait_for()
+    with owner.again():
+        page.locator("#connection").wait_for(state="hidden", timeout=30_000)
+        owner.send(90)  # 220, but only 90 more than the step before the restart
+        page.wait_for_timeout(1000)
+        _step(page, 1, 130)
+        owner.send(10)
+        _step(page, 2, 230)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_of_the_owner_has_a_violation(
+    people: Any, owner: Owner, width: int, scheme: str
+) -> None:
+    assert AXE.is_file(), "axe-core is not installed: make test-browser"
+    page = people.person(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+    page.goto(owner.live)
+    found = {}
+    for name in ("live", "live", "live?by=ward", "live/card.html"):
+        if name in found:
+            owner.send(300)
+            _step(page, 1, 300)
+        page.goto(f"{owner.url}{name}")
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found[name] = page.evaluate(RUN)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert {name: rules for name, rules in found.items() if rules} == {}

@@ -1,0 +1,192 @@
+"""What the page says where the collector takes no report, and where no script runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.browser._page import (
+    answered,
+    choose,
+    draws,
+    opened,
+    review,
+    send,
+    shown,
+    shown_bytes,
+    stored,
+)
+from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL
+
+
+def test_a_closed_survey_and_one_that_is_not_open_ask_nothing(people: Any, relayed: Any) -> None:
+    for text, state in ((CLOSED, "closed"), (NOT_OPEN, "not-open")):
+        relay, _ = relayed(text)
+        page = people.person().new_page()
+        page.goto(relay.url)
+        shown(page, state)
+        assert page.locator("#questions").is_hidden()
+
+
+def test_a_survey_that_changed_meanwhile_is_said_and_nothing_is_counted(
+    people: Any, relayed: Any, serve: Any
+) -> None:
+    relay, served = relayed(SMALL)
+    other = serve(OTHER)
+    page = answered(people.person(), relay.url)
+    relay.target = other.url
+    send(page)
+    shown(page, "other-study")
+    assert relay.replies == [409]
+    page.reload()
+    page.wait_for_selector("#left-over:not([hidden])")
+    page.locator('[data-action="drop-left-over"]').click()
+    page.wait_for_selector("#left-over[hidden]", state="attached")
+    assert stored(page) == []
+    people.check()
+    assert served.people() == other.people() == 0
+
+
+def test_a_page_and_a_survey_that_do_not_belong_together_are_refused(
+    people: Any, relayed: Any, serve: Any
+) -> None:
+    relay, _ = relayed(SMALL)
+    other = serve(OTHER)
+    page = people.person().new_page()
+    page.route(
+        "**/study.json",
+        lambda route: route.fulfill(response=route.fetch(url=f"{other.url}study.json")),
+    )
+    page.goto(relay.url)
+    shown(page, "refused")
+    assert page.locator('[data-state="refused"] .reason').text_content() == "altered"
+    assert page.locator("#continue").is_disabled()
+
+
+def test_a_wrong_code_is_corrected_without_a_second_randomisation(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(INVITED, 2)
+    page = opened(people.person(), f"{relay.url}#code=2222-3333-4444-5555")
+    assert page.input_value("#code-0") == "2222-3333-4444-5555"
+    choose(page, "q0", 1)
+    review(page)
+    send(page)
+    shown(page, "not-invited")
+    assert relay.replies == [403]
+    drawn = draws(page)
+    page.fill("#code-again", "nonsense")
+    page.locator('[data-action="correct"]').click()
+    page.wait_for_selector("#code-again-error:not([hidden])")
+    page.fill("#code-again", served.codes[0].lower())
+    page.locator('[data-action="correct"]').click()
+    shown(page, "sent")
+    assert draws(page) == drawn
+    first, second = (sent.body for sent in relay.posts)
+    assert first[:36] == second[:36] and first[36:52] != second[36:52] and first[52:] == second[52:]
+    assert shown_bytes(page) == second
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_code_counts_once_and_is_not_in_any_address_that_is_sent(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(INVITED, 1)
+    code = served.codes[0]
+    for _ in range(2):  # two devices, one code
+        page = opened(people.person(), f"{relay.url}#code={code}")
+        choose(page, "q0", 1)
+        review(page)
+        send(page)
+        shown(page, "sent")
+        page.reload()
+        shown(page, "sent")
+    plain = code.replace("-", "")
+    for sent in relay.requests:
+        seen = f"{sent.path} {sent.headers}"
+        assert code not in seen and plain not in seen and plain.encode() not in sent.body
+    people.check()
+    assert served.people() == 1
+
+
+def test_without_a_code_nothing_is_sealed(people: Any, relayed: Any) -> None:
+    relay, _ = relayed(INVITED, 1)
+    page = opened(people.person(), relay.url)
+    choose(page, "q0", 1)
+    page.click("#continue")
+    page.wait_for_selector("#errors:not([hidden])")
+    assert page.locator("#errors a").count() == 1
+    page.locator("#errors a").click()
+    assert page.evaluate("document.activeElement.id") == "code-0"
+    assert stored(page) == [] and relay.posts == []
+
+
+def test_a_busy_collector_is_asked_again(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    page = answered(people.person(service_workers="block"), relay.url)
+    left = [503, 429]
+
+    def reply(route: Any) -> None:
+        if not left:
+            route.continue_()
+            return
+        status = left.pop()
+        route.fulfill(status=status, content_type="application/json", body='{"error": "too_many"}')
+
+    page.route("**/reports", reply)
+    send(page)
+    shown(page, "pending")
+    page.wait_for_selector('[data-state="pending"] [data-reason="busy"]:not([hidden])')
+    shown(page, "sent")
+    people.check()
+    assert left == [] and served.people() == 1
+
+
+def test_what_a_portal_of_a_network_says_is_no_reply(people: Any, relayed: Any) -> None:
+    relay, _ = relayed(SMALL)
+    page = answered(people.person(service_workers="block"), relay.url)
+    page.route(
+        "**/reports",
+        lambda route: route.fulfill(status=202, content_type="text/html", body="<p>Log in</p>"),
+    )
+    send(page)
+    shown(page, "pending")
+    page.wait_for_selector('[data-state="pending"] [data-reason="busy"]:not([hidden])')
+    assert stored(page)[0]["state"] == "pending"
+
+
+def test_a_page_without_a_script_submits_nothing(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    page = people.person(java_script_enabled=False).new_page()
+    page.goto(relay.url)
+    assert page.locator("noscript").is_visible()
+    page.check('input[name="q0"][value="1"]')
+    page.keyboard.press("Enter")
+    assert page.locator("#continue").is_disabled()
+    page.wait_for_timeout(300)
+    assert {sent.method for sent in relay.requests} == {"GET"}
+    assert {sent.path for sent in relay.requests} <= {"/", "/survey.css", "/survey.js"}
+    assert page.url == relay.url
+    assert served.people() == 0
+
+
+def test_a_script_that_does_not_load_leaves_a_form_that_submits_nothing(
+    people: Any, relayed: Any
+) -> None:
+    relay, _ = relayed(SMALL)
+    page = people.person().new_page()
+    page.route("**/survey.js", lambda route: route.abort())
+    page.goto(relay.url)
+    page.check('input[name="q0"][value="1"]')
+    # Even a button that works, and a method that would carry the answer in the address.
+    page.evaluate("""() => {
+      document.getElementById("continue").disabled = false;
+      document.getElementById("questions").method = "get";
+      document.getElementById("continue").click();
+    }""")
+    page.wait_for_timeout(300)
+    assert page.url == relay.url
+    assert all("q0" not in sent.path and not sent.body for sent in relay.requests)
+    violated = page.evaluate("globalThis.violations.splice(0)")
+    assert [v.split()[0] for v in violated] == ["form-action"]
+    people.problems.clear()  # the browser has said so, too

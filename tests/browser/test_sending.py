@@ -1,0 +1,229 @@
+"""From an answer to one counted report, whatever happens in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.browser._page import (
+    answered,
+    choose,
+    draws,
+    opened,
+    review,
+    send,
+    shown,
+    shown_bytes,
+    stored,
+)
+from tests.browser._studies import SMALL
+
+
+def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    assert stored(page) == [] and relay.posts == []
+    send(page)
+    shown(page, "sent")
+    assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
+    assert [sealed["state"] for sealed in stored(page)] == ["sent"]
+    assert stored(page)[0]["body"] is None
+    page.reload()
+    shown(page, "sent")
+    assert page.locator('[data-when="no-bytes"]').is_visible()
+    assert len(relay.posts) == 1 and relay.replies == [202]
+    people.check()
+    assert served.people() == 1
+
+
+def test_without_a_connection_it_is_saved_and_sent_once_when_there_is_one(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(SMALL)
+    context = people.person()
+    page = answered(context, relay.url)
+    relay.down = True
+    context.set_offline(True)
+    send(page)
+    shown(page, "pending")
+    assert page.locator('[data-reason="offline"]').first.is_visible()
+    (sealed,) = stored(page)
+    assert sealed["state"] == "pending" and not sealed["tried"]
+    drawn = draws(page)
+    relay.down = False
+    context.set_offline(False)
+    shown(page, "sent")
+    assert draws(page) == drawn, "a second randomisation"
+    assert [sent.body.hex() for sent in relay.posts] == [sealed["body"]]
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    page.wait_for_function(
+        "async () => Boolean(await (await caches.open('warner-survey')).match('study.json'))"
+    )
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    relay.down = True
+    send(page)
+    shown(page, "pending")
+    page.wait_for_selector('[data-state="pending"] [data-reason="unavailable"]:not([hidden])')
+    (sealed,) = stored(page)
+    page.reload()  # from the cache of the service worker
+    shown(page, "pending")
+    assert stored(page)[0]["body"] == sealed["body"]
+    assert draws(page) == 0
+    relay.down = False
+    page.locator('[data-state="pending"] [data-action="try"]').click()
+    shown(page, "sent")
+    assert {sent.body.hex() for sent in relay.posts} == {sealed["body"]}
+    people.check()
+    assert served.people() == 1
+
+
+def test_two_tabs_of_a_browser_send_one_report(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    context = people.person()
+    first, second = answered(context, relay.url, 0), answered(context, relay.url, 2)
+    press = "() => { document.getElementById('send').click(); }"
+    first.evaluate(press)
+    second.evaluate(press)
+    shown(first, "sent")
+    shown(second, "sent")
+    assert draws(first) * draws(second) == 0, "both tabs have randomised"
+    assert len({sent.body for sent in relay.posts}) == 1
+    assert len(stored(first)) == 1
+    third = context.new_page()
+    third.goto(relay.url)
+    shown(third, "sent")
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_tab_that_waits_drops_its_answers_when_another_has_sent(
+    people: Any, relayed: Any
+) -> None:
+    relay, _ = relayed(SMALL)
+    context = people.person()
+    first, second = answered(context, relay.url), opened(context, relay.url)
+    choose(second, "q0", 2)
+    send(first)
+    shown(first, "sent")
+    shown(second, "sent")
+    assert second.locator("input:checked").count() == 0
+    assert len(relay.posts) == 1
+
+
+def test_a_lost_reply_leads_to_the_same_bytes_and_one_count(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    relay.lost_replies = 1
+    send(page)
+    shown(page, "pending")
+    drawn = draws(page)
+    page.wait_for_selector('[data-when="tried"]:not([hidden])')
+    shown(page, "sent")  # by itself, after a few seconds
+    assert draws(page) == drawn
+    assert len(relay.posts) == 2 and relay.posts[0].body == relay.posts[1].body
+    assert relay.replies == [202]
+    people.check()
+    assert served.people() == 1
+
+
+def test_full_storage_is_said_and_the_report_can_be_sent_from_memory(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(SMALL)
+    context = people.person()
+    # The browser's own error of a full disk, at the moment of saving.
+    context.add_init_script(
+        "IDBObjectStore.prototype.add = () => { throw new DOMException('full', 'QuotaExceededError'); };"
+    )
+    page = answered(context, relay.url)
+    send(page)
+    shown(page, "memory")
+    assert relay.posts == [] and stored(page) == []
+    assert page.locator("input:checked").count() == 0
+    drawn = draws(page)
+    relay.lost_replies = 1
+    page.locator('[data-state="memory"] [data-action="try"]').click()
+    shown(page, "sent")
+    assert draws(page) == drawn
+    assert len({sent.body for sent in relay.posts}) == 1 and len(relay.posts) == 2
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_browser_that_saves_nothing_says_so_before_and_sends(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    context = people.person()
+    context.add_init_script(
+        "IDBFactory.prototype.open = () => { throw new DOMException('no', 'SecurityError'); };"
+    )
+    page = answered(context, relay.url)
+    assert page.locator("#no-storage").is_visible()
+    send(page)
+    shown(page, "sent")
+    assert shown_bytes(page) == relay.posts[0].body
+    people.check()
+    assert served.people() == 1
+
+
+def test_what_was_never_tried_is_deleted_without_a_trace(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    # Without the worker, which would try as soon as the browser has any connection.
+    context = people.person(service_workers="block")
+    page = answered(context, relay.url)
+    context.set_offline(True)
+    send(page)
+    shown(page, "pending")
+    assert page.locator('[data-when="untried"]').is_visible()
+    page.locator('[data-state="pending"] [data-action="stop"]').click()
+    page.wait_for_selector("#cleared:not([hidden])")
+    assert stored(page) == [] and page.locator("input:checked").count() == 0
+    context.set_offline(False)
+    choose(page, "q0", 0)
+    review(page)
+    send(page)
+    shown(page, "sent")
+    assert len(relay.posts) == 1
+    people.check()
+    assert served.people() == 1
+
+
+def test_what_was_tried_is_deleted_and_not_asked_again(people: Any, relayed: Any) -> None:
+    relay, served = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    relay.lost_replies = 100
+    send(page)
+    shown(page, "pending")
+    page.wait_for_selector('[data-when="tried"]:not([hidden])')
+    page.wait_for_selector('[data-state="pending"] [data-reason="unavailable"]:not([hidden])')
+    page.locator('[data-state="pending"] [data-action="stop"]').click()
+    shown(page, "deleted")
+    (note,) = stored(page)
+    assert note["state"] == "deleted" and note["body"] is None
+    page.reload()
+    shown(page, "deleted")
+    people.check()
+    assert served.people() == 1
+
+
+def test_the_note_can_be_deleted_and_the_page_then_asks_again(people: Any, relayed: Any) -> None:
+    relay, _ = relayed(SMALL)
+    page = answered(people.person(), relay.url)
+    send(page)
+    shown(page, "sent")
+    page.locator('[data-action="forget"]').click()
+    page.wait_for_selector("#continue:not([disabled])")
+    assert stored(page) == []
+    choose(page, "q0", 0)
+    review(page)
+    send(page)
+    shown(page, "sent")
+    assert len({sent.body for sent in relay.posts}) == 2

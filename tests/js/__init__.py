@@ -1,0 +1,1 @@
+"""The browser half, warner.js, run by node."""

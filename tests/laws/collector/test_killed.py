@@ -1,0 +1,54 @@
+"""A collector that is killed by SIGKILL loses nothing it has answered, and counts nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.laws.collector._killed import BODIES, PEOPLE
+from tests.services import postgres_address
+
+ROUNDS = 6
+ROOT = Path(__file__).parents[3]
+
+
+def _killed(address: str) -> None:
+    """Kill collectors of a store, and compare the counts with the replies of each round."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.laws.collector._killed", address, "7", str(ROUNDS)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    rounds = [json.loads(line) for line in run.stdout.splitlines()]
+    assert len(rounds) == ROUNDS
+    assert {found["how"] for found in rounds} == {"after", "inside", "any time"}
+    unanswered = 0
+    for found in rounds:
+        assert found["signal"] == 9
+        before = Counter({int(v): n for ward in found["before"].values() for v, n in ward.items()})
+        after = Counter({int(v): n for ward in found["after"].values() for v, n in ward.items()})
+        assert set(before.values()) <= {1}  # nothing twice
+        assert set(before) >= set(found["replied"])  # nothing answered is lost
+        assert len(before) % PEOPLE == 0  # bodies are counted whole
+        unanswered += len(before) - len(found["replied"])
+        assert after == Counter(range(found["people"]))
+    # Between a commit and its reply, one body is counted whose people do not know.
+    assert unanswered >= PEOPLE * ROUNDS // 3
+    assert any(len(found["replied"]) < found["people"] for found in rounds)
+    assert BODIES > 1
+
+
+def test_killed_with_sqlite(tmp_path: Path) -> None:
+    _killed(str(tmp_path / "survey.db"))
+
+
+def test_killed_with_postgresql() -> None:
+    _killed(postgres_address())

@@ -1,0 +1,308 @@
+"""The web application: what each address answers, and that each refusal has a name and no echo."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.spec.collector._web import KIND, Client, Site, site
+from warner.collector import collector as module
+from warner.collector.access import invited_id, invited_ids, new_codes
+from warner.collector.answers import SECURITY
+from warner.collector.application import Settings
+from warner.collector.http_refusals import REASONS
+from warner.collector.limits import Limits
+from warner.collector.refusals import NAMES, Refused
+
+CANARY = "CANARY5f1c"
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACE", 0.0)
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Site]:
+    with site(tmp_path / "a.sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+def client(web: Site) -> Iterator[Client]:
+    with Client(web.application) as made:
+        yield made
+
+
+PAGES = ("/", "/healthz", "/study.json", "/warner.js", "/survey.js", "/survey.css", "/sw.js")
+OWNERS = ("", "/events", "/tally.json", "/estimates.json", "/estimates.csv", "/picture.png")
+OWNERS += ("/card.json", "/card.html")
+EVERY = (*PAGES, "/live.js", "/live.css", "/reports", "/live/close", "/live/open")
+EVERY += tuple(f"/live{name}" for name in OWNERS)
+
+
+def refused(answer: Any, name: str) -> dict[str, Any]:
+    """The content of an answer that refuses by this name, without echo."""
+    assert answer.status_code == REASONS[name].status, answer.text
+    content: dict[str, Any] = answer.json()
+    assert content["error"] == name
+    assert content.keys() <= {"error", "message", "position"}
+    assert CANARY.lower() not in answer.text.lower()
+    assert CANARY not in str(answer.headers)
+    for header in SECURITY:
+        assert header in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+    return content
+
+
+def test_pages_have_the_security_headers_and_no_cookie(client: Client) -> None:
+    for path in (*PAGES, "/live.js", "/live.css"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        for header in SECURITY:
+            assert answer.headers[header]
+        assert "set-cookie" not in answer.headers
+        assert "form-action 'none'" in answer.headers["content-security-policy"]
+        assert client.head(path).status_code == 200 and not client.head(path).content
+
+
+def test_a_file_that_is_known_is_not_sent_again(client: Client) -> None:
+    for path in ("/warner.js", "/study.json", "/survey.css"):
+        tag = client.get(path).headers["etag"]
+        for stated in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+            answer = client.get(path, headers={"if-none-match": stated})
+            assert (answer.status_code, answer.content) == (304, b"")
+        assert client.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+
+
+def test_the_study_document_is_the_one_whose_digest_the_page_shows(client: Client) -> None:
+    import hashlib
+
+    digest = hashlib.sha256(client.get("/study.json").content).hexdigest()
+    assert digest in client.get("/").text
+
+
+def test_reports_are_counted_once_and_a_repeat_gets_the_same_answer(
+    web: Site, client: Client
+) -> None:
+    body = web.body(3)
+    answers = [client.post("/reports", content=body, headers=KIND) for _ in range(3)]
+    assert {a.status_code for a in answers} == {202}
+    assert {a.text for a in answers} == {'{"accepted":3}'}
+    assert len({str(sorted(a.headers.items())) for a in answers}) == 1
+    assert web.collector.n == 3
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_wrong_methods_are_refused_and_overriding_headers_are_ignored(
+    web: Site, client: Client, path: str
+) -> None:
+    posts = path in ("/reports", "/live/close", "/live/open")
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "GET" if posts else "POST"):
+        headers = {"x-http-method-override": "POST" if posts else "GET", **KIND, **web.bearer}
+        answer = client.request(method, path, content=CANARY.encode(), headers=headers)
+        refused(answer, "wrong_method")
+        assert set(answer.headers["allow"].split(", ")) <= {"GET", "HEAD", "POST"}
+    assert web.collector.n == 0 and web.collector.status() == "open"
+
+
+@pytest.mark.parametrize(
+    "path", ["/reports/", "/live/", "/Reports", f"/{CANARY}", "/static/survey.js"]
+)
+def test_other_addresses_are_nothing(web: Site, client: Client, path: str) -> None:
+    refused(client.get(path), "not_found")
+    refused(client.post(path, content=web.body(), headers=KIND), "not_found")
+    assert web.collector.n == 0
+
+
+def test_a_long_address_is_refused(client: Client) -> None:
+    refused(client.get("/?lang=" + CANARY * 1000), "long_address")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ({}, "type"),
+        ({"content-type": "application/json"}, "type"),
+        ({"content-type": "application/x-www-form-urlencoded"}, "type"),
+        ({**KIND, "content-encoding": "gzip"}, "type"),
+        ({"content-type": f"text/{CANARY}"}, "type"),
+        ({**KIND, "content-length": "x1"}, "bad_request"),
+        ({**KIND, "content-length": "9" * 30}, "bad_request"),
+        ({**KIND, "authorization": f"Bearer {CANARY}"}, "no_owner"),
+        ({**KIND, "authorization": "Basic YTpi"}, "no_owner"),
+        ({**KIND, "authorization": ""}, "no_owner"),
+        ({**KIND, "authorization": "Bearer \xe9"}, "no_owner"),
+    ],
+)
+def test_uploads_with_wrong_headers_are_refused(
+    web: Site, client: Client, kind: dict[str, str], name: str
+) -> None:
+    headers = [(k.encode(), v.encode("latin-1")) for k, v in kind.items()]
+    refused(client.post("/reports", content=web.body(), headers=headers), name)
+    assert web.collector.n == 0
+
+
+@pytest.mark.parametrize("name", ["content-type", "host", "authorization", "content-length"])
+def test_a_header_that_stands_twice_is_refused(web: Site, client: Client, name: str) -> None:
+    given = [*KIND.items(), ("host", "testserver"), ("content-length", "5"), *web.bearer.items()]
+    doubled = [*given, *(pair for pair in given if pair[0] == name)]
+    refused(client.post("/reports", content=web.body(), headers=doubled), "duplicate_header")
+    assert web.collector.n == 0
+
+
+def test_bodies_that_are_no_reports_are_refused_by_position(web: Site, client: Client) -> None:
+    good = web.body(3)
+    length = web.collector.format.length
+    for wrong in (
+        b"",
+        b"WRN1",
+        CANARY.encode(),
+        good[:-1],
+        good + b"x",
+        good[:36],
+        b"X" + good[1:],
+    ):
+        found = refused(client.post("/reports", content=wrong, headers=KIND), "malformed")
+        assert "position" not in found
+    bad = bytearray(good)
+    bad[36 + length + 16] = 255  # the second person's report on the first question
+    found = refused(client.post("/reports", content=bytes(bad), headers=KIND), "malformed")
+    assert found["position"] == 1 and "smokes" in found["message"]
+    other = bytearray(good)
+    other[4] ^= 1
+    refused(client.post("/reports", content=bytes(other), headers=KIND), "other_study")
+    too_many = good[:36] + good[36 : 36 + length] * 10_001
+    refused(client.post("/reports", content=too_many, headers=KIND), "malformed")
+    assert web.collector.n == 0
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    taken = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal taken
+        for _ in range(100):
+            taken += 1
+            yield b"x" * 1000
+
+    settings = Settings(Limits(body=2000, rate=0))
+    with site(tmp_path / "a", settings=settings) as web, Client(web.application) as client:
+        headers = {**KIND, "content-length": "100000000"}
+        refused(client.post("/reports", content=b"x", headers=headers), "too_large")
+        refused(client.post("/reports", content=pieces(), headers=KIND), "too_large")
+        assert web.collector.n == 0
+        assert client.post("/reports", content=web.body(2), headers=KIND).status_code == 202
+
+
+def test_hosts_that_are_not_served_are_refused(tmp_path: Path) -> None:
+    settings = Settings(hosts=("survey.example.org", "[::1]"))
+    with site(tmp_path / "a", settings=settings) as web, Client(web.application) as client:
+        for host in ("survey.example.org", "Survey.Example.org:8000", "[::1]:8000", "[::1]"):
+            assert client.get("/healthz", headers={"host": host}).status_code == 200
+        for host in (CANARY, "survey.example.org.evil.net", "", "evil@survey.example.org", "[::2]"):
+            for path in ("/", "/healthz", "/live"):
+                refused(client.get(path, headers={"host": host}), "other_host")
+            answer = client.post("/reports", content=web.body(), headers={**KIND, "host": host})
+            refused(answer, "other_host")
+        forged = {"x-forwarded-host": CANARY, "host": "survey.example.org"}
+        assert CANARY not in client.get("/", headers=forged).text
+        assert web.collector.n == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ("opens = 2999-01-01T00:00:00Z\n", "not_open"),
+        ("closes = 2001-01-01T00:00:00Z\n", "closed"),
+    ],
+)
+def test_the_clock_opens_and_closes(tmp_path: Path, more: str, name: str) -> None:
+    with site(tmp_path / "a", more) as web, Client(web.application) as client:
+        refused(client.post("/reports", content=web.body(), headers=KIND), name)
+        assert client.get("/healthz").json() == {"status": name}
+        assert web.collector.n == 0
+
+
+def test_only_invited_people_are_counted_and_once(tmp_path: Path) -> None:
+    with site(tmp_path / "a", 'access = "invited"\n') as web, Client(web.application) as client:
+        codes, digest = new_codes(3), web.study.digest
+        web.collector.invite(invited_ids(digest, codes))
+        ids = np.frombuffer(b"".join(invited_id(digest, c) for c in codes), np.uint8).reshape(3, 16)
+        stranger = web.body(2, np.vstack([ids[:1], np.zeros((1, 16), np.uint8)]))
+        found = refused(client.post("/reports", content=stranger, headers=KIND), "not_invited")
+        assert "position" not in found and "number" not in found["message"]
+        for _ in range(2):
+            answer = client.post("/reports", content=web.body(1, ids[:1]), headers=KIND)
+            assert answer.json() == {"accepted": 1}
+        assert web.collector.n == 1 and web.collector.invitations == (3, 1)
+
+
+def test_rejects_are_counted_by_reason(web: Site, client: Client) -> None:
+    client.post("/reports", content=CANARY.encode(), headers=KIND)
+    client.post("/reports", content=CANARY.encode(), headers={"content-type": "text/plain"})
+    client.post("/reports", content=CANARY.encode(), headers={"content-type": "text/plain"})
+    client.get("/reports")  # a request without reports is no reject
+    client.post("/reports", content=web.body(), headers=KIND)
+    for _ in range(100):
+        web.collector.check()
+        if web.collector.state().rejects:
+            break
+    assert dict(web.collector.state().rejects) == {"malformed": 1, "type": 2}
+
+
+def test_rates_are_limited_by_address_and_not_for_the_owner(tmp_path: Path) -> None:
+    settings = Settings(Limits(rate=0.001, burst=5))
+    with site(tmp_path / "a", settings=settings) as web, Client(web.application) as client:
+        assert client.post("/reports", content=web.body(4), headers=KIND).status_code == 202
+        found = client.post("/reports", content=web.body(2), headers=KIND)
+        refused(found, "too_many")
+        assert int(found.headers["retry-after"]) > 0
+        assert client.post("/reports", content=web.body(1), headers=KIND).status_code == 202
+        refused(client.post("/reports", content=web.body(), headers=KIND), "too_many")
+        owner = client.post("/reports", content=web.body(50), headers={**KIND, **web.bearer})
+        assert owner.status_code == 202
+        assert web.collector.n == 55
+
+
+def test_a_store_that_fails_is_said_by_name_and_an_error_shows_nothing(
+    web: Site, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full() -> None:
+        raise Refused("store_full", f"/secret/{CANARY}", "has no space left")
+
+    monkeypatch.setattr(web.collector, "check", full)
+    refused(client.get("/healthz"), "store_full")
+
+    def broken() -> None:
+        raise ValueError(CANARY)
+
+    monkeypatch.setattr(web.collector, "check", broken)
+    refused(client.get("/healthz"), "error")
+    with monkeypatch.context() as patch:
+        patch.setattr(web.collector, "status", broken)
+        refused(client.post("/reports", content=web.body(), headers=KIND), "error")
+    assert "ValueError" in caplog.text and CANARY not in caplog.text
+
+
+def test_every_name_of_the_collector_is_answered_with_a_status(web: Site) -> None:
+    from warner.collector.http_refusals import HttpRefused
+
+    for name in NAMES:
+        sent = HttpRefused.of(Refused(name, CANARY, CANARY))
+        if name not in ("malformed", "other_study", "ids_dropped"):
+            assert CANARY not in json.dumps(sent.content)
+        assert 400 <= sent.reason.status < 600
+    import pickle
+
+    again = pickle.loads(pickle.dumps(HttpRefused("closed", {"a": "b"})))
+    assert (again.name, again.headers, str(again)) == (
+        "closed",
+        {"a": "b"},
+        str(HttpRefused("closed")),
+    )

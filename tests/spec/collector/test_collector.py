@@ -1,0 +1,314 @@
+"""What the collector promises: when it takes submissions, what it refuses, and what it keeps."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warner import errors
+from warner.collector import collector as module
+from warner.collector import counts as counts_module
+from warner.collector.collector import Accepted, Collector
+from warner.collector.refusals import NAMES, Refused
+from warner.collector.stores.base import Change
+from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.submissions import new_ids
+from warner.studies.study import Study
+
+NOW = datetime(2026, 1, 3, tzinfo=UTC)
+TEXT = """
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[collect]
+"""
+
+Make = Callable[..., Collector]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Makes collectors on one file, and stops them."""
+    monkeypatch.setattr(module, "PACE", 0.0)
+    made: list[Collector] = []
+
+    def making(more: str = "", text: str = TEXT, **options: object) -> Collector:
+        store = SQLiteStore(tmp_path / "survey.db")
+        made.append(Collector(Study.parse(text + more), store, **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield making
+    for collector in made:
+        collector.stop()
+
+
+def body(collector: Collector, n: int = 1, ids: np.ndarray | None = None) -> bytes:
+    study = collector.format.study
+    return collector.format.seal(
+        {"smokes": study.mechanisms["smokes"].randomize(["yes"] * n)}, {}, ids
+    )
+
+
+def send(collector: Collector, text: bytes) -> Accepted:
+    return collector.submit(collector.format.parse(text)).result(10)
+
+
+def refusal(future: Future[Accepted]) -> Refused:
+    error = future.exception(10)
+    assert isinstance(error, Refused)
+    assert error.name in NAMES
+    return error
+
+
+def test_a_repeat_has_the_same_reply_and_is_counted_once(make: Make) -> None:
+    collector = make()
+    text = body(collector, 3)
+    assert send(collector, text) == Accepted(3, 3)
+    assert send(collector, text) == Accepted(3, 0)
+    assert collector.n == collector.state().tallies["smokes"].n == 3
+
+
+def test_the_state_outlives_the_process(make: Make) -> None:
+    first = make(document=b"{}")
+    text = body(first, 3)
+    send(first, text)
+    first.reject("malformed")
+    first.keep_owner_hash(b"hash")
+    state = first.state()
+    first.stop()
+    again = make(document=b"other")
+    assert again.state().tallies == state.tallies
+    assert again.state().rejects == {"malformed": 1}
+    assert (again.owner_hash, again.document) == (b"hash", b"{}")
+    assert send(again, text).new == 0
+
+
+def test_an_empty_survey_has_empty_tallies(make: Make) -> None:
+    state = make(ways=1).state()
+    assert state.n == state.tallies["smokes"].n == 0
+    assert state.joint is not None
+    assert state.joint.n == 0
+
+
+def test_the_clock_opens_and_closes(make: Make) -> None:
+    now = [NOW - timedelta(days=2)]
+    collector = make(
+        "opens = 2026-01-02T00:00:00Z\ncloses = 2026-01-04T00:00:00Z\n", clock=lambda: now[0]
+    )
+    batch = collector.format.parse(body(collector))
+    assert refusal(collector.submit(batch)).name == "not_open" == collector.status()
+    now[0] = NOW
+    assert collector.submit(batch).result(10).new == 1
+    now[0] = NOW + timedelta(days=1)
+    assert refusal(collector.submit(batch)).name == "closed" == collector.status()
+    now[0] = NOW  # a clock that was wrong
+    assert collector.submit(batch).result(10).new == 0
+
+
+def test_ids_are_dropped_after_closing_where_the_study_says_so(make: Make, tmp_path: Path) -> None:
+    collector = make()
+    ids = new_ids(300)
+    send(collector, body(collector, 300, ids))
+    collector.close_survey()
+    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "closed"
+    with pytest.raises(Refused, match="cannot be opened again") as refused:
+        collector.open_survey()
+    assert refused.value.name == "ids_dropped"
+    file = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not any(row.tobytes()[:8] in file for row in ids)
+    collector.stop()
+    again = make()
+    assert (again.status(), again.n) == ("closed", 300)
+
+
+def test_ids_are_kept_where_the_study_says_so(make: Make, tmp_path: Path) -> None:
+    collector = make('keep_ids = "always"\n')
+    text = body(collector, 300)
+    send(collector, text)
+    collector.close_survey()
+    assert collector.status() == "closed"
+    file = (tmp_path / "survey.db").read_bytes()
+    assert collector.format.parse(text).ids[0].tobytes() in file
+    collector.open_survey()
+    assert send(collector, text).new == 0
+    assert collector.n == 300
+
+
+def test_a_survey_that_the_clock_has_closed_drops_its_ids_when_it_stops(make: Make) -> None:
+    now = [NOW]
+    more = "closes = 2026-01-04T00:00:00Z\n"
+    collector = make(more, clock=lambda: now[0])
+    text = body(collector)
+    send(collector, text)
+    now[0] += timedelta(days=3)
+    collector.stop()
+    now[0] = NOW
+    again = make(more, clock=lambda: now[0])
+    assert refusal(again.submit(again.format.parse(text))).name == "closed"
+
+
+def test_the_owner_opens_before_the_clock(make: Make) -> None:
+    collector = make("opens = 2026-01-02T00:00:00Z\n", clock=lambda: NOW - timedelta(days=9))
+    collector.open_survey()
+    assert send(collector, body(collector)).new == 1
+
+
+def test_only_invited_people_are_counted(make: Make) -> None:
+    collector = make('access = "invited"\n')
+    ids = new_ids(3)
+    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "not_invited"
+    collector.invite(ids[:2])
+    collector.invite(ids[:2])
+    error = refusal(collector.submit(collector.format.parse(body(collector, 3, ids))))
+    assert (error.name, error.position) == ("not_invited", 2)
+    assert send(collector, body(collector, 2, ids[:2])).new == 2
+    assert send(collector, body(collector, 2, ids[:2])).new == 0  # another report is not counted
+    assert collector.invitations == (2, 2)
+    collector.stop()
+    assert make('access = "invited"\n').invitations == (2, 2)
+    with pytest.raises(errors.ArgumentError, match="uint8"):
+        collector.invite(np.zeros((2, 5), dtype=np.uint8))
+
+
+def test_rejects_are_counted_by_reason_and_kept_without_a_submission(make: Make) -> None:
+    collector = make()
+    before = collector.version
+    for _ in range(3):
+        collector.reject("too_large")
+    assert collector.wait_for(before, 10)
+    assert collector.state().rejects == {"too_large": 3}
+    with pytest.raises(errors.ArgumentError, match="small letters"):
+        collector.reject("Robert'); DROP TABLE")
+    for i in range(200):
+        collector.reject("x" * (1 + i % 30) + "_" * (i // 30))
+    collector.stop()
+    rejects = make().state().rejects
+    assert sum(rejects.values()) == 203
+    assert len(rejects) <= 101
+
+
+def test_listeners_hear_of_each_commit(make: Make) -> None:
+    collector = make()
+    heard: list[int] = []
+    end = collector.subscribe(heard.append)
+    send(collector, body(collector))
+    assert heard[-1] == collector.version == collector.state().version
+    end()
+    send(collector, body(collector))
+    assert heard[-1] < collector.version
+    assert not collector.wait_for(collector.version, 0.01)
+
+
+def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> None:
+    collector = make()
+    futures = [collector.submit(collector.format.parse(body(collector, 5))) for _ in range(40)]
+    collector.stop()
+    assert all(future.result(0).new == 5 for future in futures)
+    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "stopped"
+    with pytest.raises(Refused, match="stopping"):
+        collector.close_survey()
+    assert make().n == 200
+
+
+def test_too_many_that_wait_are_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WAITING", 20)
+    collector = make()
+    held = threading.Event()
+    commit = SQLiteStore.commit
+
+    def slow(store: SQLiteStore, change: Change) -> None:
+        held.wait(10)
+        commit(store, change)
+
+    monkeypatch.setattr(SQLiteStore, "commit", slow)
+    first = collector.submit(collector.format.parse(body(collector)))
+    while collector._waiting:
+        time.sleep(0.001)
+    batch = collector.format.parse(body(collector, 15))
+    second, third = collector.submit(batch), collector.submit(batch)
+    held.set()
+    assert (first.result(10).new, second.result(10).new) == (1, 15)
+    assert refusal(third).name == "busy"
+
+
+def test_the_store_of_another_study_is_refused(make: Make) -> None:
+    make().stop()
+    with pytest.raises(Refused) as refused:
+        make(text=TEXT.replace("1.0", "1.5"))
+    assert refused.value.name == "store_of_another_study"
+    with pytest.raises(Refused) as refused:
+        make(ways=1)
+    assert refused.value.name == "store_of_another_study"
+    make().stop()  # and the lock is free
+
+
+def test_groups_beyond_the_memory_are_refused_alone(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts_module, "LARGEST", 3 * counts_module.BLOCK)
+    collector = make(text='[public.visit]\ndates = "day"\n' + TEXT)
+    mechanism = collector.format.study.mechanisms["smokes"]
+
+    def on(days: list[str]) -> bytes:
+        return collector.format.seal(
+            {"smokes": mechanism.randomize(["no"] * len(days))}, {"visit": days}
+        )
+
+    assert send(collector, on(["2026-01-01", "2026-01-02"])).new == 2
+    futures = [
+        collector.submit(collector.format.parse(on([f"2026-01-{day:02}"]))) for day in (1, 3, 4, 2)
+    ]
+    assert [f.exception(10) is None for f in futures] == [True, True, False, True]
+    assert refusal(futures[2]).name == "too_many_groups"
+    assert collector.n == 5
+
+
+def test_a_study_with_more_counts_than_memory_is_refused(make: Make) -> None:
+    many = "".join(f"[public.{name}]\nintegers = [0, 9999999]\n" for name in "ab")
+    with pytest.raises(errors.ArgumentError, match="counts in each group"):
+        make(text=many + '[public.c]\ndates = "day"\n' + TEXT)
+
+
+def test_what_is_unforeseen_is_no_traceback_with_contents(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = make()
+
+    def broken(*_: object) -> None:
+        raise KeyError("a person's answer")
+
+    monkeypatch.setattr(collector._counts, "added", broken)
+    error = refusal(collector.submit(collector.format.parse(body(collector))))
+    assert "answer" not in str(error)
+    assert error.__cause__ is None
+    monkeypatch.undo()
+    assert send(collector, body(collector)).new == 1
+
+
+def test_results_are_what_the_study_would_count(make: Make) -> None:
+    collector = make()
+    study = collector.format.study
+    reports = study.mechanisms["smokes"].randomize(["yes", "no", "no"])
+    send(collector, collector.format.seal({"smokes": reports}))
+    assert collector.state().tallies == study.tally({"smokes": reports})
+
+
+def test_a_listener_that_fails_harms_nothing(make: Make) -> None:
+    collector = make()
+    collector.subscribe(lambda version: 1 // 0)
+    assert send(collector, body(collector)).new == 1
+
+
+def test_a_store_that_can_be_written_is_no_news(make: Make) -> None:
+    collector = make()
+    before = collector.version
+    collector.check()
+    assert collector.version == before

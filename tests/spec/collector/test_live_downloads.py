@@ -1,0 +1,180 @@
+"""The files of the live page say what the page says, and what ``warner estimate`` says of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.spec.app._command import run
+from tests.spec.collector._live import STUDY, Memory, published
+from warner.collector.live_downloads import (
+    NotPublished,
+    estimates_csv,
+    estimates_json,
+    options,
+    picture_png,
+    tally_json,
+)
+from warner.collector.live_publisher import LivePublisher
+from warner.errors import MissingExtraError
+from warner.reports.grouped_tally import load_grouped
+from warner.reports.tally import load_tallies
+from warner.studies.study import Study
+
+SILENT = Study.parse(
+    """
+[collect]
+step = 50
+[attributes.pills]
+integers = [0, 5]
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 2.0
+[attributes.place]
+values = ["home", "work", "out"]
+[attributes.pet]
+values = ["cat", "dog"]
+[[joint]]
+attributes = ["place", "pet"]
+mechanism = "RandomizedResponse"
+epsilon = 2.0
+[attributes.weight]
+interval = { low = 0, high = 100, bins = 32 }
+mechanism = "SquareWave"
+epsilon = 2.0
+"""
+)
+
+
+@pytest.mark.parametrize("study", [STUDY, SILENT])
+def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_path: Path) -> None:
+    """The whole of both files is equal, save for the last digits of floats."""
+    view = _view(study)
+    (tmp_path / "tally.json").write_text(tally_json(view, study))
+    out, table = tmp_path / "out.json", tmp_path / "out.csv"
+    tally = str(tmp_path / "tally.json")
+    run("estimate", tally, *options(view), "--json", str(out), "--csv", str(table))
+    _close(json.loads(out.read_text()), json.loads(estimates_json(view)))
+    ours, theirs = (
+        list(csv.reader(io.StringIO(t))) for t in (estimates_csv(view), table.read_text())
+    )
+    assert [row[:2] for row in ours] == [row[:2] for row in theirs]
+    for mine, other in zip(ours[1:], theirs[1:], strict=True):
+        np.testing.assert_allclose(
+            np.array(mine[2:6], float), np.array(other[2:6], float), rtol=1e-9, atol=1e-12
+        )
+    shown = run("estimate", tally, "--interval", view.kind).output  # tables of shares
+    for section in view.sections:
+        for row in section.tables[0].rows[:3]:
+            share, low, high = (float(cell.removesuffix(" %")) / 100 for cell in row.cells[1:])
+            assert f"{share:.4f}" in shown and f"{low:.4f} .. {high:.4f}" in shown
+
+
+def _view(study: Study):  # type: ignore[no-untyped-def]
+    if study is STUDY:
+        return published(450).view()
+    memory = Memory(study, answers={}, seed=3)
+    reports = {}
+    for name, mechanism in study.mechanisms.items():
+        labels = mechanism.domain.labels
+        given = [labels[place] for place in memory.rng.integers(len(labels), size=600)]
+        if name == "pills":
+            given = [None if value == labels[-1] else value for value in given]
+        reports[name] = mechanism.randomize(given, rng=memory.rng)
+    memory.tallies, memory.n = dict(study.tally(reports)), 600
+    publisher = LivePublisher(memory, study)
+    publisher.look()
+    return publisher.view()
+
+
+def _close(a: object, b: object) -> None:
+    """Two JSON values are equal, floats up to their last digits."""
+    if isinstance(a, float):
+        assert isinstance(b, float | int)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    elif isinstance(a, dict):
+        assert isinstance(b, dict) and a.keys() == b.keys()
+        for key in a:
+            _close(a[key], b[key])
+    elif isinstance(a, list):
+        assert isinstance(b, list) and len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            _close(x, y)
+    else:
+        assert a == b
+
+
+def test_files_are_of_the_last_step_and_not_of_what_came_since() -> None:
+    memory = Memory(STUDY)
+    memory.send(100)
+    publisher = LivePublisher(memory, STUDY)
+    publisher.look()
+    before = [f(publisher.view(), STUDY) for f in _FILES]
+    memory.send(99)
+    publisher.look()
+    assert [f(publisher.view(), STUDY) for f in _FILES] == before
+
+
+_FILES = (
+    tally_json,
+    lambda view, study: tally_json(view, study, "ward"),
+    lambda view, study: estimates_json(view),
+    lambda view, study: estimates_csv(view),
+)
+
+
+@pytest.mark.parametrize("file", [*_FILES, picture_png])
+def test_before_the_first_step_there_are_no_files(file) -> None:  # type: ignore[no-untyped-def]
+    view = published(99).view()
+    with pytest.raises(NotPublished, match="published first after 100 reports") as caught:
+        file(view, STUDY)
+    assert caught.value.name == "no_estimate_yet"
+
+
+def test_the_tally_of_all_has_no_groups_and_that_of_groups_hides_small_ones(
+    tmp_path: Path,
+) -> None:
+    publisher = published(450)
+    path = tmp_path / "tally.json"
+    path.write_text(tally_json(publisher.view(), STUDY))
+    assert {tally.n for tally in load_tallies(path).values()} == {450}
+    path.write_text(tally_json(publisher.view(), STUDY, "ward"))
+    for tally in load_grouped(path).values():
+        hidden = 450 - tally.n
+        assert min(tally.sizes) >= 10 and (hidden == 0 or hidden >= 10)
+
+
+def test_tables_of_groups_are_those_of_the_tally_of_groups(tmp_path: Path) -> None:
+    publisher = published(450)
+    groups = publisher.groups("ward")
+    assert groups is not None and publisher.groups("ward") is groups
+    path = tmp_path / "tally.json"
+    path.write_text(tally_json(publisher.view(), STUDY, "ward"))
+    out = tmp_path / "out.json"
+    kind = f"anytime:{groups.planned}"
+    run("estimate", str(path), "--interval", kind, "--json", str(out))
+    found = {
+        (tuple(data["group"].values()), data["attribute"]): data
+        for data in json.loads(out.read_text())
+    }
+    for name, n, sections in groups.groups:
+        for section in sections:
+            data = found[(name,), section.name]
+            assert data["n"] == n
+            for row, shown in zip(data["shares"], section.tables[0].rows, strict=True):
+                figures = [f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high")]
+                assert list(shown.cells[1:]) == figures
+
+
+def test_a_picture_is_a_png_or_a_named_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = published(150).view()
+    assert picture_png(view, STUDY).startswith(b"\x89PNG")
+    monkeypatch.setitem(__import__("sys").modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=re.escape("warner[plot]")):
+        picture_png(view, STUDY)

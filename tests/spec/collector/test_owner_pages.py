@@ -1,0 +1,148 @@
+"""The owner's pages: the token, the cookie, forms of other sites, downloads, events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.spec.collector._web import KIND, Client, Site, site
+from tests.spec.collector.test_application import OWNERS, refused
+from warner.collector import collector as module
+from warner.collector.access import COOKIE, Owner, new_codes, new_token, plain_code, token_hash
+from warner.collector.pages.live import FIELD
+from warner.reports.tally import parse_tallies
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+@pytest.fixture
+def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setattr(module, "PACE", 0.0)
+    with site(tmp_path / "a.sqlite", 'keep_ids = "always"\n') as made:
+        yield made
+
+
+@pytest.fixture
+def client(web: Site) -> Iterator[Client]:
+    with Client(web.application) as made:
+        yield made
+
+
+def cookie(web: Site) -> dict[str, str]:
+    return {"cookie": f"other=1; {COOKIE}={web.token}"}
+
+
+def proof(web: Site, client: Client) -> str:
+    found = re.search(
+        f'name="{FIELD}" value="([0-9a-f]+)"', client.get("/live", headers=cookie(web)).text
+    )
+    assert found is not None
+    return found[1]
+
+
+def test_everything_of_the_owner_needs_the_token(web: Site, client: Client) -> None:
+    wrong = [{}, {"authorization": "Bearer " + web.token[:-1]}, {"cookie": f"{COOKIE}=x"}]
+    wrong += [{"authorization": web.token}, {"cookie": f"{COOKIE}={token_hash(web.token).hex()}"}]
+    wrong += [{**cookie(web), "authorization": "Bearer x"}]  # a token that is stated must be right
+    for headers in wrong:
+        for name in OWNERS:
+            refused(client.get(f"/live{name}", headers=headers), "no_owner")
+        for name in ("close", "open"):
+            refused(client.post(f"/live/{name}", headers={**headers, **FORM}), "no_owner")
+    assert web.collector.status() == "open"
+
+
+def test_the_token_in_the_address_becomes_a_cookie(web: Site, client: Client) -> None:
+    answer = client.get(f"/live?token={web.token}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/live")
+    stated = answer.headers["set-cookie"].lower()
+    for part in ("httponly", "samesite=strict", "path=/live"):
+        assert part in stated
+    assert "secure" not in stated and "max-age" not in stated
+    assert (
+        "secure"
+        in client.get(f"https://survey.test/live?token={web.token}").headers["set-cookie"].lower()
+    )
+    assert client.get("/live", headers=cookie(web)).status_code == 200
+    for asked in ("token=x", "token=", f"token={web.token}&token=x"):
+        refused(client.get(f"/live?{asked}"), "no_owner")
+
+
+def test_a_browser_without_the_token_reads_a_page(client: Client) -> None:
+    answer = client.get("/live", headers={"accept": "text/html"})
+    assert answer.status_code == 401 and '<a href="live">' in answer.text
+
+
+def test_the_survey_is_closed_and_opened_by_the_owners_own_form_alone(
+    web: Site, client: Client
+) -> None:
+    right = {FIELD: proof(web, client)}
+    own = {**cookie(web), "sec-fetch-site": "same-origin", "origin": "null"}
+    others = [
+        ({**own, "sec-fetch-site": "cross-site"}, right),
+        ({**own, "sec-fetch-site": "same-site"}, right),
+        ({**own, "origin": "https://evil.test"}, right),
+        ({**own, "content-type": "text/plain"}, right),
+        (own, {}),
+        (own, {FIELD: "0" * 64}),
+        (own, {FIELD: right[FIELD], "more" * 9: "x"} | {f"f{i}": "1" for i in range(20)}),
+    ]
+    for headers, form in others:
+        refused(client.post("/live/close", data=form, headers=headers), "forbidden")
+    refused(client.post("/live/close", data={FIELD: "x" * 9999}, headers=own), "too_large")
+    assert web.collector.status() == "open"
+    for name, status in (("close", "closed"), ("open", "open")):
+        answer = client.post(f"/live/{name}", data=right, headers=own)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/live")
+        assert web.collector.status() == status
+    answer = client.post("/live/close", headers={**web.bearer, "origin": "http://survey.test"})
+    assert answer.status_code == 303 and web.collector.status() == "closed"
+    refused(client.post("/reports", content=web.body(), headers=KIND), "closed")
+
+
+def test_a_survey_whose_ids_are_dropped_stays_closed(tmp_path: Path) -> None:
+    with site(tmp_path / "b") as web, Client(web.application) as client:
+        assert client.post("/live/close", headers=web.bearer).status_code == 303
+        assert (
+            "cannot be opened"
+            in refused(client.post("/live/open", headers=web.bearer), "ids_dropped")["message"]
+        )
+
+
+def test_downloads_are_of_the_last_published_step(web: Site, client: Client) -> None:
+    for name in ("tally.json", "estimates.json", "estimates.csv", "picture.png"):
+        refused(client.get(f"/live/{name}", headers=web.bearer), "no_estimate_yet")
+    assert client.get("/live/card.json", headers=web.bearer).json()["privacy"]
+    assert "text/html" in client.get("/live/card.html", headers=web.bearer).headers["content-type"]
+    assert client.post("/reports", content=web.body(25), headers=KIND).status_code == 202
+    web.live.look()
+    answer = client.get("/live/tally.json", headers=web.bearer)
+    assert parse_tallies(answer.content, "tally")["drinks"].n == 25
+    assert answer.headers["content-disposition"] == 'attachment; filename="tally.json"'
+    assert len(client.get("/live/estimates.json", headers=web.bearer).json()) == 2
+    assert client.get("/live/estimates.csv", headers=web.bearer).text.count("\n") > 10
+    refused(client.get("/live/tally.json?by=ward", headers=web.bearer), "not_found")
+    assert "25" in client.get("/live", headers=web.bearer).text
+
+
+def test_events_end_when_the_server_stops(web: Site, client: Client) -> None:
+    web.live.stop()
+    answer = client.get("/live/events", headers=web.bearer)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.startswith("retry:") and answer.headers["cache-control"] == "no-store"
+
+
+def test_tokens_and_codes_are_long_random_and_stored_as_hashes() -> None:
+    token = new_token()
+    assert len(token) == 43 and token != new_token()
+    owner = Owner(token_hash(token))
+    assert owner.is_token(token) and not owner.is_token(token + "=") and not owner.is_token(None)
+    assert not owner.is_token("\udc80") and not owner.is_proof("\udc80")
+    assert owner.is_proof(owner.proof) and not Owner(token_hash(token)).is_proof(owner.proof)
+    codes = new_codes(200)
+    assert len(set(codes)) == 200
+    for code in codes:
+        assert re.fullmatch("[2-9A-HJKMNP-TV-Z]{16}", plain_code(code.lower()))

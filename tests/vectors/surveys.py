@@ -1,0 +1,223 @@
+"""Known answers for clients of surveys: which documents are refused, and how submissions are sealed.
+
+- studies.json: a survey document, and alterations of it with the name of the error that refuses each;
+- submissions.json: answers, words and an id or an invitation code, with the bytes that leave the device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warner._core.reference_source import ReferenceSource
+from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
+from warner.reports.reports import Reports
+from warner.studies.study import Study
+
+SURVEY = """
+languages = ["en", "de"]
+title = { en = "Health", de = "Gesundheit" }
+introduction = { en = "Six questions.", de = "Sechs Fragen." }
+[collect]
+access = "invited"
+contact = "survey@example.org"
+opens = 2026-01-01T08:00:00+01:00
+[public.ward]
+values = ["north", "south"]
+label = { en = "Ward", de = "Bezirk" }
+[public.visit]
+dates = "week"
+[attributes.smokes]
+label = { en = "Do you smoke?", de = "Rauchen Sie?" }
+help = { en = "Tobacco of any kind.", de = "Tabak jeder Art." }
+values = ["nie", "café", "oft"]
+answers = { de = ["nie", "im Café", "oft"] }
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+integers = [0, 20]
+unit = "glasses"
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 1.5
+[attributes.hours]
+interval = { low = 0, high = 60, bins = 12, clip = true }
+missing = "answer"
+mechanism = "SquareWave"
+cells = 64
+epsilon = 2.0
+[attributes.place]
+grid = { rows = 3, columns = 2, side = 0.5, without = [[0, 1]] }
+mechanism = "PlanarGeometric"
+epsilon = 1.0
+[attributes.steps]
+integers = [-10, 10]
+mechanism = "Laplace"
+epsilon = 1.0
+reports = 2
+[attributes.fit]
+values = [true, false]
+mechanism = "UnaryEncoding"
+epsilon = 1.0
+"""
+PUBLIC = [{"ward": "south", "visit": "2024-05-31"}, {"ward": "north", "visit": "2026-W01"}]
+ANSWERS: list[dict[str, Any]] = [
+    {"smokes": "café", "drinks": 7, "hours": 12.5, "place": [2, 1], "steps": 10, "fit": True},
+    {"smokes": "oft", "drinks": None, "hours": None, "place": [0, 0], "steps": -10, "fit": False},
+    {"smokes": "nie", "drinks": 20, "hours": 99.0, "place": [1, 0], "steps": 0, "fit": True},
+]
+CODES = ["ABCD-EFGH-JKMN-PQRS", "2345-6789-TVWX-YZAB", "ZZZZ-2222-YYYY-3333"]
+_WORDS = 400
+
+
+def alterations(document: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]:
+    """(what is altered, [[path, value]], the name of the error) of each refused document."""
+    question = ["questions", 0]
+    program = [*question, "program"]
+    own, other = (int(document["questions"][0]["program"][key], 16) for key in ("own", "other"))
+    wider = hex(2 * own if 2 * own + 2 * other <= 2**64 else own + own // 2)
+    allowed = [[*program, "odds_at_most", "numerator"], hex(1 << 90)]
+    plain = hex(own - own // 2)
+    return [
+        ("another format", [[["format"], 2]], "malformed"),
+        ("a digest that is too short", [[["study"], "abc"]], "malformed"),
+        ("no languages", [[["languages"], []]], "malformed"),
+        ("a language twice", [[["languages"], ["en", "en"]]], "malformed"),
+        ("a title without a language", [[["title"], {"en": "Health"}]], "malformed"),
+        ("no questions", [[["questions"], []]], "malformed"),
+        ("a name twice", [[[*question, "name"], "drinks"]], "malformed"),
+        ("the name of a public column", [[[*question, "name"], "ward"]], "malformed"),
+        ("a moment that is none", [[["opens"], "soon"]], "malformed"),
+        ("another access", [[["access"], "everyone"]], "malformed"),
+        ("an epsilon that is a text", [[["epsilon"], "1"]], "malformed"),
+        ("one displayed answer less", [[[*question, "answers", "de"], ["a", "b"]]], "malformed"),
+        ("a label twice", [[[*question, "domain", "values"], ["a", "a", "b"]]], "malformed"),
+        (
+            "a label more",
+            [
+                [[*question, "domain", "values"], ["a", "b", "c", "d"]],
+                [[*question, "answers"], {tag: list("abcd") for tag in ("en", "de")}],
+            ],
+            "malformed",
+        ),
+        ("another kind of domain", [[[*question, "domain", "kind"], "colours"]], "malformed"),
+        ("a silence that the program lacks", [[[*question, "silence"], True]], "malformed"),
+        ("silence that is left out", [[["questions", 2, "silence"], False]], "malformed"),
+        ("limits in the wrong order", [[["questions", 2, "domain", "high"], -1]], "malformed"),
+        ("a program of another format", [[[*program, "format"], 2]], "unknown_format"),
+        ("an unknown sampler", [[[*program, "sampler"], "honest"]], "unknown_sampler"),
+        ("an integer as a decimal text", [[[*program, "own"], str(own)]], "malformed"),
+        ("a float", [[[*program, "own"], 0.5]], "malformed"),
+        ("widths beyond 2^64", [[[*program, "own"], hex(2**64)]], "not_a_law"),
+        ("another column", [[[*program, "columns", 0, "dtype"], "<u2"]], "columns_differ"),
+        ("other integers", [[[*program, "own"], plain]], "odds_differ"),
+        ("odds of other integers", [[[*program, "odds", "numerator"], wider]], "odds_differ"),
+        (
+            "a likelier true answer with its odds",
+            [
+                [[*program, "other"], hex(other // 2)],
+                [[*program, "odds"], _odds(own, other // 2)],
+            ],
+            "odds_exceed",
+        ),
+        (
+            "and with a higher bound",
+            [
+                [[*program, "other"], hex(other // 2)],
+                [[*program, "odds"], _odds(own, other // 2)],
+                allowed,
+            ],
+            "odds_exceed",
+        ),
+        (
+            "and with a higher epsilon of the question",
+            [
+                [[*program, "other"], hex(other // 2)],
+                [[*program, "odds"], _odds(own, other // 2)],
+                allowed,
+                [[*question, "epsilon"], 2.0],
+            ],
+            "odds_exceed",
+        ),
+        (
+            "odds that are no protection, with all that they need",
+            [
+                [[*program, "own"], hex(2**63)],
+                [[*program, "other"], 2**40],
+                [[*program, "odds"], _odds(2**63, 2**40)],
+                allowed,
+                [[*question, "epsilon"], 20.0],
+                [["epsilon"], 60.0],
+            ],
+            "unprotected",
+        ),
+        ("a smaller epsilon", [[[*question, "epsilon"], 0.9]], "odds_exceed"),
+        ("a smaller epsilon of all", [[["epsilon"], 3.0]], "odds_exceed"),
+    ]
+
+
+def _odds(high: int, low: int) -> dict[str, Any]:
+    """The entry ``odds`` of a program."""
+    texts = [hex(value) if value >= 2**53 else value for value in (high, low)]
+    return {"numerator": texts[0], "denominator": texts[1], "between": "any", "power": 1}
+
+
+def studies() -> dict[str, Any]:
+    what = (
+        "The text of the first case, served as bytes, has this SHA-256 and is accepted. Each other "
+        "case sets the entries at these paths of its JSON, and is refused with this name."
+    )
+    study = Study.parse(SURVEY)
+    served, document = survey_bytes(study), survey_document(study)
+    cases: list[dict[str, Any]] = [
+        {"name": "as served", "served": served.decode(), "sha256": survey_digest(served)}
+    ]
+    cases += [
+        {"name": name, "edits": edits, "error": error}
+        for name, edits, error in alterations(document)
+    ]
+    return {"what": what, "cases": cases}
+
+
+def submissions() -> dict[str, Any]:
+    what = (
+        "The answers of one person to the survey of studies.json, in the order of its questions, with "
+        "these words, an invitation code and public answers, are sealed as these bytes."
+    )
+    study, rng = Study.parse(SURVEY), random.Random(20)
+    cases = []
+    for i, (answers, code) in enumerate(zip(ANSWERS, CODES, strict=True)):
+        words = [rng.getrandbits(64) for _ in range(_WORDS)]
+        source = ReferenceSource(words)
+        public = PUBLIC[i % len(PUBLIC)]
+        records = [_record(study, name, answers[name], source).hex() for name in study.mechanisms]
+        index = [int(domain.encode([public[name]])[0]) for name, domain in study.public.items()]
+        text = f"warner invitation\n{study.digest}\n{code.replace('-', '')}"
+        own = hashlib.sha256(text.encode()).digest()[:16]
+        sealed = own + np.array(index, dtype="<i4").tobytes() + bytes.fromhex("".join(records))
+        cases.append(
+            {
+                "answers": answers,
+                "public": public,
+                "code": code,
+                "words": [hex(word) for word in words[: source.used + 1]],
+                "used": source.used,
+                "id": own.hex(),
+                "records": records,
+                "submission": sealed.hex(),
+                "body": (b"WRN1" + bytes.fromhex(study.digest) + sealed).hex(),
+            }
+        )
+    return {"what": what, "cases": cases}
+
+
+def _record(study: Study, name: str, answer: Any, source: ReferenceSource) -> bytes:
+    """The record of one answer by the reference sampler."""
+    mechanism = study.mechanisms[name]
+    given = tuple(answer) if isinstance(answer, list) else answer
+    columns = mechanism.randomize_encoded(mechanism.encode([given]), source)
+    return Reports(mechanism.header, columns).records()[0]
