@@ -12,10 +12,13 @@ The names here serve most studies. The packages below hold all of them:
     warner.metrics      losses between distributions
     warner.testing      tests for mechanisms and estimators of your own
     warner.io           report files and data frames
+    warner.spark        reports in a Spark cluster; imported when it is first used
     warner.errors       every error that warner raises
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, testing, theory
 from warner._core.progress import progress
@@ -82,6 +85,7 @@ __all__ = [
     "mechanisms",
     "metrics",
     "privacy",
+    "spark",
     "testing",
     "theory",
     # domains
@@ -154,3 +158,16 @@ __all__ = [
 def __dir__() -> list[str]:
     """The public names. Modules that Python sets as attributes while it imports are left out."""
     return sorted([*__all__, "__version__"])
+
+
+if _TYPE_CHECKING:
+    from warner import spark
+else:
+
+    def __getattr__(name: str) -> object:
+        """The packages that few programs need, imported when they are asked for."""
+        if name == "spark":
+            import warner.spark
+
+            return warner.spark
+        raise AttributeError(f"module 'warner' has no attribute {name!r}")

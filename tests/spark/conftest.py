@@ -1,4 +1,7 @@
-"""The engines: Spark with two executors of its own, and Sail, which speaks Spark Connect."""
+"""The engines: Spark with two executors of its own, and Sail, which speaks Spark Connect.
+
+A process has sessions of one of them only: pyspark does not mix the two. WARNER_SPARK names it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,12 @@ ROOT = Path(__file__).parents[2]
 collect_ignore_glob = (
     [] if os.environ.get("WARNER_SPARK") or importlib.util.find_spec("pyspark") else ["test_*.py"]
 )
+
+
+@pytest.fixture(scope="session")
+def engine(request: Any) -> Any:
+    """The session of the engine of this process."""
+    return request.getfixturevalue(os.environ.get("WARNER_SPARK", "spark"))
 
 
 def _java() -> None:

@@ -57,11 +57,6 @@ OF_STUDY = {
 }
 
 
-@pytest.fixture(params=["spark", "sail"])
-def engine(request: Any) -> Any:
-    return request.getfixturevalue(request.param)
-
-
 def _file(folder: Path, columns: dict[str, Any]) -> str:
     """A folder of four Parquet files, which is as many partitions."""
     table = pa.table(columns)
@@ -96,21 +91,6 @@ def test_reports_of_every_kind(engine: Any, tmp_path: Path) -> None:
         assert mechanism.tally(frame, column=name) == mechanism.tally(REPORTS[name]), name
     slow = MECHANISMS["bits"].tally_by(REPORTS["bits"], {"ward": WARDS})
     assert MECHANISMS["bits"].tally_by(frame, "ward", column="bits") == slow
-
-
-def test_unsigned_and_decimal_columns(spark: Any, tmp_path: Path) -> None:
-    mechanism = MECHANISMS["index"]
-    for dtype in (pa.uint8(), pa.uint64(), pa.decimal128(20, 0)):
-        values = (
-            pa.array(REPORTS["index"].columns["report"], pa.int64()).cast(pa.decimal128(20, 0))
-            if pa.types.is_decimal(dtype)
-            else pa.array(REPORTS["index"].columns["report"], dtype)
-        )
-        folder = tmp_path / str(dtype).replace(" ", "")
-        folder.mkdir()
-        frame = spark.read.parquet(_file(folder, {"index_report": values}))
-        assert mechanism.tally(frame) == mechanism.tally(REPORTS["index"]), dtype
-        assert warner.spark.tally(mechanism, frame) == mechanism.tally(REPORTS["index"]), dtype
 
 
 def test_columns_of_bytes_and_blocks(engine: Any, tmp_path: Path) -> None:

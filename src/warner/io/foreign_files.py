@@ -29,10 +29,14 @@ from warner.io.file_tallies import JOINT
 from warner.io.formats import report_format
 from warner.io.frame_batches import batches
 from warner.io.frames import (
+    RECORDS,
     attribute_columns,
     count_frame,
     count_frame_by,
+    count_records,
+    count_records_by,
     frame_reports,
+    records_column,
     report_columns,
 )
 from warner.io.parquet_format import (
@@ -76,6 +80,7 @@ class ForeignFile:
     digest: str
     _table: str
     _texts: frozenset[str] = frozenset()  # the columns of texts
+    _bytes: frozenset[str] = frozenset()  # the columns of bytes
 
     def columns(self, mechanism: Mechanism, column: ColumnNames) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them.
@@ -91,6 +96,16 @@ class ForeignFile:
         if problem is not None:
             raise ReportError(problem)
         return found
+
+    def records(
+        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
+    ) -> dict[str, str]:
+        """The columns of bytes that hold whole reports: {attribute: column}; see ``records_in``."""
+        found = {
+            name: records_column(m.schema, columns[name], self.names, sorted(self._bytes))
+            for name, m in mechanisms.items()
+        }
+        return {name: column for name, column in found.items() if column is not None}
 
 
 def is_foreign(path: str) -> bool:
@@ -128,7 +143,8 @@ def open_foreign(path: str) -> ForeignFile:
         )
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
-    return ForeignFile(path, names, is_text, _digest(parts), table, texts)
+    binary = frozenset(row[0] for row in described if row[1] == "BLOB")
+    return ForeignFile(path, names, is_text, _digest(parts), table, texts, binary)
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -236,11 +252,16 @@ def tally_foreign(
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
         raise ArgumentError(message("column", rule, show(unknown[0])))
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
-    named = {
-        name: file.columns(mechanism, given.get(name, _usual(file, name, mechanism, mechanisms)))
-        for name, mechanism in mechanisms.items()
-        if name not in texts
+    stated = {
+        name: given.get(name, _usual(file, name, m, mechanisms)) for name, m in mechanisms.items()
     }
+    records = {} if ways is not None else file.records(mechanisms, stated)
+    named = {
+        name: file.columns(mechanism, stated[name])
+        for name, mechanism in mechanisms.items()
+        if name not in texts and name not in records
+    }
+    named |= {name: {RECORDS: column} for name, column in records.items()}
     beside = {name: v for name, v in (values or {}).items() if name not in file.names}
     if missing := [name for name in by or () if name not in (*file.names, *beside)]:
         rule = f"has no public column {show(missing[0])}"
@@ -266,10 +287,13 @@ def tally_foreign(
             own = named[name]
             table = _relation(database, file, own, by or {}, beside)
             work = partial(_counted, table, mechanism, own, by, ways, keep_reports)
+            if name in records:
+                work = partial(_counted_records, table, mechanism, own[RECORDS], by, keep_reports)
             try:
                 found[name] = _safely(file.path, work)
             except ReportError as error:
-                row = _safely(file.path, partial(_first_wrong, table, mechanism, own))
+                find = partial(_first_wrong, table, mechanism, own)
+                row = None if name in records else _safely(file.path, find)
                 where = "" if row is None else f" The first such row is row {row + 1:,}."
                 problem = f"{file.path}: {str(error).removeprefix('data: ')}{where}"
                 break
@@ -376,6 +400,19 @@ def _counted(
     if by:
         return count_frame_by(mechanism, table, by, names, ways, keep_reports)
     return count_frame(mechanism, table, names, ways, keep_reports)
+
+
+def _counted_records(
+    table: duckdb.DuckDBPyRelation,
+    mechanism: Mechanism,
+    name: str,
+    by: Mapping[str, Domain] | None,
+    keep_reports: bool,
+) -> AnyTally:
+    """The tally of the reports in a column of bytes of a file."""
+    if by:
+        return count_records_by(mechanism, table, by, name, None, keep_reports)
+    return count_records(mechanism, table, name, None, keep_reports)
 
 
 def _first_wrong(

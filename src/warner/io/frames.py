@@ -30,7 +30,7 @@ from warner.reports.schema import ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
 
 _SHOWN = 8  # names of columns in a message
-_RECORDS = "records"  # the name of a column of bytes that holds reports
+RECORDS = "records"  # the name of a column of bytes that holds reports
 _BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
 
 _T = TypeVar("_T", Tally, GroupedTally)
@@ -532,15 +532,15 @@ def records_column(
             return None
         # The usual names, age_bits_0 and so on: their beginning names the attribute.
         starts = {own.removesuffix(f"_{part}") for part, own in column.items()}
-        wanted = [f"{start}_{_RECORDS}" for start in starts]
+        wanted = [f"{start}_{RECORDS}" for start in starts]
     elif column is not None:
-        wanted = [column, f"{column}_{_RECORDS}"]
+        wanted = [column, f"{column}_{RECORDS}"]
     elif any(name in found for name in schema.file_columns()) or _guessed(
         list(schema.file_columns()), found if len(found) > 1 else []
     ):
         return None
     else:
-        wanted = [_RECORDS, *(binary if len(binary) == 1 else ())]
+        wanted = [RECORDS, *(binary if len(binary) == 1 else ())]
     return next((name for name in wanted if name in binary), None)
 
 

@@ -1,8 +1,9 @@
 """The columns of a data frame, counted by the library of the frame.
 
-No column is fetched as it is. It is first made a column of signed integers: 0..size-1 for reports,
-and one number each for a gap and for whatever is no report. So at most ``size + 2`` rows leave the
-library, even where a column is a wrong one with a billion different values. Unsigned and decimal
+Columns of 8 or 16 bits have few values, and are grouped as they are. Any other is first made a
+column of signed integers: 0..size-1 for reports, and one number each for a gap and for whatever is
+no report. So at most ``size + 2`` rows leave the library, even where a column is a wrong one with a
+billion different values. Unsigned and decimal
 columns are counted too: Spark reads uint64 as a decimal, and some engines have no unsigned types.
 """
 
@@ -79,8 +80,9 @@ class GroupedFrame:
 
         # Short names of our own, because public columns may have any.
         keys = [nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)]
+        narrow = prod(_values(self._kinds[name]) for name in columns) <= _FEW
         codes = [
-            _code(self._kinds[name], name, size).alias(f"of_{i}")
+            (nw.col(name) if narrow else _code(self._kinds[name], name, size)).alias(f"of_{i}")
             for i, (name, size) in enumerate(columns.items())
         ]
         names = [f"by_{i}" for i in range(len(keys))] + [f"of_{i}" for i in range(len(codes))]
@@ -92,7 +94,8 @@ class GroupedFrame:
         repeats = rows["seen"].to_numpy().astype(np.int64)
         arrays = {}
         for i, (name, size) in enumerate(columns.items()):
-            code = rows[f"of_{i}"].to_numpy().astype(np.int64)
+            own = rows[f"of_{i}"]
+            code = _codes_of(own, size) if narrow else own.to_numpy().astype(np.int64)
             _refuse_codes(code, name, size, self._kinds[name])
             arrays[name] = code.astype(smallest_dtype(size))
         if not repeats.sum():
@@ -159,6 +162,7 @@ ELSEWHERE = (
     "'warner tally'"
 )
 _LARGEST = {"UInt8": 2**8 - 1, "UInt16": 2**16 - 1, "UInt32": 2**32 - 1}
+_FEW = 2**16  # values of a column, which are grouped faster as they are
 _RULE = "must be a column of integers without gaps"
 
 
@@ -191,6 +195,21 @@ def _code(dtype: Any, name: str, size: int) -> Any:
     safe = nw.when(inside).then(number).otherwise(zero).cast(nw.Int64)
     beyond = nw.when(inside).then(safe).otherwise(nw.lit(BEYOND))
     return nw.when(column.is_null()).then(nw.lit(GAP)).otherwise(beyond).cast(nw.Int64)
+
+
+def _values(dtype: Any) -> int:
+    """How many values a column of a type can have; more than _FEW for all but narrow integers."""
+    return {"UInt8": 2**8, "Int8": 2**8, "UInt16": 2**16, "Int16": 2**16}.get(str(dtype), _FEW + 1)
+
+
+def _codes_of(series: Any, size: int) -> np.ndarray:
+    """The codes of the different values of a narrow column, which leaves the library as it is."""
+    import narwhals.stable.v2 as nw
+
+    gap = series.is_null().to_numpy()
+    value = series.fill_null(0).cast(nw.Int64).to_numpy()
+    beyond = np.where((value < 0) | (value >= size), BEYOND, value)
+    return np.where(gap, GAP, beyond).astype(np.int64)
 
 
 def _refuse_codes(code: np.ndarray, name: str, size: int, dtype: Any) -> None:

@@ -130,6 +130,27 @@ def test_a_column_of_the_file_comes_before_its_folder(lake: Path) -> None:
     assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
 
 
+def test_files_of_blocks_are_counted(lake: Path) -> None:
+    shutil.rmtree("lake")
+    Path("lake").mkdir()
+    records = {name: own.record_array() for name, own in REPORTS.items()}
+    for i in range(3):
+        blocks = {
+            f"{n}_records": [r[s : s + 5].tobytes() for s in range(20 * i, 20 * i + 20, 5)]
+            for n, r in records.items()
+        }
+        wards = [WARDS[s] for s in range(20 * i, 20 * i + 20, 5)]
+        columns = {name: pa.array(own, pa.binary()) for name, own in blocks.items()}
+        pq.write_table(pa.table({"ward": wards, **columns}), f"lake/{i}.parquet")
+    _tally("lake")
+    assert load_tallies("t.json") == _wanted()
+    _tally("lake", "--by", "ward")
+    assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
+    pq.write_table(pa.table({n: pa.array([b"\0"], pa.binary()) for n in columns}), "lake/x.parquet")
+    done = _tally("lake", ok=False)
+    assert "lake/x.parquet: long_records: must hold records of 2 bytes" in done.stderr
+
+
 def _spoiled(column: str, values: list[Any]) -> pa.Table:
     place = TABLE.column_names.index(column)
     return TABLE[:12].set_column(place, column, [values])

@@ -1,0 +1,156 @@
+"""Claim: one machine counts 10^9 k-RR reports and 10^8 OUE reports (K = 128) that another program
+wrote to Parquet, below 1 GB of memory, and k-RR reports within 1.2 times the bare GROUP BY of DuckDB.
+
+    python bench/lake.py [--scale 0.01] [--keep]
+
+Each way runs as a whole fresh process, from start to exit, with its peak resident memory, in turn.
+``warner tally`` checks every report and the digest of each file. The bare GROUP BYs check nothing.
+The slope over four sizes says what more reports will take. ``--scale`` makes all sizes smaller; the
+claims are of the full sizes, and are not printed for smaller ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from statistics import median
+
+from _measure import EPSILON, OUT, SEED, claim, run
+
+FILES = 16
+CHUNK = 2**20
+SIZES = {"krr": 10**9, "oue": 10**8}
+VALUES = {"krr": 16, "oue": 128}
+STUDY = """[attributes.answer]
+integers = [0, {last}]
+mechanism = "{mechanism}"
+epsilon = {epsilon}
+"""
+MECHANISMS = {"krr": "RandomizedResponse", "oue": "UnaryEncoding"}
+
+
+def make(kind: str, folder: str, n: int) -> None:
+    """In a fresh process: simulate reports and write them as another program does, in FILES files."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from warner import Study
+
+    mechanism = Study.load(f"{folder}/../{kind}.toml").mechanisms["answer"]
+    rng = np.random.default_rng(SEED)
+    # A million different people, over and over: counting does not know that, and making is short.
+    people = np.minimum(rng.geometric(0.2, min(CHUNK, n)) - 1, VALUES[kind] - 1)
+    columns = mechanism.schema.to_file(mechanism.randomize(people, rng).columns)
+    table = pa.table({f"answer_{name}": column for name, column in columns.items()})
+    rows = -(-n // FILES)
+    for i in range(FILES):
+        left = min(rows, n - i * rows)
+        with pq.ParquetWriter(f"{folder}/part-{i:02}.parquet", table.schema) as writer:
+            while left > 0:
+                shift = int(rng.integers(len(table)))
+                part = pa.concat_tables([table[shift:], table[:shift]])[:left]
+                writer.write_table(part)
+                left -= len(part)
+
+
+def bare(engine: str, folder: str) -> None:
+    """In a fresh process: one GROUP BY per column, and nothing else."""
+    if engine == "duckdb":
+        import duckdb
+
+        table = f"read_parquet('{folder}/*.parquet')"
+        names = [row[0] for row in duckdb.sql(f"DESCRIBE SELECT * FROM {table}").fetchall()]
+        for name in names:
+            rows = duckdb.sql(f'SELECT "{name}", count(*) FROM {table} GROUP BY 1').fetchall()
+        print(sum(row[1] for row in rows))
+    elif engine == "polars":
+        import polars as pl
+
+        frame = pl.scan_parquet(f"{folder}/*.parquet")
+        for name in frame.collect_schema().names():
+            found = frame.group_by(name).len().collect(engine="streaming")
+        print(found["len"].sum())
+    else:
+        import numpy as np
+        import pyarrow.dataset as ds
+
+        total = np.zeros(256, dtype=np.int64)
+        for batch in ds.dataset(folder).to_batches():
+            for column in batch.columns:
+                total += np.bincount(column.to_numpy(), minlength=256)
+        print(int(total.sum()))
+
+
+def measure(kind: str, n: int, turns: int) -> dict[str, tuple[float, float]]:
+    """{way: median seconds, largest megabytes} for one number of reports."""
+    folder = OUT / f"lake-{kind}-{n}"
+    folder.mkdir(parents=True, exist_ok=True)
+    study = OUT / f"{kind}.toml"
+    study.write_text(
+        STUDY.format(last=VALUES[kind] - 1, mechanism=MECHANISMS[kind], epsilon=EPSILON)
+    )
+    if len(list(folder.glob("*.parquet"))) < FILES:
+        run([sys.executable, __file__, "make", kind, str(folder), str(n)])
+    size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    print(f"{kind}: {n:,} reports, {FILES} files of {size / 1e6:,.0f} MB together", flush=True)
+    command = [sys.executable, "-m", "warner", "tally", str(folder), "--study", str(study)]
+    ways = {"warner tally": [*command, "-o", str(OUT / "lake.json")]}
+    for engine in ("duckdb", "polars", "pyarrow"):
+        ways[engine] = [sys.executable, __file__, "bare", engine, str(folder)]
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for name in ways:
+        run(ways[name])  # brings files and modules into the page cache
+    for turn in range(turns):
+        for name in list(ways) if turn % 2 == 0 else reversed(list(ways)):
+            found[name].append(run(ways[name])[:2])
+    result = {
+        name: (median(s for s, _ in all_), max(m for _, m in all_)) for name, all_ in found.items()
+    }
+    for name, (seconds, megabytes) in result.items():
+        print(
+            f"  {name:<14} {seconds:>9.2f} s  {n / seconds / 1e6:>8.1f} M/s  peak {megabytes:>7.0f} MB"
+        )
+    return result
+
+
+def main(scale: float, keep: bool, turns: int) -> None:
+    """Four sizes of both kinds; the slope; the claims."""
+    OUT.mkdir(exist_ok=True)
+    for kind, most in SIZES.items():
+        seconds: dict[int, float] = {}
+        result: dict[str, tuple[float, float]] = {}
+        for n in sorted({max(FILES, int(most * scale / 10**p)) for p in (3, 2, 1, 0)}):
+            try:
+                result = measure(kind, n, turns)
+            finally:
+                if not keep:
+                    shutil.rmtree(OUT / f"lake-{kind}-{n}", ignore_errors=True)
+            seconds[n] = result["warner tally"][0]
+        sizes = list(seconds)
+        last, before = sizes[-1], sizes[-2]
+        slope = (seconds[last] - seconds[before]) / (last - before)
+        print(
+            f"{kind}: {slope * 1e9:.2f} s for 10^9 more reports, so {slope * 1e12 / 3600:.1f} h for 10^12"
+        )
+        if scale == 1:
+            ours, megabytes = result["warner tally"]
+            claim(f"{last:,} {kind} reports below 1 GB", megabytes < 1000, f"{megabytes:.0f} MB")
+            if kind == "krr":
+                ratio = ours / result["duckdb"][0]
+                claim("k-RR within 1.2 of the bare GROUP BY", ratio <= 1.2, f"{ratio:.2f}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["make"]:
+        make(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    elif sys.argv[1:2] == ["bare"]:
+        bare(sys.argv[2], sys.argv[3])
+    else:
+        parser = argparse.ArgumentParser(description=__doc__)
+        parser.add_argument("--scale", type=float, default=1.0)
+        parser.add_argument("--turns", type=int, default=3)
+        parser.add_argument("--keep", action="store_true")
+        given = parser.parse_args()
+        main(given.scale, given.keep, given.turns)
