@@ -277,7 +277,7 @@ test("the text of a report says its study and its question", () => {
   const place = survey.questions.indexOf(drinks);
   const record = warner.randomize(drinks, 1);
   const text = warner.reportText(survey, "drinks", record);
-  const start = `wr1-${survey.study.slice(0, 16)}-${place + 1}-`;
+  const start = `wr1-${survey.layout.slice(0, 16)}-${place + 1}-`;
   assert.equal(text, start + warner.hexadecimal(record));
   assert.throws(() => warner.reportText(survey, "none", record), refused("malformed"));
   const longer = new Uint8Array(record.length + 1);

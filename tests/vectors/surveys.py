@@ -209,7 +209,7 @@ def submissions() -> dict[str, Any]:
                 "id": own.hex(),
                 "records": records,
                 "submission": sealed.hex(),
-                "body": (b"WRN1" + bytes.fromhex(study.digest) + sealed).hex(),
+                "body": (b"WRN1" + bytes.fromhex(study.layout) + sealed).hex(),
             }
         )
     return {"what": what, "cases": cases}

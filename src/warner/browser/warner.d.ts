@@ -85,6 +85,10 @@ export type SurveyDocument = {
      * the digest of the study, 64 hexadecimal digits.
      */
     study: string;
+    /**
+     * the digest with the order of columns and questions, 64 digits.
+     */
+    layout: string;
     title: Text;
     introduction: Text;
     languages: readonly string[];
@@ -162,6 +166,7 @@ export type Survey = Readonly<SurveyDocument>;
  * @typedef {object} SurveyDocument
  * @property {number} format
  * @property {string} study the digest of the study, 64 hexadecimal digits.
+ * @property {string} layout the digest with the order of columns and questions, 64 digits.
  * @property {Text} title
  * @property {Text} introduction
  * @property {readonly string[]} languages

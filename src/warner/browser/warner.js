@@ -91,6 +91,7 @@ const LARGEST_BATCH = 10_000;
  * @typedef {object} SurveyDocument
  * @property {number} format
  * @property {string} study the digest of the study, 64 hexadecimal digits.
+ * @property {string} layout the digest with the order of columns and questions, 64 digits.
  * @property {Text} title
  * @property {Text} introduction
  * @property {readonly string[]} languages
@@ -2004,6 +2005,8 @@ export function checkSurvey(data) {
   require(data.format === FORMAT, "malformed", "survey.format", `must be ${FORMAT}`);
   const digest = typeof data.study === "string" && /^[0-9a-f]{64}$/.test(data.study);
   require(digest, "malformed", "survey.study", "must be a digest of 64 digits");
+  const layout = typeof data.layout === "string" && /^[0-9a-f]{64}$/.test(data.layout);
+  require(layout, "malformed", "survey.layout", "must be a digest of 64 digits");
   const { languages, access, contact } = data;
   const tagged = Array.isArray(languages) && languages.length > 0
     && languages.every((tag) => typeof tag === "string")
@@ -2419,7 +2422,7 @@ export function reportText(survey, name, record) {
   require(place >= 0, "malformed", name, "must be a question of the survey");
   const length = recordLength(survey.questions[place].program);
   require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
-  return `wr1-${survey.study.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
+  return `wr1-${survey.layout.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
 }
 
 /**
@@ -2446,7 +2449,7 @@ export function body(survey, submissions) {
   require(some, "malformed", "submissions", `must be 1 to ${LARGEST_BATCH}`);
   const whole = submissions.every((submission) => submission.length === length);
   require(whole, "malformed", "submissions", `must have ${length} bytes each`);
-  return joined([new TextEncoder().encode("WRN1"), unhex(survey.study), ...submissions]);
+  return joined([new TextEncoder().encode("WRN1"), unhex(survey.layout), ...submissions]);
 }
 
 // Letters and digits without look-alikes: no I, L, O, U, 0 or 1.

@@ -66,17 +66,17 @@ class BulkUpload:
         """The number of reports."""
         return self._file.n
 
-    def require_study(self, digest: str, url: str) -> None:
+    def require_study(self, layout: str, url: str) -> None:
         """Refuse a collector of another study.
 
         Args:
-            digest: that of the study that is collected.
+            layout: of the study that is collected, as its survey document states it.
             url: where, for the message.
 
         Raises:
             MismatchError: another study.
         """
-        if digest != self._asked.digest:
+        if layout != self._form.layout:
             rule = f"holds reports of another study than {url} collects"
             remedy = "Randomise the answers with the study that is collected"
             raise MismatchError(message(self._file.path, rule, None, remedy))

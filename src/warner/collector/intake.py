@@ -20,7 +20,7 @@ from warner.collector.http_refusals import HttpRefused
 from warner.collector.limits import Buckets, Held, Limits
 from warner.collector.refusals import Refused
 from warner.collector.requests import Body, Headers
-from warner.collector.submissions import HEAD_BYTES, MAGIC, MOST, Batch, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, MOST, Batch, SubmissionFormat
 
 CONTENT_TYPE = "application/octet-stream"
 _PAUSE = 0.003  # seconds in which further requests may join the first one that waits
@@ -38,7 +38,7 @@ class Together:
         self, form: SubmissionFormat, submit: Callable[[Batch], concurrent.futures.Future[Accepted]]
     ) -> None:
         self._form, self._submit = form, submit
-        self._head = MAGIC + bytes.fromhex(form.study.digest)
+        self._head = form.head
         self._waiting: list[_Waiting] = []
 
     def add(self, body: bytes) -> asyncio.Future[None]:
@@ -150,7 +150,7 @@ class Intake:
         self._form = collector.format
         self._together = Together(self._form, collector.submit)
         self._buckets, self._held = Buckets(limits), Held(limits.held)
-        self._head = MAGIC + bytes.fromhex(self._form.study.digest)
+        self._head = self._form.head
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Take the reports of a request, whose headers were read, and answer it."""

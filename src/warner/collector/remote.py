@@ -98,21 +98,21 @@ class Remote:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
-    def study_digest(self) -> str:
-        """The digest of the study that is collected there.
+    def study_layout(self) -> str:
+        """The layout of the study that is collected there, see :attr:`warner.Study.layout`.
 
         Raises:
             Refused: the collector cannot be reached or refuses.
             FileError: something else answers there.
         """
         try:
-            digest = json.loads(self._ask("/study.json"))["study"]
+            layout = json.loads(self._ask("/study.json"))["layout"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            digest = None
-        if not isinstance(digest, str):
+            layout = None
+        if not isinstance(layout, str):
             rule = "is no collector of warner"
             raise FileError(message(self.url, rule, None, "Give the address of the survey page"))
-        return digest
+        return layout
 
     def tally(self, by: str | None = None) -> bytes:
         """The owner's tally file.

@@ -6,8 +6,9 @@ A submission consists of
 - the index of the person's value in each public column, int32, in the study's order,
 - the report on each attribute, in the study's order: the bytes of its columns.
 
-All numbers are little endian. A body holds the magic bytes ``WRN1``, the digest of the study (32
-bytes), and 1 to 10,000 submissions, one after the other. Errors name positions, never contents.
+All numbers are little endian. A body holds the magic bytes ``WRN1``, the layout of the study (32
+bytes: its digest with the order of what follows), and 1 to 10,000 submissions, one after the other.
+Errors name positions, never contents.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema
+from warner.studies.study import layout_of
 
 MAGIC = b"WRN1"
 ID_BYTES = 16
@@ -79,6 +81,8 @@ class SubmissionFormat:
     Attributes:
         study: as given.
         length: the number of bytes of one submission.
+        layout: the digest of the study with the order of its columns, 64 hexadecimal digits.
+        head: the first bytes of a body.
 
     Raises:
         ArgumentError: a study with groups or several rows of one person.
@@ -103,7 +107,8 @@ class SubmissionFormat:
             remedy = "Use public columns instead of groups"
             raise ArgumentError(message("study", rule, None, remedy))
         self.study = study
-        self._head = MAGIC + bytes.fromhex(study.digest)
+        self.layout = layout_of(study.digest, [*study.public, *study.mechanisms])
+        self.head = MAGIC + bytes.fromhex(self.layout)
         self._sizes = {name: domain.size for name, domain in study.public.items()}
         self._reports_at = ID_BYTES + _INDEX.itemsize * len(self._sizes)
         self._columns: dict[str, list[_Column]] = {}
@@ -132,9 +137,9 @@ class SubmissionFormat:
                 is wrong; or ``other_study``.
         """
         if not body.startswith(MAGIC) or len(body) < HEAD_BYTES:
-            rule = f"must begin with {MAGIC.decode()} and the digest of the study"
+            rule = f"must begin with {MAGIC.decode()} and the layout of the study"
             raise Refused("malformed", _PLACE, rule)
-        if body[:HEAD_BYTES] != self._head:
+        if body[:HEAD_BYTES] != self.head:
             rule, remedy = "are of another study, or of another version of it", "Load the page anew"
             raise Refused("other_study", _PLACE, rule, None, remedy)
         count, left = divmod(len(body) - HEAD_BYTES, self.length)
@@ -213,7 +218,7 @@ class SubmissionFormat:
         if not 1 <= n <= MOST:
             remedy = "Seal them in several bodies"
             raise ArgumentError(message("reports", f"must be 1 to {MOST:,}", str(n), remedy))
-        return self._head + np.concatenate(parts, axis=1).tobytes()
+        return self.head + np.concatenate(parts, axis=1).tobytes()
 
     def join(self, batches: Sequence[Batch]) -> Batch:
         """All submissions of several batches as one, in their order."""

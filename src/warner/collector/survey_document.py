@@ -72,6 +72,7 @@ def survey_document(study: Study) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "study": study.digest,
+        "layout": study.layout,
         "title": {tag: texts.title(tag) for tag in study.languages},
         "introduction": {tag: texts.introduction(tag) for tag in study.languages},
         "languages": list(study.languages),

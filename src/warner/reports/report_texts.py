@@ -31,17 +31,17 @@ _IMPOSSIBLE = "not among the reports that the mechanism sends"
 _REASONS = (_EMPTY, _NO_TEXT, _OTHER_STUDY, _OTHER_QUESTION, _OTHER_LENGTH, _IMPOSSIBLE)
 
 
-def text_start(digest: str, number: int) -> str:
+def text_start(layout: str, number: int) -> str:
     """The beginning of the texts of all reports on one question.
 
     Args:
-        digest: of the study, in hexadecimal digits.
+        layout: of the study, its digest with the order of its questions, in hexadecimal digits.
         number: of the question in the study's order, from 1.
 
     >>> text_start("0123456789abcdef0123", 2)
     'wr1-0123456789abcdef-2-'
     """
-    return f"{START}{digest[:_DIGITS]}-{number}-"
+    return f"{START}{layout[:_DIGITS]}-{number}-"
 
 
 def to_texts(reports: Reports, start: str) -> list[str]:

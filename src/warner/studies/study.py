@@ -602,6 +602,11 @@ class Study:
         )
         return digest_of(known, self.public, self.rows_per_person)
 
+    @property
+    def layout(self) -> str:
+        """The digest, and with it the order of columns and attributes; see :func:`layout_of`."""
+        return layout_of(self.digest, [*self.public, *self._mechanisms])
+
     def to_json(self) -> str:
         """Return the study and its digest as JSON, which ``parse`` reads."""
         return (
@@ -671,6 +676,22 @@ def digest_of(
         columns = [[name, domain.spec()] for name, domain in public.items()]
         known = {"public": columns, "attributes": known}
     return hashlib.sha256(canonical(known).encode()).hexdigest()
+
+
+def layout_of(digest: str, names: Iterable[str]) -> str:
+    """SHA-256 of the digest of a study and of the order of what a person sends.
+
+    Studies that ask the same in another order have one digest, because their files and tallies
+    belong together. What one person sends has no names in it, only this order.
+
+    Args:
+        digest: of the study.
+        names: the public columns and the attributes, in their order.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    return hashlib.sha256(canonical([digest, *names]).encode()).hexdigest()
 
 
 def _decimal(number: float) -> Fraction:

@@ -39,7 +39,7 @@ _RNG = np.random.default_rng(7)
 _ANSWERS = {"smokes": ["a", "b", "c"] * 20, "units": np.arange(N) % 21, "weight": np.arange(N) / N}
 REPORTS = {name: PLAN.mechanisms[name].randomize(a, _RNG) for name, a in _ANSWERS.items()}
 TEXTS = {
-    name: to_texts(reports, text_start(PLAN.digest, i))
+    name: to_texts(reports, text_start(PLAN.layout, i))
     for i, (name, reports) in enumerate(REPORTS.items(), 1)
 }
 ASK = [
@@ -115,7 +115,7 @@ def test_texts_go_with_groups_pairs_and_columns_of_numbers() -> None:
 def test_all_rows_without_a_report_are_named_in_one_message_and_none_is_shown() -> None:
     other = Study.parse(STUDY.replace("epsilon = 1.0", "epsilon = 2.0"))
     bad = list(TEXTS["smokes"])
-    start = text_start(PLAN.digest, 1)
+    start = text_start(PLAN.layout, 1)
     bad[2] = bad[4] = ""
     bad[5] = "CANARY"
     bad[6] = text_start(other.digest, 1) + "00"
@@ -154,5 +154,5 @@ def test_a_column_of_the_answers_beside_the_reports_is_warned_of() -> None:
 
 
 def test_texts_of_different_questions_and_studies_differ() -> None:
-    starts = {text_start(PLAN.digest, i) for i in (1, 2)} | {text_start("f" * 64, 1)}
+    starts = {text_start(PLAN.layout, i) for i in (1, 2)} | {text_start("f" * 64, 1)}
     assert len(starts) == 3 and all(start.isascii() and " " not in start for start in starts)

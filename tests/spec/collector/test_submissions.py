@@ -48,7 +48,7 @@ def test_a_body_holds_ids_then_public_indices_then_reports() -> None:
     given, ids = reports(), new_ids(3)
     sealed = FORM.seal(given, {"ward": WARDS, "visit": WEEKS}, ids)  # type: ignore[arg-type]
     assert sealed[:4] == b"WRN1"
-    assert sealed[4:36].hex() == STUDY.digest
+    assert sealed[4:36].hex() == STUDY.layout
     records = b"".join(
         ids[i].tobytes()
         + np.array([[1, 0, 1][i], STUDY.public["visit"].encode([WEEKS[i]])[0]], "<i4").tobytes()

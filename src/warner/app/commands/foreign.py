@@ -96,8 +96,8 @@ def count_foreign(
         raise ArgumentError(message(source.path, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(path)
-    digest, names = plan.digest, list(plan.mechanisms)
-    starts = {name: text_start(digest, i) for i, name in enumerate(names, 1)}
+    layout, names = plan.layout, list(plan.mechanisms)
+    starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     found = files.tally_foreign(
         opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
     )

@@ -381,7 +381,7 @@ def push(
     upload = BulkUpload(files.open_reports(reports), allow_simulated)
     if remote.token is not None:
         _warn_of_listeners(remote)
-    upload.require_study(remote.study_digest(), remote.url)
+    upload.require_study(remote.study_layout(), remote.url)
     sent = start
     with stage("sending", upload.n) as tell:
         try:
