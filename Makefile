@@ -66,7 +66,8 @@ postgresql:
 # Spark and Sail in an environment of their own. Java is needed: without it the tests fail.
 test-spark: tests/spark/.venv/.ready
 	@for engine in spark sail; do \
-	  tests=tests/spark; [ $$engine = spark ] || tests=tests/spark/test_tallying.py; \
+	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py"; \
+	  [ $$engine = spark ] || tests=tests/spark/test_tallying.py; \
 	  WARNER_SPARK=$$engine PYTHONPATH=$(CURDIR)/src:$(CURDIR) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  tests/spark/.venv/bin/python -m pytest -W ignore $$tests || exit 1; done
 
