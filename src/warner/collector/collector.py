@@ -357,6 +357,11 @@ class Collector:
         """The version of the state; it grows with each change."""
         return self._version
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the survey is closed for good, because ids were dropped."""
+        return self._dropped
+
     def wait_for(self, version: int, timeout: float | None = None) -> bool:
         """Wait until the state is newer than ``version``.
 
