@@ -277,3 +277,26 @@ def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:
     found = Remote("http://127.0.0.1:9", sleep=lambda seconds: None)
     with pytest.raises(Refused, match="cannot be reached"):
         found.send(b"x")
+
+
+def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
+    _, url = web
+    Path("wrong").write_text("wrong")
+    for words, more in {
+        "must begin with https:// or http://": (url.partition("//")[2], "token"),
+        "The token is not that of this collector": (url, "wrong"),
+        "The live page says when that is": (url, "token"),
+        "Does it speak HTTPS?": (url.replace("http:", "https:"), "token"),
+    }.items():
+        done = run("pull", more[0], "-o", "t.json", "--token-file", more[1])
+        assert done.exit_code == 1 and words in done.stderr, done.output
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_store_of_another_study_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT)
+    Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite")).stop()
+    Path("study.toml").write_text(TEXT.replace("epsilon = 1.0", "epsilon = 1.5"))
+    done = run("serve", "study.toml", "--port", 0)
+    assert done.exit_code == 1 and "study.counts.sqlite: holds the counts of another" in done.stderr
