@@ -55,7 +55,7 @@ class Started:
         self._process.start()
         write.close()
         self._connection = read  # which would close the pipe with itself
-        self._said = open(read.fileno(), closefd=False, encoding="utf-8")
+        self._said = os.fdopen(read.fileno(), closefd=False, encoding="utf-8")
 
     def line(self) -> str:
         """The next line that it says; empty where it has ended."""
