@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,9 +49,8 @@ class Owner:
     def __init__(self, served: Any) -> None:
         self.served = served
         self.study, self.url = Study.parse(STUDY), served.url
-        found = re.search(r"(http\S+/live)\?token=(\S+)", served._process.stdout.readline())
-        assert found is not None, "the address of the live page was not printed"
-        self.live, self.token = found[0], found[2]
+        self.live, self.token = served.live, served.live.partition("?token=")[2]
+        assert self.token, "the token was not printed"
         self._rng = np.random.default_rng(4)
 
     def send(self, people: int) -> None:
@@ -75,18 +71,11 @@ class Owner:
     @contextmanager
     def again(self) -> Iterator[None]:
         """The collector once more, on the same port and with the same store."""
-        port, store = str(urlsplit(self.url).port), self.served.store
-        command = [sys.executable, "-m", "warner", "serve", str(self.served.path)]
-        process = subprocess.Popen(
-            [*command, "--port", port, "--store", store],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = self.served.again(urlsplit(self.url).port)
         try:
             yield
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.stop()
 
     def load(self, name: str) -> bytes:
         """A file of the live page, without a browser."""
