@@ -284,7 +284,9 @@ _token_options = options(
 
 @click.command()
 @click.argument("study", type=_STUDY)
-@click.option("-n", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many.")
+@click.option(
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many."
+)
 @click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
 @click.option(
     "--url",
