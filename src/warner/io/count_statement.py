@@ -95,7 +95,7 @@ def count_statement(
     <BLANKLINE>
     """
     try:
-        from sqlglot import exp
+        place = _table(table, dialect) if dialect in DIALECTS else None
     except ImportError:
         problem = MissingExtraError(
             message("sqlglot", "is not installed", None, 'pip install "warner[sql]"')
@@ -104,14 +104,27 @@ def count_statement(
         if dialect not in DIALECTS:
             rule = f"must be one of {', '.join(DIALECTS)}"
             raise ArgumentError(message("dialect", rule, show(dialect)))
-        # What is no name of a table becomes one name in quotes, and no other SQL.
-        place = exp.to_table(table, dialect=dialect) if table.strip() else None
         if place is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError(message("table", rule, show(table), remedy))
         writer = _Writer(dialect, by)
         return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
     raise problem
+
+
+def _table(text: str, dialect: str) -> exp.Table | None:
+    """The table of a name, such as ``survey.reports``; None for what is no name.
+
+    What is no name of a table becomes one name in quotes, and no other SQL.
+    """
+    from sqlglot import errors, exp
+
+    try:
+        found = exp.to_table(text, dialect=dialect) if text.strip() else None
+    except errors.SqlglotError:
+        return None
+    names = [] if found is None else found.parts
+    return found if names and all(isinstance(n, exp.Identifier) for n in names) else None
 
 
 def stated_columns(
