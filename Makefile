@@ -63,19 +63,21 @@ chromium:
 postgresql:
 	@ls -d /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || sh tests/install.sh postgresql
 
-# Spark and Sail in an environment of their own. Java is needed: without it the tests fail.
+# Spark and Sail in an environment of their own. Java is needed: without it the tests fail. Every Python
+# worker imports the package, so what is compiled is kept, outside the tree.
 test-spark: tests/spark/.venv/.ready
 	@for engine in spark sail; do \
-	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py"; \
+	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py tests/spark/test_lost_workers.py"; \
 	  [ $$engine = spark ] || tests=tests/spark/test_tallying.py; \
+	  env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath tests/spark/.venv)/compiled \
 	  WARNER_SPARK=$$engine PYTHONPATH=$(CURDIR)/src:$(CURDIR) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  tests/spark/.venv/bin/python -m pytest -W ignore $$tests || exit 1; done
 
 tests/spark/.venv/.ready: tests/spark/requirements.lock pyproject.toml
-	@echo "Setting up tests/spark/.venv (once; about two minutes)"
+	@echo "Setting up tests/spark/.venv (once; about a minute)"
 	@rm -rf tests/spark/.venv
 	@$(PYTHON) -m venv tests/spark/.venv
-	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r tests/spark/requirements.lock
+	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r tests/spark/requirements.lock
 	@tests/spark/.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 

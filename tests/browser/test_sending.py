@@ -8,6 +8,7 @@ from tests.browser._page import (
     answered,
     choose,
     draws,
+    kept,
     opened,
     review,
     send,
@@ -65,9 +66,7 @@ def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
 ) -> None:
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
-    page.wait_for_function(
-        "async () => Boolean(await (await caches.open('warner-survey')).match('study.json'))"
-    )
+    kept(page)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     relay.down = True
     send(page)

@@ -3,6 +3,9 @@
 A file has one column per report column and attribute, named ``attribute_column``. The bytes of a
 report of K bits are ``attribute_bits_0``, ``attribute_bits_1``, ..., and d digits are
 ``attribute_digits_0``, .... The columns of part ``p`` of a tuple are ``attribute_p.column``.
+
+A file of blocks has one column of bytes for each attribute, ``attribute_records``: each row holds
+the records of many reports, one behind the other.
 """
 
 from __future__ import annotations
@@ -26,6 +29,15 @@ def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
     {'age_bits_0': 256, 'age_bits_1': 256}
     """
     return {f"{attribute}_{name}": size for name, size in schema.file_columns().items()}
+
+
+def records_column(attribute: str) -> str:
+    """The column of bytes of an attribute in a file of blocks.
+
+    >>> records_column("age")
+    'age_records'
+    """
+    return f"{attribute}_records"
 
 
 def to_file(

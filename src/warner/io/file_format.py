@@ -66,6 +66,8 @@ class FileFormat(ABC):
         is_writable: whether :meth:`sink` writes such files.
         holds_public: whether such a file can hold public columns. The methods of other formats are
             called without them.
+        holds_blocks: whether a row can hold a block of reports, in one column of bytes for each
+            attribute. Only then :meth:`block_batches` and :meth:`block_sink` are called.
     """
 
     name: ClassVar[str]
@@ -74,6 +76,7 @@ class FileFormat(ABC):
     holds_answers = True
     is_writable = True
     holds_public = False
+    holds_blocks = False
 
     def recognizes(self, path: str) -> bool:
         """Whether a file has this format, by its name or its first bytes; it need not exist."""
@@ -113,6 +116,16 @@ class FileFormat(ABC):
             public: {name: domain}, the public columns, which stand before those of reports.
         """
 
+    def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``.
+
+        Args:
+            path: a file that was found whole.
+            names: its columns, which hold bytes.
+            rows: how many rows a batch has, at most.
+        """
+        raise NotImplementedError
+
     def grouped(
         self, path: str, by: Mapping[str, Domain] = NO_PUBLIC
     ) -> AbstractContextManager[GroupedRows]:
@@ -142,6 +155,16 @@ class FileFormat(ABC):
             header: a JSON text.
             columns: {name: how many values it may take}.
             public: {name: domain} of the public columns, which stand before those of reports.
+        """
+        raise NotImplementedError
+
+    def block_sink(self, path: str, header: str, names: list[str]) -> ReportSink:
+        """A new report file of blocks; only where ``holds_blocks``.
+
+        Args:
+            path: where to write.
+            header: a JSON text.
+            names: the columns, which hold bytes. They are written as lists of bytes.
         """
         raise NotImplementedError
 

@@ -168,6 +168,7 @@ def _by_database(file: ReportFile, ways: int | None, keep_reports: bool) -> bool
         ways is None
         and not keep_reports
         and file.format.groups
+        and file.blocks is None
         and len(file.columns) <= _QUERIES
         and all(mechanism.schema.group_bys for mechanism in file.mechanisms.values())
     )

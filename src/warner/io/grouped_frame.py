@@ -91,11 +91,11 @@ class GroupedFrame:
         if most is not None and len(rows) > most:
             rule = f"has more than {most:,} different reports, and its library gives no batches"
             raise ReportError(message("columns", rule, None, ELSEWHERE))
-        repeats = rows["seen"].to_numpy().astype(np.int64)
+        repeats = _integers(rows["seen"])
         arrays = {}
         for i, (name, size) in enumerate(columns.items()):
             own = rows[f"of_{i}"]
-            code = _codes_of(own, size) if narrow else own.to_numpy().astype(np.int64)
+            code = _codes_of(own, size) if narrow else _integers(own)
             _refuse_codes(code, name, size, self._kinds[name])
             arrays[name] = code.astype(smallest_dtype(size))
         if not repeats.sum():
@@ -163,6 +163,7 @@ ELSEWHERE = (
 )
 _LARGEST = {"UInt8": 2**8 - 1, "UInt16": 2**16 - 1, "UInt32": 2**32 - 1}
 _FEW = 2**16  # values of a column, which are grouped faster as they are
+_SHORT = 2**12  # rows
 _RULE = "must be a column of integers without gaps"
 
 
@@ -204,12 +205,23 @@ def _values(dtype: Any) -> int:
 
 def _codes_of(series: Any, size: int) -> np.ndarray:
     """The codes of the different values of a narrow column, which leaves the library as it is."""
-    import narwhals.stable.v2 as nw
-
-    gap = series.is_null().to_numpy()
-    value = series.fill_null(0).cast(nw.Int64).to_numpy()
+    gap = np.array([entry is None for entry in series.to_list()], dtype=bool)
+    value = _integers(series.fill_null(0))
     beyond = np.where((value < 0) | (value >= size), BEYOND, value)
     return np.where(gap, GAP, beyond).astype(np.int64)
+
+
+def _integers(series: Any) -> np.ndarray:
+    """A series of integers without gaps, int64 (m,).
+
+    A short one as a list: PyArrow imports pandas to make an array, which takes longer than a file.
+    """
+    import narwhals.stable.v2 as nw
+
+    if len(series) <= _SHORT:
+        return np.array([int(entry) for entry in series.to_list()], dtype=np.int64)
+    array: np.ndarray = series.cast(nw.Int64).to_numpy()
+    return array
 
 
 def _refuse_codes(code: np.ndarray, name: str, size: int, dtype: Any) -> None:

@@ -43,6 +43,7 @@ _DTYPES = {
     "UBIGINT": "uint64",
     "BIGINT": "int64",
     "VARCHAR": "string",
+    "BLOB": "binary",
 }
 
 
@@ -53,6 +54,7 @@ class ParquetFormat(FileFormat):
     suffix = ".parquet"
     groups = True
     holds_public = True
+    holds_blocks = True
 
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
         rows = _query(path, f"SELECT key, value FROM parquet_kv_metadata({file_name_in_sql(path)})")
@@ -74,6 +76,12 @@ class ParquetFormat(FileFormat):
         with pq.ParquetFile(os.path.abspath(path)) as file:
             yield from file.iter_batches(rows, columns=names)
 
+    def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(os.path.abspath(path)) as file:
+            yield from file.iter_batches(rows, columns=names)
+
     @contextmanager
     def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
         with connection() as database:
@@ -86,7 +94,18 @@ class ParquetFormat(FileFormat):
         columns: Mapping[str, int],
         public: Mapping[str, Domain] = NO_PUBLIC,
     ) -> ReportSink:
-        return _ParquetSink(path, header, columns, public)
+        import pyarrow as pa
+
+        fields = {name: arrow_type(domain) for name, domain in public.items()}
+        fields |= {n: pa.from_numpy_dtype(smallest_dtype(size)) for n, size in columns.items()}
+        # Parquet stores a byte in four unless a dictionary says how few values there are.
+        return _ParquetSink(path, header, fields, use_dictionary=True)
+
+    def block_sink(self, path: str, header: str, names: list[str]) -> ReportSink:
+        import pyarrow as pa
+
+        fields = dict.fromkeys(names, pa.binary())
+        return _ParquetSink(path, header, fields, use_dictionary=False)
 
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
@@ -297,19 +316,18 @@ class _ParquetSink(ReportSink):
     """A Parquet file that is being written, one row group per call."""
 
     def __init__(
-        self, path: str, header: str, columns: Mapping[str, int], public: Mapping[str, Domain]
+        self, path: str, header: str, fields: Mapping[str, pa.DataType], use_dictionary: bool
     ) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        fields = [(name, arrow_type(domain)) for name, domain in public.items()]
-        fields += [
-            (name, pa.from_numpy_dtype(smallest_dtype(size))) for name, size in columns.items()
-        ]
-        self._schema = pa.schema(fields, metadata={"warner": header})
-        # Parquet stores a byte in four unless a dictionary says how few values there are.
+        self._schema = pa.schema(list(fields.items()), metadata={"warner": header})
         self._writer = pq.ParquetWriter(
-            path, self._schema, compression="zstd", use_dictionary=True, write_page_checksum=True
+            path,
+            self._schema,
+            compression="zstd",
+            use_dictionary=use_dictionary,
+            write_page_checksum=True,
         )
 
     def write(self, columns: Mapping[str, Any]) -> None:

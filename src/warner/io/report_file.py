@@ -12,17 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import FileError, MismatchError, ReportError, WarnerError, message
+from warner._core.shuffle import rows_at_a_time
 from warner._core.text import can_name_a_file, unreadable
 from warner.domains import Domain
-from warner.io.file_columns import file_columns, from_file
-from warner.io.file_format import FileFormat
+from warner.io.file_columns import file_columns, from_file, records_column, to_file
+from warner.io.file_format import ROWS_PER_BATCH, FileFormat
 from warner.io.formats import report_format
+from warner.io.frame_batches import records_in
 from warner.io.public_values import arrow_type, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Value, check_name, domain_from_spec
@@ -30,7 +32,13 @@ from warner.reports.reports import Reports
 from warner.reports.schema import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON, require_same
 
-SCHEMA = 2  # of headers of report files: 1 knows no public columns; the lowest is written
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Versions of the headers of report files, of which the lowest is written: 1 knows neither.
+SCHEMA_OF_PUBLIC, SCHEMA_OF_BLOCKS = 2, 3
+SCHEMA = SCHEMA_OF_BLOCKS
+_MOST_PER_BLOCK = 2**12  # reports
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class ReportFile:
         known: {attribute: mechanism}, with which the headers were compared; None if they were not
             compared, so that the file alone names its mechanisms.
         public: {name: domain} of the public columns, which stand before those of reports.
+        blocks: how many reports a row holds, in one column of bytes for each attribute; None for
+            one report a row. The last row may hold fewer.
     """
 
     path: str
@@ -61,6 +71,7 @@ class ReportFile:
     reports_per_person: int = 1
     known: Mapping[str, Mechanism] | None = None
     public: Mapping[str, Domain] = field(default_factory=dict)
+    blocks: int | None = None
 
     @cached_property
     def mechanisms(self) -> dict[str, Mechanism]:
@@ -108,27 +119,46 @@ class ReportFile:
     def columns(self) -> dict[str, int]:
         """The columns of reports of the file: {name: how many values it may take}.
 
+        Of a file of blocks they are the columns into which :meth:`batches` unpacks them.
+
         Raises:
             FileError: columns that are not those of the header.
             ReportError: a column of another type.
         """
-        width = len(self.public) + sum(m.schema.file_width for m in self.mechanisms.values())
         found = self.format.columns(self.path)
+        if self.blocks is not None:
+            return self._columns_of_blocks(found)
+        width = len(self.public) + sum(m.schema.file_width for m in self.mechanisms.values())
         # A header may ask for more columns than there is memory for their names. So the number is
         # compared first.
         if len(found) == width:
-            sizes = {
-                name: size
-                for attribute, mechanism in self.mechanisms.items()
-                for name, size in file_columns(attribute, mechanism.schema).items()
-            }
+            sizes = self._sizes()
             if list(found) == [*self.public, *sizes]:
                 self._check_types(found, sizes)
                 return sizes
+        raise self._wrong_columns(width, found)
+
+    def _columns_of_blocks(self, found: Mapping[str, str]) -> dict[str, int]:
+        """The columns into which blocks are unpacked, after a look at those of the file."""
+        wanted = dict.fromkeys(map(records_column, self.mechanisms), "binary")
+        if list(found.items()) != list(wanted.items()):
+            raise self._wrong_columns(len(wanted), found)
+        return self._sizes()
+
+    def _sizes(self) -> dict[str, int]:
+        """The columns of the reports of all attributes: {name: how many values it may take}."""
+        return {
+            name: size
+            for attribute, mechanism in self.mechanisms.items()
+            for name, size in file_columns(attribute, mechanism.schema).items()
+        }
+
+    def _wrong_columns(self, width: int, found: Mapping[str, str]) -> FileError:
+        """Make the error for a file with other columns than its header states."""
         first = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
         rule = f"must have the {width} columns of its header, in their order"
         got = f"{len(found)} ({first})"
-        raise FileError(message(self.path, rule, got, "Was it written by warner?"))
+        return FileError(message(self.path, rule, got, "Was it written by warner?"))
 
     def _check_types(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
@@ -149,11 +179,25 @@ class ReportFile:
             FileError: rows that are no reports.
             ReportError: a row without a report, or a value beyond the column's size.
         """
+        if self.blocks is not None:
+            yield from self._unpacked(self.blocks)
+            return
+        beside = [self.public] if self.public else []
+        row = 0
+        for batch in self._safely(self.format.batches(self.path, self.columns, *beside)):
+            yield {
+                name: indices_of(self.path, name, domain, batch.column(name), row)
+                for name, domain in self.public.items()
+            } | {
+                name: _checked(batch.column(name), name, size)
+                for name, size in self.columns.items()
+            }
+            row += batch.num_rows
+
+    def _safely(self, source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches of a source that are not empty, with its errors as those of a file."""
         import pyarrow as pa
 
-        beside = [self.public] if self.public else []
-        source = self.format.batches(self.path, self.columns, *beside)
-        row = 0
         while True:
             try:
                 batch = next(source, None)
@@ -164,14 +208,34 @@ class ReportFile:
             if batch is None:
                 return
             if batch.num_rows:
-                yield {
-                    name: indices_of(self.path, name, domain, batch.column(name), row)
-                    for name, domain in self.public.items()
-                } | {
-                    name: _checked(batch.column(name), name, size)
-                    for name, size in self.columns.items()
-                }
-            row += batch.num_rows
+                yield batch
+
+    def _unpacked(self, size: int) -> Iterator[dict[str, np.ndarray]]:
+        """The reports of a file of blocks, a batch at a time.
+
+        Args:
+            size: how many reports each row holds but the last.
+        """
+        known = self.columns  # refuses other columns before a row is read
+        width = sum(m.schema.bytes_per_report for m in self.mechanisms.values())
+        rows = max(1, rows_at_a_time(width, ROWS_PER_BATCH) // size)
+        names = [records_column(attribute) for attribute in self.mechanisms]
+        is_over = False
+        for batch in self._safely(self.format.block_batches(self.path, names, rows)):
+            columns: dict[str, np.ndarray] = {}
+            wanted: np.ndarray | None = None
+            for attribute, mechanism in self.mechanisms.items():
+                name = records_column(attribute)
+                found, sizes = records_in(mechanism.schema, batch.column(name), name)
+                wanted = sizes if wanted is None else wanted
+                whole = (sizes[:-1] == size).all() and sizes[-1] <= size
+                if is_over or not whole or not np.array_equal(sizes, wanted):
+                    rule = f"must hold {size:,} reports in each row, and in the last at most that"
+                    remedy = "Was it written by warner?"
+                    raise FileError(message(self.path, rule, None, remedy))
+                columns |= to_file(attribute, mechanism.schema, found)
+            is_over = wanted is not None and bool(wanted[-1] < size)
+            yield {name: columns[name] for name in known}
 
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
@@ -237,9 +301,17 @@ def open_reports(path: str) -> ReportFile:
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
         rule = f"must state at most {MOST_PER_PERSON} reports of one person"
         raise FileError(message(path, rule, show(most), "Was it written by warner?"))
+    blocks = head.get("blocks")
+    if blocks is not None and not (
+        form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
+    ):
+        rule = f"must state at most {_MOST_PER_BLOCK:,} reports in a row"
+        raise FileError(message(path, rule, show(blocks), "Was it written by warner?"))
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
-    return ReportFile(path, form, head["attributes"], end, simulation, group, most, None, public)
+    return ReportFile(
+        path, form, head["attributes"], end, simulation, group, most, None, public, blocks
+    )
 
 
 def _public(path: str, stated: Any) -> dict[str, Domain]:

@@ -1,8 +1,10 @@
 """Whatever happens to requests and replies, each person who had a 202 is counted exactly once.
 
-A state machine drives the real application over a real SQLite file. Each person has another value,
+A state machine drives the real application over a real SQLite file, and over PostgreSQL. The clock
+moves before the opening and beyond the closing of the survey. Each person has another value,
 so a loss shows as a count of 0, and a double count as one of 2. It rejects an application that
-counts a repeat again, or one part of a batch which it refuses, or that answers 202 and forgets.
+counts a repeat again, or one part of a batch which it refuses, or that answers 202 and forgets, or
+that counts before the survey opens.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.laws.collector._survey import LARGEST, counted, expected, sealed, study_of
+from tests.services import postgres_address
 from tests.spec.collector._web import KIND
 from warner.collector import application
 from warner.collector import collector as module
@@ -27,11 +30,14 @@ from warner.collector.application import Application, Settings
 from warner.collector.collector import Collector
 from warner.collector.limits import Limits
 from warner.collector.live_publisher import LivePublisher
+from warner.collector.stores.base import Store
+from warner.collector.stores.postgres import PostgresStore
 from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.submissions import new_ids
 
 STUDY = study_of()
-NOW = datetime(2026, 1, 3, tzinfo=UTC)
+BEFORE, NOW, AFTER = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 3, 5))
+OUTSIDE = {BEFORE: 425, AFTER: 410}  # the status of answers before the opening and after closing
 DROPPED = ("", "request", "middle", "reply", "cancelled")
 
 
@@ -46,16 +52,25 @@ class Requests(RuleBasedStateMachine):
         self._bodies: list[tuple[list[int], bytes]] = []
         self._certain: set[int] = set()  # the values of people who had a 202
         self._possible: set[int] = set()  # those whose request was dropped somewhere
+        self._now = NOW
+        self._is_over = False
         self._open()
 
     def _open(self) -> None:
-        store = SQLiteStore(Path(self._folder.name) / "a.sqlite")
-        self._collector = Collector(STUDY, store, clock=lambda: NOW)
+        self._collector = Collector(STUDY, self._store(), clock=lambda: self._now)
         live = LivePublisher(self._collector, STUDY)
-        limits = Settings(Limits(rate=0, body_seconds=0.5))
+        limits = Settings(Limits(rate=0))
         self._application = Application(
             STUDY, self._collector, live, Owner(token_hash("t")), limits
         )
+
+    def _store(self) -> Store:
+        return SQLiteStore(Path(self._folder.name) / "a.sqlite")
+
+    @rule(now=st.sampled_from([BEFORE, NOW, NOW, AFTER]))
+    def the_clock_is_moved(self, now: datetime) -> None:
+        """The survey has not opened, is open, or is closed."""
+        self._now = now
 
     @rule(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4), data=st.data())
     def send(self, sizes: list[int], data: st.DataObject) -> None:
@@ -86,8 +101,9 @@ class Requests(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """The collector ends and starts again."""
+        """The collector ends and starts again. A survey that is over then is closed for good."""
         self._collector.stop()
+        self._is_over = self._is_over or self._now == AFTER
         self._open()
 
     def _settle(self, sent: list[tuple[list[int], bytes, str, bool]]) -> None:
@@ -95,8 +111,11 @@ class Requests(RuleBasedStateMachine):
             return await asyncio.gather(*(self._status(body, drop) for _, body, drop, _ in sent))
 
         statuses = self._runner.run(all_of_them())
+        refused = OUTSIDE[AFTER] if self._is_over else OUTSIDE.get(self._now)
         for (values, _, drop, is_bad), status in zip(sent, statuses, strict=True):
-            if is_bad:
+            if refused is not None:
+                assert drop or status == refused
+            elif is_bad:
                 assert status == 400
             elif drop == "":
                 assert status == 202
@@ -150,18 +169,32 @@ class Requests(RuleBasedStateMachine):
             self._folder.cleanup()
 
 
-def test_each_person_with_an_answer_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+class RequestsOnPostgres(Requests):
+    """The same, over PostgreSQL."""
+
+    def _store(self) -> Store:
+        if not hasattr(self, "_address"):
+            self._address = postgres_address()
+        return PostgresStore(self._address)
+
+
+@pytest.mark.parametrize("machine", [Requests, RequestsOnPostgres])
+def test_each_person_with_an_answer_is_counted_once(
+    machine: type[Requests], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if machine is RequestsOnPostgres:
+        postgres_address()  # skips, or names the remedy, where there is no server
     monkeypatch.setattr(module, "PACE", 0.001)
     # A study without protection, which no page asks: only so does each person have another value.
     monkeypatch.setattr(application, "survey_bytes", lambda study: b"{}")
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    Machine: Any = Requests.TestCase
-    Machine.settings = settings(
-        max_examples=4,
-        stateful_step_count=6,
+    case: Any = machine.TestCase
+    case.settings = settings(
+        max_examples=20 if machine is Requests else 10,  # the first ones do next to nothing
+        stateful_step_count=8,
         phases=[Phase.generate],
         deadline=None,
         derandomize=True,
         suppress_health_check=checks,
     )
-    Machine().runTest()
+    case().runTest()

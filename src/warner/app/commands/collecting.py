@@ -67,6 +67,12 @@ _PEOPLE = ("person", "people")
     help="Write the reports in the order of VALUES. This order can reveal who answered what.",
 )
 @click.option(
+    "--blocks",
+    is_flag=True,
+    help="Write rows of 4,096 reports, in one column of bytes for each attribute. Spark reads such "
+    "Parquet files several times faster. Not with public columns.",
+)
+@click.option(
     "--group",
     metavar="NAME",
     help="All people in VALUES are of this group of the study. Without it the column of the "
@@ -79,6 +85,7 @@ def randomize(
     bare: bool,
     seed: int | None,
     keep_order: bool,
+    blocks: bool,
     group: str | None,
 ) -> None:
     """Randomise the answers in VALUES as the study file STUDY says.
@@ -105,6 +112,7 @@ def randomize(
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
+        warner randomize study.toml answers.csv --blocks -o reports.parquet
         echo yes | warner randomize study.toml --bare
     """
     plan = Study.load(study)
@@ -130,6 +138,7 @@ def randomize(
             group=name,
             reports_per_person=own.rows_per_person,
             public=plan.public,
+            blocks=blocks,
         )
         for name, own in studies.items()
     }
