@@ -41,9 +41,27 @@ def test_a_survey_that_changed_meanwhile_is_said_and_nothing_is_counted(
     page.wait_for_selector("#left-over:not([hidden])")
     page.locator('[data-action="drop-left-over"]').click()
     page.wait_for_selector("#left-over[hidden]", state="attached")
-    assert stored(page) == []
+    (note,) = stored(page)
+    assert note["state"] == "deleted" and note["body"] is None
     people.check()
     assert served.people() == other.people() == 0
+
+
+def test_a_collector_that_denies_its_own_study_gets_no_second_randomisation(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a device that asks again because a collector says it serves another survey."""
+    relay, _ = relayed(SMALL)
+    page = answered(people.person(service_workers="block"), relay.url)
+    refusal = '{"error": "other_study", "message": "are of another study"}'
+    page.route("**/reports", lambda route: route.fulfill(status=409, body=refusal))
+    send(page)
+    shown(page, "other-study")
+    page.locator('[data-state="other-study"] [data-action="stop"]').click()
+    shown(page, "deleted")
+    page.reload()
+    shown(page, "deleted")
+    assert draws(page) == 0 and stored(page)[0]["state"] == "deleted"
 
 
 def test_a_page_and_a_survey_that_do_not_belong_together_are_refused(

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +95,7 @@ def count_statement(
     <BLANKLINE>
     """
     try:
-        from sqlglot import TokenError, exp
+        place = _table(table, dialect) if dialect in DIALECTS else None
     except ImportError:
         problem = MissingExtraError(
             message("sqlglot", "is not installed", None, 'pip install "warner[sql]"')
@@ -105,17 +104,32 @@ def count_statement(
         if dialect not in DIALECTS:
             rule = f"must be one of {', '.join(DIALECTS)}"
             raise ArgumentError(message("dialect", rule, show(dialect)))
-        if not table.strip():
+        if place is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError(message("table", rule, show(table), remedy))
-        # What is no name of a table becomes one name in quotes, and no other SQL.
-        place = exp.Table(this=exp.to_identifier(table, quoted=True))
-        if ";" not in table:
-            with suppress(TokenError):  # such as lake/*.parquet, where /* begins a comment
-                place = exp.to_table(table, dialect=dialect)
         writer = _Writer(dialect, by)
         return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
     raise problem
+
+
+def _table(text: str, dialect: str) -> exp.Table | None:
+    """The table of a name, such as ``survey.reports``; None for a blank one.
+
+    What is no name becomes one name in quotes, and no other SQL. DuckDB reads such a name as files
+    where it is a pattern: ``lake/*.parquet``.
+    """
+    from sqlglot import errors, exp
+
+    if not text.strip():
+        return None
+    try:
+        found = exp.to_table(text, dialect=dialect)
+    except errors.SqlglotError:
+        found = None
+    names = found.parts if isinstance(found, exp.Table) else []
+    if names and all(isinstance(name, exp.Identifier) for name in names):
+        return found
+    return exp.Table(this=exp.to_identifier(text, quoted=True))
 
 
 def stated_columns(

@@ -453,8 +453,9 @@ async function stop() {
   }
   page.sealed = after ?? null;
   page.bytes = null;
-  if (after !== undefined) showSealed();
-  else if (sealed.outcome === "other-study") location.reload();
+  // Another survey is asked anew. Of the same one, the note says that nothing else is sent.
+  if (sealed.outcome === "other-study" && page.kept) location.reload();
+  else if (after !== undefined) showSealed();
   else askAgain();
 }
 
@@ -466,7 +467,7 @@ async function stop() {
  */
 function stopped(sealed) {
   if (sealed.state === "sent") return sealed;
-  if (!sealed.tried || sealed.outcome === "other-study") return undefined;
+  if (!sealed.tried) return undefined;
   return { ...sealed, state: "deleted", body: null };
 }
 
@@ -503,9 +504,12 @@ async function forgetNote() {
   location.reload();
 }
 
-/** Delete reports to earlier surveys of this address. */
+/** Delete reports to earlier surveys of this address, not the notes of what may have been sent. */
 async function dropLeftOver() {
-  for (const { key, study } of await all()) if (study !== page.survey.study) await remove(key);
+  for (const { key, study } of await all()) {
+    if (study === page.survey.study) continue;
+    await update(key, (now) => (now === undefined ? undefined : stopped(now)));
+  }
   element("left-over").hidden = true;
 }
 
