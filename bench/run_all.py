@@ -42,6 +42,7 @@ SCRIPTS = {
     "groups_pooled": ONE,
     "plan_predictions": ONE,
     "collector_load": ONE,
+    "lake": ALL,
 }
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -29,9 +29,9 @@ def test_it_finds_an_echo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_finds_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> str:
-        raise ValueError("a study that cannot be shown")
+        raise ValueError("a language that cannot be chosen")
 
-    monkeypatch.setattr(application, "survey_page", fails)
+    monkeypatch.setattr(application, "chosen_language", fails)
     assert "500" in found()
 
 

@@ -7,23 +7,71 @@ byte for byte, and it can be down, lose replies, or lead to another collector.
 from __future__ import annotations
 
 import http.client
+import multiprocessing
 import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.spec.app._command import run
+from warner.app.cli import main
 from warner.collector.collector import Collector
 from warner.collector.store_address import store_at
 from warner.studies.study import Study
 
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
+
+
+# The processes of collectors are forked from one that has imported the package once.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload([__name__, "warner.collector.server", "uvloop"])
+
+
+def _main(arguments: tuple[str, ...], said: Connection) -> None:
+    """The command line, in a process of its own."""
+    for stream in (1, 2):
+        os.dup2(said.fileno(), stream)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    main(arguments, prog_name="warner")
+
+
+class Started:
+    """A command of warner in a process of its own.
+
+    Args:
+        arguments: of the command line.
+    """
+
+    def __init__(self, *arguments: str) -> None:
+        read, write = _FORKS.Pipe(duplex=False)
+        self._process = _FORKS.Process(target=_main, args=(arguments, write), daemon=True)
+        self._process.start()
+        write.close()
+        self._connection = read  # which would close the pipe with itself
+        self._said = os.fdopen(read.fileno(), closefd=False, encoding="utf-8")
+
+    def line(self) -> str:
+        """The next line that it says; empty where it has ended."""
+        return self._said.readline()
+
+    def stop(self) -> str:
+        """End it as an owner does; returns what else it said."""
+        if not self._said.closed:
+            if self._process.is_alive():
+                os.kill(self._process.pid or 0, signal.SIGTERM)
+            self._left = self._said.read()
+            self._process.join(30)
+            self._said.close()
+            self._connection.close()
+        assert self._process.exitcode == 0, self._left
+        return self._left
 
 
 class Served:
@@ -33,6 +81,10 @@ class Served:
         folder: where the study and the store lie.
         text: the study, as TOML.
         codes: how many invitation codes to make.
+
+    Attributes:
+        url: the address of the survey.
+        live: the address of the live page, with the owner's token.
     """
 
     def __init__(self, folder: Path, text: str, codes: int = 0) -> None:
@@ -44,43 +96,24 @@ class Served:
         if codes:
             listed = folder / "codes.csv"
             made = ["-n", str(codes), "-o", str(listed), "--store", self.store]
-            self._run("invite", str(self.path), *made)
+            run("invite", str(self.path), *made)
             found_codes = r"\b(?:[2-9A-Z]{4}-){3}[2-9A-Z]{4}\b"
             self.codes = re.findall(found_codes, listed.read_text(encoding="utf-8"))
             assert len(self.codes) == codes, "no codes were made"
-        self._process = subprocess.Popen(
-            [*_COMMAND, "serve", str(self.path), "--port", "0", "--store", self.store],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=_environment(),
-        )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        found = re.match(r"Survey:\s+(\S+)", line)
-        assert found, f"warner serve did not start: {line}{self._ended()}"
-        self.url = found[1]
+        self._process = self.again(0)
+        lines = self._process.line() + self._process.line()
+        found = re.match(r"Survey:\s+(\S+)\nLive result:\s+(\S+)", lines)
+        assert found, f"warner serve did not start: {lines}{self._process.stop()}"
+        self.url, self.live = found[1], found[2]
 
-    def _run(self, *arguments: str) -> str:
-        """The output of another command of warner."""
-        done = subprocess.run(
-            [*_COMMAND, *arguments], capture_output=True, text=True, env=_environment(), check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def _ended(self) -> str:
-        """What the process said, which is over."""
-        self._process.kill()
-        return self._process.communicate()[1]
+    def again(self, port: int) -> Started:
+        """The same command in another process, on a port."""
+        where = ["--port", str(port), "--store", self.store]
+        return Started("serve", str(self.path), *where)
 
     def stop(self) -> str:
         """End it as an owner does; returns what it said."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-        said = "".join(self._process.communicate(timeout=30))
-        assert self._process.returncode == 0, said
-        return said
+        return self._process.stop()
 
     def counted(self) -> dict[str, list[int]]:
         """End it, and return {attribute: its counts}."""
@@ -104,13 +137,6 @@ class Served:
 
 def _counts(tally: object) -> list[int]:
     return [int(count) for count in getattr(tally, "counts")]  # noqa: B009
-
-
-_COMMAND = [sys.executable, "-m", "warner"]
-
-
-def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,15 @@ async () => {
 }
 """
 
+KEPT = """
+async () => {
+  const cache = await caches.open("warner-survey");
+  const files = [location.href, "survey.css", "survey.js", "outbox.js", "warner.js", "study.json"];
+  const found = await Promise.all(files.map((file) => cache.match(file)));
+  return found.every((reply) => reply !== undefined);
+}
+"""
+
 
 def opened(context: BrowserContext, address: str) -> Page:
     """The survey page, when it can be answered."""
@@ -30,6 +39,15 @@ def opened(context: BrowserContext, address: str) -> Page:
     page.goto(address)
     page.wait_for_selector("#continue:not([disabled])")
     return page
+
+
+def kept(page: Page) -> None:
+    """Wait until the page has kept all its files for times without a connection."""
+    for _ in range(1500):  # wait_for_function would not wait for a promise
+        if page.evaluate(KEPT):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("the page does not keep its files")
 
 
 def choose(page: Page, question: str, index: int | str) -> None:

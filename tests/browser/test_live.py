@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,9 +49,8 @@ class Owner:
     def __init__(self, served: Any) -> None:
         self.served = served
         self.study, self.url = Study.parse(STUDY), served.url
-        found = re.search(r"(http\S+/live)\?token=(\S+)", served._process.stdout.readline())
-        assert found is not None, "the address of the live page was not printed"
-        self.live, self.token = found[0], found[2]
+        self.live, self.token = served.live, served.live.partition("?token=")[2]
+        assert self.token, "the token was not printed"
         self._rng = np.random.default_rng(4)
 
     def send(self, people: int) -> None:
@@ -75,18 +71,11 @@ class Owner:
     @contextmanager
     def again(self) -> Iterator[None]:
         """The collector once more, on the same port and with the same store."""
-        port, store = str(urlsplit(self.url).port), self.served.store
-        command = [sys.executable, "-m", "warner", "serve", str(self.served.path)]
-        process = subprocess.Popen(
-            [*command, "--port", port, "--store", store],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        process = self.served.again(urlsplit(self.url).port)
         try:
             yield
         finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.stop()
 
     def load(self, name: str) -> bytes:
         """A file of the live page, without a browser."""
@@ -137,7 +126,9 @@ def test_a_step_is_drawn_as_the_server_writes_it(people: Any, owner: Owner) -> N
     assert plain.locator("#sections script, #sections i").count() == 0
 
 
-def test_nothing_between_two_steps_reaches_the_browser(people: Any, owner: Owner) -> None:
+def test_only_the_number_of_reports_reaches_the_browser_between_two_steps(
+    people: Any, owner: Owner
+) -> None:
     owner.send(100)
     page = people.person().new_page()
     page.goto(owner.live)
@@ -146,7 +137,10 @@ def test_nothing_between_two_steps_reaches_the_browser(people: Any, owner: Owner
     before, shown = [owner.load(name) for name in files], page.inner_html("main")
     owner.send(99)
     page.wait_for_timeout(1500)
-    assert page.inner_html("main") == shown
+    count = page.locator("#about-count")
+    count.filter(has_text="199 reports. The next result comes after 1 more").wait_for(timeout=9000)
+    changed = r'<p id="about-count">.*?</p>|<progress .*?</progress>|<svg.*?</svg>'
+    assert re.sub(changed, "", page.inner_html("main")) == re.sub(changed, "", shown)
     assert [owner.load(name) for name in files] == before
     page.reload()
     assert page.inner_html("#sections") and "of 100 reports" in page.inner_text("#about-step")
@@ -159,9 +153,26 @@ def test_closing_by_the_button_publishes_the_rest(people: Any, owner: Owner) -> 
     _step(page, 1, 103)
     owner.send(7)
     page.click("#close button")
+    assert page.is_visible("#close button")  # one click alone does not close for good
+    page.check("#close input[type=checkbox]")
+    page.click("#close button")
     page.locator("#status", has_text="Closed").wait_for()
     _step(page, 2, 110)
-    assert not page.is_visible("#close button")
+    page.locator("#final").wait_for()
+    assert not page.is_visible("#close button") and not page.is_visible("#open button")
+
+
+def test_the_first_step_brings_the_files_without_a_reload(people: Any, owner: Owner) -> None:
+    page = people.person().new_page()
+    page.goto(owner.live)
+    assert page.is_visible("#no-files") and not page.is_visible("#files")
+    owner.send(3)
+    page.locator("#about-count", has_text="Counted so far: 3 reports").wait_for(timeout=9000)
+    assert page.locator("#bar").evaluate("bar => bar.value") == 3
+    owner.send(97)
+    _step(page, 1, 100)
+    assert page.is_visible("#files") and not page.is_visible("#no-files")
+    assert page.inner_text("#command").startswith("warner estimate tally.json")
 
 
 def test_a_lost_connection_is_said_and_made_again_after_a_restart(

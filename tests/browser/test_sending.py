@@ -8,6 +8,7 @@ from tests.browser._page import (
     answered,
     choose,
     draws,
+    kept,
     opened,
     review,
     send,
@@ -65,9 +66,7 @@ def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
 ) -> None:
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
-    page.wait_for_function(
-        "async () => Boolean(await (await caches.open('warner-survey')).match('study.json'))"
-    )
+    kept(page)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     relay.down = True
     send(page)
@@ -157,6 +156,31 @@ def test_full_storage_is_said_and_the_report_can_be_sent_from_memory(
     assert len({sent.body for sent in relay.posts}) == 1 and len(relay.posts) == 2
     people.check()
     assert served.people() == 1
+
+
+def test_a_report_in_memory_that_is_deleted_on_its_way_is_not_sent_or_asked_again(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a second randomisation while the first is on its way, and a deleted report sent."""
+    relay, _ = relayed(SMALL)
+    context = people.person(service_workers="block")
+    context.add_init_script(
+        "IDBObjectStore.prototype.add = () => { throw new DOMException('full', 'QuotaExceededError'); };"
+    )
+    page = answered(context, relay.url)
+    held: list[Any] = []
+    page.route("**/reports", lambda route: held.append(route))
+    send(page)
+    shown(page, "memory")
+    with page.expect_request("**/reports"):
+        page.locator('[data-state="memory"] [data-action="try"]').click()
+    page.locator('[data-state="memory"] [data-action="stop"]').click()
+    shown(page, "deleted")
+    with page.expect_request_finished():
+        held[0].fulfill(status=503, body="{}")
+    page.wait_for_timeout(3_500)  # longer than the first wait between two tries
+    assert page.locator("#state-deleted").is_visible()
+    assert len(held) == 1 and relay.posts == []
 
 
 def test_a_browser_that_saves_nothing_says_so_before_and_sends(people: Any, relayed: Any) -> None:

@@ -300,16 +300,25 @@ export type Sampler = {
     /**
      * of approximate privacy.
      */
-    checkDelta?: (data: Json, place: string) => void;
+    checkDelta?: (data: Json, place: string) => Ratio;
     /**
      * whether the delta is not computed here, so no survey may have it.
      */
     unchecked?: boolean;
     /**
      * of odds of neighbours, the steps between the most distant values
-     * along one axis.
+     * along one axis; 0 where `furthest` is of all reports.
      */
     straight?: number;
+    /**
+     * the largest odds of any two values, beside odds of neighbours: no
+     * chain of neighbours may join two values, and two axes are longer than one.
+     */
+    furthest?: Ratio;
+    /**
+     * of approximate privacy, as the integers have it.
+     */
+    delta?: Ratio;
     parts?: readonly Part[];
     draw: (encoded: any, next: Words) => Drawn;
     /**
@@ -417,7 +426,8 @@ export declare function surveyDigest(served: Uint8Array | ArrayBuffer): Promise<
 export declare function checkSurvey(data: unknown): Survey;
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values: on one axis,
+ * or of those that some report tells apart best.
  *
  * @param {Question} question
  * @returns {number}

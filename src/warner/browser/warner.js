@@ -541,10 +541,13 @@ export function parse({ domain }, text) {
  * @property {Ratio | null} odds null where a report can rule a value out, with approximate privacy.
  * @property {string} between
  * @property {bigint} power
- * @property {(data: Json, place: string) => void} [checkDelta] of approximate privacy.
+ * @property {(data: Json, place: string) => Ratio} [checkDelta] of approximate privacy.
  * @property {boolean} [unchecked] whether the delta is not computed here, so no survey may have it.
  * @property {number} [straight] of odds of neighbours, the steps between the most distant values
- *   along one axis.
+ *   along one axis; 0 where `furthest` is of all reports.
+ * @property {Ratio} [furthest] the largest odds of any two values, beside odds of neighbours: no
+ *   chain of neighbours may join two values, and two axes are longer than one.
+ * @property {Ratio} [delta] of approximate privacy, as the integers have it.
  * @property {readonly Part[]} [parts]
  * @property {(encoded: any, next: Words) => Drawn} draw
  * @property {number} [reports] how many different reports there are, where there are dummies.
@@ -1030,7 +1033,10 @@ const SAMPLERS = {
       },
       reports: cells,
       dummy: (next) => ({ report: [uniform(next, BigInt(cells))] }),
-      dummyOdds: () => [ratio(own * BigInt(cells), total), ratio(total, other * BigInt(cells))],
+      dummyOdds: () => {
+        const [most, least] = own > other ? [own, other] : [other, own];
+        return [ratio(most * BigInt(cells), total), ratio(total, least * BigInt(cells))];
+      },
       law: null,
     };
   },
@@ -1110,12 +1116,14 @@ const SAMPLERS = {
     const rows = places.map((_, x) => masses(x));
     entries.law(rows.every((row) => row.every((mass) => mass > 0n)), "must have positive masses");
     const pairs = neighbours(places, width);
+    const furthest = tableOdds(entries, rows, null);
     return {
       ...BY_INDEX,
       size,
       columns: [integers("report", size)],
-      odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : tableOdds(entries, rows, null),
+      odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : furthest,
       between: pairs.length > 0 ? "neighbours" : "any",
+      furthest,
       straight: pairs.length > 0 ? straightSteps(places, width) : 1,
       draw: (index, next) => {
         const ends = cumulative(rows[index], whole);
@@ -1144,13 +1152,15 @@ const SAMPLERS = {
     const masses = unfolded(height).flatMap((i) => unfolded(width).map((j) => quadrant[i][j]));
     entries.law(masses.reduce((sum, mass) => sum + mass, 0n) === whole, "must sum to 1");
     const ends = cumulative(masses, whole);
+    const isLarge = reports !== null && cells * size > 2 ** 20; // it would take seconds
     return {
       ...BY_INDEX,
       size,
       columns: [integers("report", reports === null ? cells : size)],
       odds: planarOdds(quadrant),
       between: "neighbours",
-      straight: straightSteps(places, width),
+      furthest: isLarge ? undefined : furthestOdds(quadrant, places, reports),
+      straight: reports === null || isLarge ? straightSteps(places, width) : 0,
       draw: (index, next) => {
         const moved = among(next, ends, words);
         const down = Math.floor(moved / (2 * width - 1)) - (height - 1);
@@ -1358,12 +1368,12 @@ function largestOfPairs(rows, pairs) {
 }
 
 /**
- * The largest ratio of two neighbouring displacements, as a report sees them: inside the rectangle,
- * at a side, and in a corner, where the masses beyond are added up.
+ * The masses of displacements as reports at an end of the rows or of the columns see them, or in a
+ * corner: those beyond are added up.
  *
  * @param {readonly (readonly bigint[])[]} inner
  */
-function planarOdds(inner) {
+function planarTables(inner) {
   const [height, width] = [inner.length, inner[0].length];
   const down = (/** @type {readonly (readonly bigint[])[]} */ table) => {
     const sums = table.map((row) => row.slice());
@@ -1378,8 +1388,19 @@ function planarOdds(inner) {
     return sums;
   });
   const along = down(inner);
-  const across = right(inner);
-  const tables = [right(along)];
+  return { along, across: right(inner), corner: right(along) };
+}
+
+/**
+ * The largest ratio of two neighbouring displacements, as a report sees them: inside the rectangle,
+ * at a side, and in a corner.
+ *
+ * @param {readonly (readonly bigint[])[]} inner
+ */
+function planarOdds(inner) {
+  const [height, width] = [inner.length, inner[0].length];
+  const { along, across, corner } = planarTables(inner);
+  const tables = [corner];
   if (width > 2) tables.push(along.map((row) => row.slice(0, -1)));
   if (height > 2) tables.push(across.slice(0, -1));
   if (width > 2 && height > 2) tables.push(inner.slice(0, -1).map((row) => row.slice(0, -1)));
@@ -1390,6 +1411,41 @@ function planarOdds(inner) {
         if (next !== undefined) found = largest(larger(mass, next), found);
       }
     }));
+  }
+  return found;
+}
+
+/**
+ * The largest ratio of the masses that a report has under any two values: of every report where
+ * several cells are reported as one, else of the corners.
+ *
+ * @param {readonly (readonly bigint[])[]} inner
+ * @param {readonly number[]} places
+ * @param {readonly bigint[] | null} reports what cells are reported as; null for themselves.
+ */
+function furthestOdds(inner, places, reports) {
+  const [height, width] = [inner.length, inner[0].length];
+  const { along, across, corner } = planarTables(inner);
+  const mass = (/** @type {number} */ cell, /** @type {number} */ place) => {
+    const [row, column] = [Math.floor(cell / width), cell % width];
+    const [end, side] = [row % (height - 1) === 0, column % (width - 1) === 0];
+    const table = end ? (side ? corner : along) : side ? across : inner;
+    return table[Math.abs(row - Math.floor(place / width))][Math.abs(column - (place % width))];
+  };
+  /** @type {Map<bigint, number[]>} */
+  const cells = new Map();
+  const corners = [0, width - 1, (height - 1) * width, height * width - 1];
+  if (reports === null) corners.forEach((cell) => cells.set(BigInt(cell), [cell]));
+  reports?.forEach((report, cell) => {
+    const merged = cells.get(report) ?? [];
+    merged.push(cell);
+    cells.set(report, merged);
+  });
+  let found = ratio(1n, 1n);
+  for (const merged of cells.values()) {
+    const masses = places.map((place) => merged.reduce((sum, at) => sum + mass(at, place), 0n));
+    const high = masses.reduce((a, b) => (a > b ? a : b));
+    found = largest(ratio(high, masses.reduce((a, b) => (a < b ? a : b))), found);
   }
   return found;
 }
@@ -1418,6 +1474,7 @@ function limited(value, last) {
  * @param {Json} data
  * @param {string} place
  * @param {Noise} noise
+ * @returns {Ratio} the delta; that of two axes at most.
  */
 function checkDelta(data, place, { masses, whole, shifts, byIndex }) {
   const most = ratioOf(data.odds_at_most, `${place}.odds_at_most`);
@@ -1427,8 +1484,9 @@ function checkDelta(data, place, { masses, whole, shifts, byIndex }) {
   const isConcave = masses.every((mass, j) => (
     mass * mass >= (masses[j - 1] ?? 0n) * (masses[j + 1] ?? 0n)));
   require(isConcave, "not_a_law", place, "must have masses that fall ever faster");
+  let worst = ratio(0n, 1n);
   for (const shift of shifts) {
-    if (shift.length > 2) return; // a survey has no such program
+    if (shift.length > 2) return allowed; // a survey has no such program
     const found = deltaOfShift(masses, whole, shift, most);
     require(!exceeds(found, allowed), "odds_exceed", place, "must have at most delta_at_most");
     if (!byIndex) {
@@ -1436,7 +1494,9 @@ function checkDelta(data, place, { masses, whole, shifts, byIndex }) {
       const same = stated.numerator * found.denominator === found.numerator * stated.denominator;
       require(same, "odds_differ", place, rule);
     }
+    worst = largest(found, worst);
   }
+  return worst;
 }
 
 /**
@@ -1928,11 +1988,12 @@ function checkColumns({ data, place }, sampler) {
  * @param {Entries} entries
  * @param {Sampler} sampler
  */
-function checkOdds({ data, place }, { odds, between, power, checkDelta: checks }) {
+function checkOdds({ data, place }, sampler) {
+  const { odds, between, power } = sampler;
   const rule = "must be the odds of its integers";
   if (odds === null) {
     require(data.odds === null, "odds_differ", place, rule);
-    checks?.(data, place);
+    if (sampler.checkDelta) sampler.delta = sampler.checkDelta(data, place);
     return;
   }
   const stated = ratioOf(data.odds, `${place}.odds`);
@@ -2139,9 +2200,12 @@ function checkQuestion(question) {
   checkFits(sampler, question, place);
   const rule = `must have odds of at most ${MOST_ODDS}`;
   require(!exceeds(bound(sampler, program), ratio(MOST_ODDS, 1n)), "unprotected", place, rule);
-  const small = deltaOf(sampler, program) <= MOST_DELTA && !sampler.unchecked
+  const found = deltaOf(sampler);
+  const small = found <= MOST_DELTA && !sampler.unchecked
     && !sampler.parts?.some((part) => part.sampler.unchecked);
   require(small, "unprotected", place, "must have a small delta that can be checked");
+  const told = Number(found) / Number(RANGE) <= (delta ?? 0) * (1 + 1e-9);
+  require(told, "odds_exceed", `${place}.delta`, "must be the delta of the integers");
 }
 
 /**
@@ -2184,19 +2248,17 @@ function bound(sampler, program) {
 }
 
 /**
- * The delta that a program may have, in 2^-64; those of all reports add up.
+ * The delta of a program, in 2^-64; those of all reports add up.
  *
  * @param {Sampler} sampler
- * @param {Json} program
  * @returns {bigint}
  */
-function deltaOf(sampler, program) {
+function deltaOf(sampler) {
   if (sampler.parts) {
     return sampler.parts.reduce((sum, part) => (
-      sum + BigInt(part.times) * deltaOf(part.sampler, part.program)), 0n);
+      sum + BigInt(part.times) * deltaOf(part.sampler)), 0n);
   }
-  if (sampler.odds !== null) return 0n;
-  const { numerator, denominator } = ratioOf(program.delta_at_most, "program");
+  const { numerator, denominator } = sampler.delta ?? ratio(0n, 1n);
   return (numerator * RANGE + denominator - 1n) / denominator;
 }
 
@@ -2223,7 +2285,8 @@ function raisedTo(odds, exponent) {
 
 /**
  * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values on one axis.
+ * nothing that is sampled. With metric privacy it is that of the most distant values: on one axis,
+ * or of those that some report tells apart best.
  *
  * @param {Question} question
  * @returns {number}
@@ -2237,12 +2300,13 @@ export function epsilonOf({ program }) {
  * @param {Json} program
  * @returns {number}
  */
-function natsOf({ odds, power, straight, parts }, program) {
+function natsOf({ odds, power, straight, furthest, parts }, program) {
   if (parts) {
     return parts.reduce((sum, part) => sum + part.times * natsOf(part.sampler, part.program), 0);
   }
   if (odds === null) return logarithm(ratioOf(program.odds_at_most, "program"));
-  return logarithm(odds) * Number(power) * (straight ?? 1);
+  const along = logarithm(odds) * Number(power) * (straight ?? 1);
+  return Math.max(along, logarithm(furthest ?? odds));
 }
 
 /** @param {Ratio} odds */

@@ -232,11 +232,13 @@ class Collector:
         order = [*self._study.public, *self._study.mechanisms]
         layout = canonical([1, ways, BLOCK, order]).encode()
         if facts.get(_STUDY, digest) != digest:
-            rule, remedy = "holds the counts of another study", "Name another store"
-            raise Refused("store_of_another_study", "store", rule, None, remedy)
+            rule = "holds the counts of another study: a question, its values or its epsilon differ"
+            remedy = "Serve the study as it was, or name another store for the new one"
+            raise Refused("store_of_another_study", self._store.name, rule, None, remedy)
         if facts.get(_LAYOUT, layout) != layout:
             rule = "was made with other ways of joint tables, or attributes in another order"
-            raise Refused("store_of_another_study", "store", rule, None, "State them as before")
+            name = self._store.name
+            raise Refused("store_of_another_study", name, rule, None, "State them as before")
         if _STUDY not in facts:
             new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
             new[_MARK] = secrets.token_hex(12).encode()
@@ -356,6 +358,11 @@ class Collector:
     def version(self) -> int:
         """The version of the state; it grows with each change."""
         return self._version
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the survey is closed for good, because ids were dropped."""
+        return self._dropped
 
     def wait_for(self, version: int, timeout: float | None = None) -> bool:
         """Wait until the state is newer than ``version``.

@@ -236,8 +236,8 @@ def _who_sees_what(study: Study) -> dict[str, str]:
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids in an order that says nothing of who sent when",
         "owner": (
-            f"counts and estimates in steps of {study.collect.step:,} reports, and how many "
-            "requests were refused, by reason"
+            f"counts and estimates in steps of {study.collect.step:,} reports; between them how "
+            "many people are counted, and how many requests were refused, by reason"
         ),
         "public": "what the owner publishes",
     }

@@ -71,22 +71,9 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     return dump_tallies(tallies)
 
 
-def options(view: LiveView) -> list[str]:
-    """The options of ``warner estimate`` that give what the page shows, from its tally file.
-
-    Args:
-        view: what is shown.
-    """
-    summaries = [
-        f"--summary={q.name}={','.join(named.code for named in q.summaries)}"
-        for q in view.questions
-        if q.summaries
-    ]
-    return [f"--interval={view.kind}", *summaries]
-
-
 def estimates_json(view: LiveView) -> str:
-    """The estimates as ``warner estimate --json`` writes them, with the :func:`options`.
+    """The estimates as ``warner estimate --json`` writes them, with the options of
+    :func:`warner.collector.live_state.options`.
 
     Raises:
         NotPublished: ``no_estimate_yet``.
@@ -102,7 +89,8 @@ def estimates_json(view: LiveView) -> str:
 
 
 def estimates_csv(view: LiveView) -> str:
-    """The estimates as ``warner estimate --csv`` writes them, with the :func:`options`.
+    """The estimates as ``warner estimate --csv`` writes them, with the options of
+    :func:`warner.collector.live_state.options`.
 
     Raises:
         NotPublished: ``no_estimate_yet``.

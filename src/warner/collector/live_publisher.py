@@ -7,6 +7,9 @@ step is remembered in the store. When the survey closes, the reports since the l
 published too, so that no answer is lost. They can be fewer than B. That happens once: whoever opens
 and closes the survey again and again would otherwise see every report alone.
 
+Between two steps the page says how many people are counted, and nothing else of their reports. That
+number needs no estimate. It is refreshed every few seconds.
+
 One thread estimates, so that uploads never wait for it. It takes the newest counts whenever it is
 free, so what came in during a slow estimate is in the next step.
 """
@@ -30,6 +33,7 @@ from warner.studies.study import Study
 FACT = "published"  # the name of the last step among the facts of the store
 _POLL = 1.0  # seconds, after which the clock may have opened or closed the survey
 _PAUSE = 0.2  # seconds between two looks at the counts
+_COUNT_SECONDS = 5.0  # between two pictures of the number of reports
 _REJECTS_SECONDS = 60.0  # between two pictures of the counters of rejects
 
 _LOG = logging.getLogger(__name__)
@@ -44,6 +48,9 @@ class Counting(Protocol):
 
     @property
     def n(self) -> int: ...
+
+    @property
+    def is_final(self) -> bool: ...
 
     @property
     def version(self) -> int: ...
@@ -105,9 +112,10 @@ class LivePublisher:
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._groups: dict[str, tuple[int, GroupsView]] = {}
         self._thread: threading.Thread | None = None
-        self._next_rejects = 0.0
-        collect = study.collect
-        self._view = LiveView(1, collect.people, collect.step, collector.status())
+        self._next_rejects = self._next_count = 0.0
+        collect, status = study.collect, collector.status()
+        final = collector.is_final
+        self._view = LiveView(1, collect.people, collect.step, status, collector.n, final)
 
     # What the page and the streams ask for.
 
@@ -115,8 +123,8 @@ class LivePublisher:
         """What is shown now; it takes no time. The status is that of this moment."""
         with self._lock:
             shown = self._view
-        status = self._collector.status()
-        return shown if status == shown.status else replace(shown, status=status)
+        now = {"status": self._collector.status(), "is_final": self._collector.is_final}
+        return shown if _has(shown, now) else replace(shown, **now)  # type: ignore[arg-type]
 
     @property
     def is_stopping(self) -> bool:
@@ -179,8 +187,9 @@ class LivePublisher:
             self._stopping.wait(_PAUSE)
 
     def _look_in_time(self) -> None:
-        """Look, and refresh the counters of rejects about once a minute."""
-        self.look(refresh_rejects=time.monotonic() >= self._next_rejects)
+        """Look, and refresh the numbers that are not of a step when it is time for them."""
+        now = time.monotonic()
+        self.look(now >= self._next_rejects, now >= self._next_count)
 
     @staticmethod
     def _survive(action: Callable[[], object]) -> None:
@@ -196,25 +205,31 @@ class LivePublisher:
         if stored is not None:
             self._show(Step.from_bytes(stored))
 
-    def look(self, refresh_rejects: bool = True) -> None:
+    def look(self, refresh_rejects: bool = True, refresh_count: bool = True) -> None:
         """Publish a step if one is due, and show whether the survey is open.
 
         Args:
             refresh_rejects: whether the counters of rejects are to be shown anew without a step.
+            refresh_count: whether the number of reports is.
         """
         shown = self.view()
         status = self._collector.status()
+        if refresh_count:
+            self._next_count = time.monotonic() + _COUNT_SECONDS
+            self._change(counted=self._collector.n)
         due = step_due(self._collector.n, status, shown.step, shown.size)
         if due or refresh_rejects:
             state = self._collector.state()
             # Between the two looks the survey can have been opened: then the rest is not due.
             due = step_due(state.n, state.status, shown.step, shown.size)
             self._next_rejects = time.monotonic() + _REJECTS_SECONDS
-            self._change(status=state.status, rejects=dict(state.rejects), is_estimating=bool(due))
+            final, rejects = self._collector.is_final, dict(state.rejects)
+            news = {"status": state.status, "is_final": final, "rejects": rejects}
+            self._change(**news, is_estimating=bool(due))
             if due:
                 self._publish(state, shown.step, due == "rest")
         else:
-            self._change(status=status)
+            self._change(status=status, is_final=self._collector.is_final)
 
     def _publish(self, state: State, last: Step | None, is_rest: bool) -> None:
         """Remember a step and show it."""
@@ -231,13 +246,15 @@ class LivePublisher:
         with self._one_at_a_time:
             questions = tuple(self._estimating(step.tallies, planned))
             sections = sections_of(questions, self.wording, planned)
-        self._change(step=step, questions=questions, sections=sections, is_estimating=False)
+        counted = max(step.n, self.view().counted)
+        shown = {"step": step, "questions": questions, "sections": sections}
+        self._change(**shown, counted=counted, is_estimating=False)
 
     def _change(self, **changes: object) -> None:
         """Show something new, unless it is what is shown."""
         with self._lock:
             old = self._view
-            if all(getattr(old, name) == value for name, value in changes.items()):
+            if _has(old, changes):
                 return
             self._view = replace(old, version=old.version + 1, **changes)  # type: ignore[arg-type]
         self._tell()
@@ -249,3 +266,8 @@ class LivePublisher:
         for loop, event in listeners:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)
+
+
+def _has(view: LiveView, values: Mapping[str, object]) -> bool:
+    """Whether a view has these values."""
+    return all(getattr(view, name) == value for name, value in values.items())

@@ -1,8 +1,8 @@
 """What the live page shows: one published step, with the estimates of all questions.
 
 A step is a picture of the tallies after at least B more reports than the step before. Nothing that
-a page, an event or a download says of reports comes from anywhere else, so nothing of what happens
-between two steps is seen.
+a page, an event or a download says of reports comes from anywhere else, but how many are counted.
+So of what happens between two steps only that number is seen, a few seconds late.
 """
 
 from __future__ import annotations
@@ -165,6 +165,8 @@ class LiveView:
         planned: the planned number of people.
         size: B, the number of reports of a step.
         status: "open", "closed" or "not_open".
+        counted: the number of people who are counted, which says nothing of their answers.
+        is_final: whether the survey is closed for good.
         rejects: {reason: number of refused requests}, refreshed at most once a minute.
         step: the last published step; None before the first.
         questions: the results of its questions.
@@ -176,6 +178,8 @@ class LiveView:
     planned: int
     size: int
     status: str
+    counted: int = 0
+    is_final: bool = False
     rejects: Mapping[str, int] = field(default_factory=dict)
     step: Step | None = None
     questions: tuple[Question, ...] = ()
@@ -201,6 +205,20 @@ class LiveView:
 def kind_of_intervals(planned: int) -> str:
     """The kind of all intervals that are shown, see :func:`warner.results.intervals.with_plan`."""
     return f"anytime:{planned}"
+
+
+def options(view: LiveView) -> list[str]:
+    """The options of ``warner estimate`` that give what the page shows, from its tally file.
+
+    Args:
+        view: what is shown.
+    """
+    summaries = [
+        f"--summary={q.name}={','.join(named.code for named in q.summaries)}"
+        for q in view.questions
+        if q.summaries
+    ]
+    return [f"--interval={view.kind}", *summaries]
 
 
 def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Question]:

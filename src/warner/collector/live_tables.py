@@ -20,18 +20,21 @@ from warner.collector.live_state import (
     Section,
     TableView,
     kind_of_intervals,
+    options,
 )
 from warner.design.report_weight import report_weight
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.results.estimate import Estimate
 from warner.results.tables import name_of
+from warner.studies.public import SMALLEST_GROUP
 from warner.studies.study import Study
 
 _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
 _FEW = 200  # reports, below which coverage is not close to the level for every mechanism
 _FORGED = 10  # reports, in the example of what forged reports can do
+_ALL = 99.5  # points, which are shown as all 100
 
 STATUS = {
     "open": "Open: answers are counted.",
@@ -123,9 +126,10 @@ class Wording:
         weight = self.weights.get(question.name)
         if weight is not None:
             points = 100 * _FORGED * weight / result.n
+            moved = f"by up to {points:,.2g} points" if points < _ALL else "to anything"
             yield (
                 f"A forged report moves the count of an answer by up to {weight:,.4g} people. "
-                f"{_FORGED} of them move its share by up to {points:,.2g} points now."
+                f"{_FORGED} of them move its share {moved} now."
             )
         if result.data.simulated:
             yield "Some of these reports are simulated: they are of nobody, and protect nobody."
@@ -218,7 +222,7 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No estimate: no report was counted."
-        return f"No estimate yet: the first one is published after {view.size:,} reports."
+        return f"No estimate yet: the first one is published after {_reports(view.size)}."
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
     if not widths:
@@ -228,11 +232,48 @@ def progress(view: LiveView) -> str:
     return f"{people}; intervals about \N{PLUS-MINUS SIGN}{about} points now."
 
 
+def about_count(view: LiveView) -> str:
+    """How many reports are counted, the newest ones too, and how many a step still lacks.
+
+    >>> about_count(LiveView(1, 1000, 50, "open", 3))
+    'Counted so far: 3 reports. The next result comes after 47 more.'
+    """
+    text = f"Counted so far: {_reports(view.counted)}."
+    missing = view.n + view.size - view.counted
+    if view.status == "closed" or view.is_estimating or missing <= 0:
+        return text
+    return f"{text} The next result comes after {missing:,} more."
+
+
+def about_small_steps(size: int) -> str:
+    """What steps of few reports give up.
+
+    Args:
+        size: B.
+
+    >>> about_small_steps(1)[:57]
+    'Each result adds as few as 1 report. This is for trials: '
+    """
+    return (
+        f"Each result adds as few as {_reports(size)}. This is for trials: whoever watches the "
+        "live page sees what the newest reports say, and can know of whom they are. Epsilon alone "
+        "then protects each answer."
+    )
+
+
+def _reports(n: int) -> str:
+    return f"{n:,} {'report' if n == 1 else 'reports'}"
+
+
 def about_step(view: LiveView) -> str:
     """Which step is shown, and when the next one comes."""
+    small = f" {about_small_steps(view.size)}" if view.size < SMALLEST_GROUP else ""
     if view.step is None:
-        return "Results are published in steps, so that nobody sees what a single report changed."
-    text = f"Step {view.step.number:,}, of {view.step.n:,} reports."
+        return small.lstrip() or (
+            "Results are published in steps, so that nobody sees what a single report changed. "
+            "For a trial, warner serve --step 1 shows them at once."
+        )
+    text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
     if view.is_estimating:
         return f"{text} The next step is being estimated."
     if view.status == "closed":
@@ -244,7 +285,8 @@ def about_step(view: LiveView) -> str:
                 "only once, at the first closing."
             )
         return text
-    return f"{text} The next step comes after {view.size:,} more reports."
+    more = "each report" if view.size == 1 else f"{view.size:,} more reports"
+    return f"{text} The next step comes after {more}.{small}"
 
 
 def about_intervals(view: LiveView) -> str:
@@ -259,6 +301,18 @@ def about_intervals(view: LiveView) -> str:
     if 0 < view.n < _FEW:
         text += f" Below {_FEW} reports they are approximate."
     return text
+
+
+def command(view: LiveView) -> str:
+    """The command that gives the numbers of the page from its tally file."""
+    words = ["warner", "estimate", "tally.json", *options(view)]
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    """A word of a command as a shell reads it."""
+    plain = all(c.isalnum() or c in "-_=:,./" for c in word)
+    return word if plain and word.isascii() else "'" + word.replace("'", "'\\''") + "'"
 
 
 def reject_rows(rejects: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -276,9 +330,13 @@ def event_of(view: LiveView) -> dict[str, Any]:
         "step": 0 if view.step is None else view.step.number,
         "n": view.n,
         "planned": view.planned,
+        "counted": view.counted,
+        "is_final": view.is_final,
+        "about_count": about_count(view),
         "progress": progress(view),
         "about_step": about_step(view),
         "about_intervals": about_intervals(view),
+        "command": command(view),
         "sections": [asdict(section) for section in view.sections],
         "rejects": [list(row) for row in reject_rows(view.rejects)],
     }

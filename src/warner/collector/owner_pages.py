@@ -93,9 +93,9 @@ class OwnerPages:
         ]
 
     async def _page(self, request: Request) -> Response:
-        if "token" in request.query_params:
-            return self._log_in(request)
         try:
+            if "token" in request.query_params:
+                return self._log_in(request)
             self._require_owner(request)
         except HttpRefused as refused:
             if "text/html" not in request.headers.get("accept", ""):
@@ -236,7 +236,9 @@ _NO_OWNER = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Owner's page</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><main><h1>This page is the owner's</h1>
-<p>Open it by the address that <code>warner serve</code> printed. It ends in the token.</p>
+<p>Open it by the address that <code>warner serve</code> printed. It ends in the token.
+Each store has a token of its own. If it is lost, stop the server, and start it again with
+<code>--new-token</code>.</p>
 <p>If you have just done so from a link in another page, <a href="live">go on here</a>.</p>
 </main></body></html>
 """

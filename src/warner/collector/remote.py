@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -25,7 +26,8 @@ _LONGEST_WAIT = 60.0
 _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
-    "no_owner": "Give the owner's token with --token-file or --token-env",
+    "no_estimate_yet": "The live page says when that is. After closing, all reports are published",
+    "closed": "Everything that was counted before is in the result",
     "not_invited": "Only invited people can send reports of this study",
     "too_many": "The owner's token lifts the limit: --token-file or --token-env",
 }
@@ -69,6 +71,9 @@ def checked_url(url: str) -> str:
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         known = False
+    if "://" not in url:
+        rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
+        raise ArgumentError(message("URL", rule, None, remedy))
     if not known or parts.query or parts.fragment or parts.username is not None:
         rule = "must be like https://survey.example.org, without a question mark"
         raise ArgumentError(message("URL", rule, None, "Leave the token out of it"))
@@ -172,8 +177,17 @@ class Remote:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             text = getattr(reason, "strerror", None) or type(reason).__name__
-        rule = f"cannot be reached ({text})"
-        raise Later("unreachable", self.url, rule, None, "Is it running?")
+        rule, remedy = f"cannot be reached ({text})", "Is it running?"
+        if isinstance(reason, ssl.SSLError):
+            remedy = "Does it speak HTTPS? On its own machine it is reached by http://"
+        raise Later("unreachable", self.url, rule, None, remedy)
+
+    @property
+    def _remedy_of_token(self) -> str:
+        """What to do where the owner's token is missing, or is another one."""
+        if self.token is None:
+            return "Give the owner's token with --token-file or --token-env"
+        return "The token is not that of this collector. warner serve --new-token makes another"
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
         """The error of an answer that is no success. Its texts are those of a stranger."""
@@ -187,7 +201,7 @@ class Remote:
         if 300 <= error.code < 400:
             text = "the address leads elsewhere, and redirections are not followed"
         rule = f"refused with {error.code}, {name}" + (f": {text}" if text else "")
-        remedy = _REMEDIES.get(name)
+        remedy = self._remedy_of_token if name == "no_owner" else _REMEDIES.get(name)
         if error.code not in _AGAIN:
             return Refused(name, self.url, rule, None, remedy, position)
         later = Later(name, self.url, rule, None, remedy, position)

@@ -70,9 +70,10 @@ class Place:
             )[0]
             return socket.create_server(address[:2], family=family, backlog=2048)
         except (OSError, OverflowError, UnicodeError) as error:
-            reason = getattr(error, "strerror", None) or type(error).__name__
+            stated = getattr(error, "strerror", None) or type(error).__name__
+            reason = stated.partition(" (while")[0]
         where = f"{self.host}:{self.port}"
-        remedy = "Choose another --port, or --port 0 for one that is free"
+        remedy = "Choose another --port, or --port 0 for one that is free; or another --host"
         raise ArgumentError(message(where, f"cannot be listened on ({reason})", None, remedy))
 
 

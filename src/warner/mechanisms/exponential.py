@@ -191,7 +191,10 @@ class Exponential(Mechanism):
         if places is None:
             columns = [numbers(column) for column in self.law.numerators.T.tolist()]
             return program("table", {**fields, "numerators": columns})
-        weights = [numbers(self._weights[d] for d in row) for row in places.distances().tolist()]
+        # No two values may have the distance of a pair of classes, in a grid with gaps.
+        weights = [
+            numbers(self._weights.get(d, 0) for d in row) for row in places.distances().tolist()
+        ]
         return program("exponential", {**fields, **places.fields(), "weights": weights})
 
     def _program_odds(self) -> dict[str, Any]:

@@ -83,6 +83,10 @@ class FailingStore:
         self.store = store
         self.before = self.after = self.away = 0
 
+    @property
+    def name(self) -> str:
+        return self.store.name
+
     def open(self) -> bool:
         if self.away:
             self.away -= 1

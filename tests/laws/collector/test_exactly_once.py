@@ -42,6 +42,9 @@ from warner.collector.stores.postgres import PostgresStore
 START = datetime(2026, 1, 3, tzinfo=UTC)  # the survey is open on two days around it
 STUDY = study_of()
 PEOPLE = st.integers(1, 5)
+# One of those before, by a number of a fixed range: how many of them there are depends on when the
+# store was tidied and its disk was full, and what Hypothesis draws must not.
+EARLIER = st.integers(0, 2**16 - 1)
 
 
 @pytest.fixture(autouse=True)
@@ -137,14 +140,14 @@ class Machine(RuleBasedStateMachine):
             self.accepted.append((body, values))
 
     @precondition(lambda self: self.accepted)
-    @rule(data=st.data())
-    def somebody_sends_again(self, data: Any) -> None:
-        self.upload(*data.draw(st.sampled_from(self.accepted)))
+    @rule(which=EARLIER)
+    def somebody_sends_again(self, which: int) -> None:
+        self.upload(*self.accepted[which % len(self.accepted)])
 
     @precondition(lambda self: self.accepted)
-    @rule(data=st.data(), people=PEOPLE)
-    def an_old_submission_stands_among_new_ones(self, data: Any, people: int) -> None:
-        old, values = data.draw(st.sampled_from(self.accepted))
+    @rule(which=EARLIER, people=PEOPLE)
+    def an_old_submission_stands_among_new_ones(self, which: int, people: int) -> None:
+        old, values = self.accepted[which % len(self.accepted)]
         form = self.collector.format
         new, others = self.made(people)
         self.upload(new + old[36 : 36 + form.length], [*others, values[0]])
@@ -295,6 +298,7 @@ class OnPostgres(Machine):
 
 
 def _settings(examples: int, steps: int) -> settings:
+    """The first few examples of a machine do next to nothing."""
     return settings(
         max_examples=examples,
         stateful_step_count=steps,
@@ -305,9 +309,9 @@ def _settings(examples: int, steps: int) -> settings:
 
 
 def test_each_submission_is_counted_once_in_sqlite() -> None:
-    run_state_machine_as_test(OnSQLite, settings=_settings(3, 25))
+    run_state_machine_as_test(OnSQLite, settings=_settings(12, 25))
 
 
 def test_each_submission_is_counted_once_in_postgresql() -> None:
     postgres_address()
-    run_state_machine_as_test(OnPostgres, settings=_settings(2, 25))
+    run_state_machine_as_test(OnPostgres, settings=_settings(8, 25))

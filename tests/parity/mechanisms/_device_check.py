@@ -426,7 +426,8 @@ def _silence_odds(p: dict[str, Any]) -> Fraction:
     if inner["sampler"] == "window":
         m, w, own, other = (read(inner[name]) for name in ("cells", "width", "own", "other"))
         total = w * own + (m - w) * other
-        above, below = Fraction(m * own, total), Fraction(total, m * other)
+        high, low = max(own, other), min(own, other)
+        above, below = Fraction(m * high, total), Fraction(total, m * low)
     else:
         a, n = Fraction(read(inner["fall"]), ONE), inner["steps"]
         mean = sum((a**i for i in range(n + 1)), Fraction(0)) / (n + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.spec.collector._web import TEXT, Site, served, site
 from warner.app.cli import main
 from warner.app.commands import serving
 from warner.collector import collector as module
-from warner.collector import remote
+from warner.collector import remote, server
 from warner.collector.access import invited_id
 from warner.collector.application import Settings
 from warner.collector.collector import Collector
@@ -188,7 +189,11 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     }
     body = collector.format.seal(reports, {}, ids.reshape(1, 16))
     assert collector.submit(collector.format.parse(body)).result().new == 1
-    locked = run("invite", "study.toml", "-n", 1, "-o", "more.csv")
+    codes = Path("codes.csv").read_bytes()
+    lost = run("invite", "study.toml", "-n", 1, "-o", "codes.csv")
+    assert lost.exit_code == 1 and "cannot be made again" in lost.stderr
+    assert Path("codes.csv").read_bytes() == codes
+    locked = run("invite", "study.toml", "-n", 1, "-o", "others.csv")
     assert locked.exit_code == 1 and "Stop the other one first" in locked.stderr
     collector.stop()
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.counts*"))
@@ -231,11 +236,67 @@ def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(serving, "_serve", lambda path, study, asked: seen.append(study))
     run("serve", tmp_path / "study.toml", "--people", 20_000)
     run("serve", tmp_path / "study.toml")
-    assert [(s.collect.people, s.collect.step) for s in seen] == [(20_000, 200), (100, 50)]
-    assert seen[0].digest == seen[1].digest
+    run("serve", tmp_path / "study.toml", "--step", 1)
+    steps = [(s.collect.people, s.collect.step) for s in seen]
+    assert steps == [(20_000, 200), (100, 50), (100, 1)]
+    assert seen[0].digest == seen[1].digest == seen[2].digest
+    seen.clear()
+    refused = run("serve", tmp_path / "study.toml", "--step", 101)
+    assert refused.exit_code == 1 and "must be at most people, 100" in refused.stderr and not seen
+
+
+def test_a_token_is_kept_only_when_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port that is taken made a token that nobody knew, and the next start printed none."""
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("serve", "study.toml", "--port", taken.getsockname()[1])
+    assert done.exit_code == 1 and "cannot be listened on" in done.stderr
+    collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
+    try:
+        assert collector.owner_hash is None
+    finally:
+        collector.stop()
+
+
+def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    first, second = run("serve", "study.toml", "--step", 1), run("serve", "study.toml")
+    assert first.exit_code == second.exit_code == 0
+    assert (
+        "live?token=" in first.stdout and "as few as 1 report. This is for trials" in first.stderr
+    )
+    assert "token of the first start" in second.stdout and "trials" not in second.stderr
 
 
 def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:
     found = Remote("http://127.0.0.1:9", sleep=lambda seconds: None)
     with pytest.raises(Refused, match="cannot be reached"):
         found.send(b"x")
+
+
+def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
+    _, url = web
+    Path("wrong").write_text("wrong")
+    for words, more in {
+        "must begin with https:// or http://": (url.partition("//")[2], "token"),
+        "The token is not that of this collector": (url, "wrong"),
+        "The live page says when that is": (url, "token"),
+        "Does it speak HTTPS?": (url.replace("http:", "https:"), "token"),
+    }.items():
+        done = run("pull", more[0], "-o", "t.json", "--token-file", more[1])
+        assert done.exit_code == 1 and words in done.stderr, done.output
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_store_of_another_study_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT)
+    Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite")).stop()
+    Path("study.toml").write_text(TEXT.replace("epsilon = 1.0", "epsilon = 1.5"))
+    done = run("serve", "study.toml", "--port", 0)
+    assert done.exit_code == 1 and "study.counts.sqlite: holds the counts of another" in done.stderr

@@ -12,8 +12,7 @@ import numpy as np
 from warner.collector.live_publisher import LivePublisher
 from warner.studies.study import Study
 
-STUDY = Study.parse(
-    """
+STUDY_TEXT = """
 title = "Habits & <health>"
 [collect]
 people = 1000
@@ -32,7 +31,7 @@ mechanism = "UnaryEncoding"
 keep = "optimized"
 epsilon = 1.5
 """
-)
+STUDY = Study.parse(STUDY_TEXT)
 ANSWERS = {"smokes": [0.7, 0.3], "alcohol": [0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02]}
 WARDS = {"ward": [0.6, 0.38, 0.02]}
 
@@ -49,6 +48,7 @@ class Memory:
     refused: dict[str, int] = field(default_factory=dict)
     tallies: dict[str, Any] = field(default_factory=dict)
     n: int = 0
+    is_final: bool = False
     version: int = 0
 
     def __post_init__(self) -> None:

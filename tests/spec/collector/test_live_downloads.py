@@ -17,11 +17,11 @@ from warner.collector.live_downloads import (
     NotPublished,
     estimates_csv,
     estimates_json,
-    options,
     picture_png,
     tally_json,
 )
 from warner.collector.live_publisher import LivePublisher
+from warner.collector.live_state import options
 from warner.errors import MissingExtraError
 from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies

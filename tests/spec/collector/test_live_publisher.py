@@ -1,23 +1,30 @@
-"""Steps of the live page: nothing between two steps is shown, over restarts and closings too."""
+"""Steps of the live page: between two of them only the number of reports is shown."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.spec.collector._live import STUDY, Memory, published
+from warner.collector import live_publisher
 from warner.collector.live_events import event_text
 from warner.collector.live_publisher import FACT, LivePublisher
-from warner.collector.live_state import Question, Step
-from warner.collector.live_tables import progress
+from warner.collector.live_state import LiveView, Question, Step
+from warner.collector.live_tables import about_step, progress
 
 
 def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.estimates == []
     assert progress(view) == "No estimate yet: the first one is published after 100 reports."
-    assert b"99" not in event_text(view)
+    event = json.loads(event_text(view).split(b"data: ")[1])
+    assert event["counted"] == 99 and event["about_count"].startswith("Counted so far: 99 reports")
+    assert event["n"] == event["step"] == 0 and not event["sections"]
 
 
 def test_two_steps_differ_by_at_least_b_people() -> None:
@@ -31,15 +38,57 @@ def test_two_steps_differ_by_at_least_b_people() -> None:
     assert shown == [0, 140, 140, 140, 250, 500, 500]
 
 
-def test_an_event_between_two_steps_is_the_event_of_the_step() -> None:
+def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     memory = Memory(STUDY)
     publisher = LivePublisher(memory, STUDY)
     memory.send(100)
     publisher.look()
-    before = event_text(publisher.view())
+    before, shown = _event(publisher), publisher.view()
     memory.send(99)
+    publisher.look(refresh_count=False)
+    assert _event(publisher) == before
     publisher.look()
-    assert event_text(publisher.view()) == before
+    after = _event(publisher)
+    changed = {key for key in after if after[key] != before[key]}
+    assert changed == {"version", "counted", "about_count"}
+    assert after["counted"] == 199 and publisher.view().n == 100
+    assert (
+        after["about_count"] == "Counted so far: 199 reports. The next result comes after 1 more."
+    )
+    # Nothing was estimated for it.
+    assert publisher.view().questions is shown.questions
+
+
+def test_the_number_of_reports_is_refreshed_every_few_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(live_publisher.time, "monotonic", lambda: now)
+    memory = Memory(STUDY)
+    publisher, shown = LivePublisher(memory, STUDY), []
+    for seconds in (0.0, 1.0, 3.0, 4.9, 5.0, 9.9, 10.0):
+        now = 1000.0 + seconds
+        memory.send(1)
+        publisher._look_in_time()
+        shown.append(publisher.view().counted)
+    assert shown == [1, 1, 1, 1, 5, 5, 7]
+
+
+def test_steps_of_few_reports_say_what_they_give_up() -> None:
+    view = LiveView(1, 3, 1, "open")
+    assert "This is for trials" in about_step(view) and "as few as 1 report." in about_step(view)
+    view = replace(view, step=Step(2, 2, {}), counted=2)
+    assert about_step(view).startswith(
+        "Step 2, of 2 reports. The next step comes after each report"
+    )
+    assert "This is for trials" in about_step(view)
+    usual = replace(view, size=50)
+    assert "trial" not in about_step(usual) and "--step 1" in about_step(replace(usual, step=None))
+
+
+def _event(publisher: LivePublisher) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads(event_text(publisher.view()).split(b"data: ")[1])
+    return event
 
 
 def test_a_restart_shows_the_same_step_and_no_smaller_one() -> None:

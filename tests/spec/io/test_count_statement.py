@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ import pyarrow as pa
 import pytest
 import sqlglot
 
+from tests.services import postgres_address
 from tests.spec.io._people import run
-from tests.spec.io._postgres import postgres
 from warner import Integers, LocalHashing, Reports, Study
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import DIALECTS, count_statement, read_counts
@@ -96,9 +95,8 @@ def _in_duckdb(statement: str, table: dict[str, list[Any]], path: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with postgres() as place:
-        yield place
+def server() -> str:
+    return postgres_address()
 
 
 def _in_postgres(server: str, statement: str, table: dict[str, list[Any]], path: str) -> str:

@@ -20,6 +20,7 @@ from warner.app.commands.options import options, tally_output
 from warner.app.interruption import Interrupted
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import parse_any_tallies
+from warner.studies.public import SMALLEST_GROUP
 from warner.studies.study import Study
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ def _collecting(
 @click.option(
     "--people", type=click.IntRange(1), help="The planned number of people. Default: the study's."
 )
+@click.option(
+    "--step",
+    type=click.IntRange(1),
+    help="The live page shows a new result after so many reports. Default: the study's. 1 is for "
+    "trials: whoever watches the page then sees what each single report changes.",
+)
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
     "--url",
@@ -161,24 +168,32 @@ def serve(study: str, **asked: Any) -> None:
 
     \b
         warner serve study.toml
+        warner serve study.toml --step 1 --store trial.sqlite
         warner serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
-    plan = Study.load(study)
-    if asked["people"] is not None:
-        # The step of publication follows from the planned number, unless the study states it.
-        stated = json.loads(plan.to_json())["study"]
-        stated["collect"] = {**stated.get("collect", {}), "people": asked["people"]}
-        plan = Study(stated)
-    _serve(study, plan, asked)
+    _serve(study, _with_options(Study.load(study), asked["people"], asked["step"]), asked)
+
+
+def _with_options(study: Study, people: int | None, step: int | None) -> Study:
+    """A study with the planned number of people, and the step, that were asked for."""
+    asked = {"people": people, "step": step}
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not given:
+        return study
+    # The step of publication follows from the planned number, unless it is stated.
+    stated = json.loads(study.to_json())["study"]
+    stated["collect"] = {**stated.get("collect", {}), **given}
+    return Study(stated)
 
 
 def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
-    from warner.collector.access import Owner
+    from warner.collector.access import Owner, new_token, token_hash
     from warner.collector.application import Application, Settings
     from warner.collector.limits import Limits
     from warner.collector.live_publisher import LivePublisher
+    from warner.collector.live_tables import about_small_steps
     from warner.collector.remote import checked_url
     from warner.collector.server import Place, run
 
@@ -203,15 +218,21 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         asked["key"],
     )
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:
-        token = _token(collector, asked["new_token"])
-        live = LivePublisher(collector, study)
-        owner = Owner(collector.owner_hash or b"")
+        known = None if asked["new_token"] else collector.owner_hash
+        token = new_token() if known is None else None
+        digest = known or token_hash(token or "")
+        live, owner = LivePublisher(collector, study), Owner(digest)
         settings = Settings(limits, _hosts(asked["hosts"], url, place.host))
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
+            if token is not None:
+                # Not before the port is ours: a token that is kept and never printed is lost.
+                collector.keep_owner_hash(digest)
             live.start()
             _say_ready(url or place.url(port), token, collector)
+            if study.collect.step < SMALLEST_GROUP:
+                click.echo(about_small_steps(study.collect.step), err=True)
 
         try:
             run(application, place, ready, live.stop)
@@ -231,17 +252,6 @@ def _say_ready(url: str, token: str | None, collector: Collector) -> None:
     counted = plural(collector.n, "report is counted", "reports are counted")
     click.echo(f"The survey is {collector.status().replace('_', ' ')}, {counted}.", err=True)
     click.echo("Ctrl-C ends it.", err=True)
-
-
-def _token(collector: Collector, new: bool) -> str | None:
-    """A token that was made now, of which the hash is kept; None where there is one already."""
-    from warner.collector.access import new_token, token_hash
-
-    if collector.owner_hash is not None and not new:
-        return None
-    token = new_token()
-    collector.keep_owner_hash(token_hash(token))
-    return token
 
 
 def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
@@ -271,7 +281,9 @@ _token_options = options(
 
 @click.command()
 @click.argument("study", type=_STUDY)
-@click.option("-n", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many.")
+@click.option(
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many."
+)
 @click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
 @click.option(
     "--url",
@@ -304,6 +316,9 @@ def invite(
         raise ArgumentError(message(study, rule, None, 'Say access = "invited" in [collect]'))
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study)
+    if output != "-" and Path(output).exists():
+        rule = "is there already, and its codes cannot be made again"
+        raise ArgumentError(message(output, rule, None, "Choose another name for the new codes"))
     codes = new_codes(count)
     with _collecting(study, plan, store, ways) as collector:
         collector.invite(invited_ids(plan.digest, codes))

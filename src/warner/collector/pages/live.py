@@ -8,13 +8,14 @@ from urllib.parse import quote
 from warner._core import html
 from warner._core.html import Markup, text
 from warner._core.text import visible
-from warner.collector.live_downloads import options
 from warner.collector.live_groups import GroupsView
 from warner.collector.live_state import LiveView, Section, TableView
 from warner.collector.live_tables import (
     STATUS,
+    about_count,
     about_intervals,
     about_step,
+    command,
     progress,
     reject_rows,
 )
@@ -28,6 +29,8 @@ _DOWNLOADS = (
     ("live/estimates.json", "Estimates as JSON", "what warner estimate --json writes"),
     ("live/estimates.csv", "Estimates as CSV", "for spreadsheets"),
     ("live/picture.png", "Picture", "a chart as PNG"),
+)
+_CARDS = (
     ("live/card.html", "Deployment card", "what is protected, and who sees what"),
     ("live/card.json", "Deployment card as JSON", "for registries"),
 )
@@ -59,7 +62,8 @@ def live_page(
         '<main><p id="progress" role="status">',
         text(progress(view)),
         f'</p><p><progress id="bar" aria-label="Reports of the planned number" '
-        f'max="{view.planned}" value="{min(view.n, view.planned)}"></progress></p>',
+        f'max="{view.planned}" value="{min(view.counted, view.planned)}"></progress></p>',
+        f'<p id="about-count">{text(about_count(view))}</p>',
         f'<p id="about-step">{text(about_step(view))}</p>',
         '<p id="connection" role="status" hidden></p>',
         '<div id="sections">',
@@ -70,7 +74,7 @@ def live_page(
         text(about_intervals(view)),
         "</p></section>",
         *_rejects(view),
-        *_downloads(view, study),
+        *_downloads(view),
         *_forms(view, study, anti_forgery),
         "</main>",
         f"<footer><p>Study <code>{study.digest}</code></p></footer>",
@@ -178,6 +182,8 @@ def _group_tables(groups: GroupsView) -> Iterator[str]:
             f"<p>Hidden: {groups.hidden:,} small groups with {groups.hidden_people:,} people "
             "together.</p>"
         )
+    if not groups.groups:
+        return
     address = f"live/tally.json?by={quote(groups.column, safe='')}"
     yield (
         f'<p><a href="{address}" download="tally.{quote(groups.column, safe="")}.json">Tally of '
@@ -196,54 +202,68 @@ def _rejects(view: LiveView) -> Iterator[str]:
     yield f"<p{' hidden' if rows else ''}>None so far.</p></section>"
 
 
-def _downloads(view: LiveView, study: Study) -> Iterator[str]:
+def _downloads(view: LiveView) -> Iterator[str]:
     """Links to the files, and the command that repeats the estimates."""
     yield "<section><h2>Downloads</h2>"
-    if view.step is None:
-        yield "<p>Before the first step there are the deployment cards only.</p>"
-    shown = _DOWNLOADS if view.step is not None else _DOWNLOADS[-2:]
-    items = "".join(
+    before, after = (" hidden", "") if view.step is not None else ("", " hidden")
+    yield f'<p id="no-files"{before}>Before the first step there are the deployment cards only.</p>'
+    yield f"<ul>{_items(_CARDS)}</ul>"
+    yield (
+        f'<div id="files"{after}><ul>{_items(_DOWNLOADS)}</ul>'
+        "<p>The same numbers from the tally file:</p>"
+        f'<pre><code id="command">{text(command(view))}</code></pre></div></section>'
+    )
+
+
+def _items(shown: Iterable[tuple[str, str, str]]) -> str:
+    return "".join(
         f'<li><a href="{address}">{name}</a>: {about}</li>' for address, name, about in shown
     )
-    yield f"<ul>{items}</ul>"
-    if view.step is not None:
-        words = ["warner", "estimate", "tally.json", *options(view)]
-        yield (
-            "<p>The same numbers from the tally file:</p>"
-            f"<pre><code>{text(' '.join(map(_quoted, words)))}</code></pre>"
-        )
-    yield "</section>"
-
-
-def _quoted(word: str) -> str:
-    """A word of a command as a shell reads it."""
-    plain = all(c.isalnum() or c in "-_=:,./" for c in word)
-    return word if plain and word.isascii() else "'" + word.replace("'", "'\\''") + "'"
 
 
 def _forms(view: LiveView, study: Study, anti_forgery: str) -> Iterator[str]:
     """The buttons that close and open the survey."""
     hidden = f'<input type="hidden" name="{FIELD}" value="{text(anti_forgery)}">'
     yield "<section><h2>Close or open</h2>"
+    for_good = study.collect.keep_ids == "closed"
     after = (
         "Then the ids of submissions are dropped, and it cannot be opened again."
-        if study.collect.keep_ids == "closed"
+        if for_good
         else "It can be opened again."
     )
-    forms: Sequence[tuple[str, bool, str, str]] = (
+    # No click alone ends a survey for good.
+    sure = (
+        '<p><label><input type="checkbox" name="sure" value="yes" required> Yes, close it for '
+        "good</label></p>"
+        if for_good
+        else ""
+    )
+    final = "" if view.is_final else " hidden"
+    yield (
+        f'<p id="final"{final}>The survey was closed for good: the ids of its submissions were '
+        "dropped.</p>"
+    )
+    forms: Sequence[tuple[str, bool, str, str, str]] = (
         (
             "close",
             view.status != "closed",
             "Close the survey",
             "No more answers are counted, and all that were counted are published as the last "
             f"step. {after}",
+            sure,
         ),
-        ("open", view.status != "open", "Open the survey", "From then on answers are counted."),
+        (
+            "open",
+            view.status != "open" and not view.is_final,
+            "Open the survey",
+            "From then on answers are counted.",
+            "",
+        ),
     )
-    for name, is_shown, label, about in forms:
+    for name, is_shown, label, about, more in forms:
         yield (
             f'<form id="{name}" method="post" action="live/{name}"'
-            f"{'' if is_shown else ' hidden'}><p>{text(about)}</p>{hidden}"
+            f"{'' if is_shown else ' hidden'}><p>{text(about)}</p>{hidden}{more}"
             f'<button type="submit">{label}</button></form>'
         )
     yield "</section>"

@@ -38,20 +38,19 @@ def parts(study: Study, asked: list[Question], public: list[Question], words: Wo
         public: its public columns, in order.
         words: of the page.
     """
-    unit = words("size")
     rows = [
-        _row(words("part_header"), HEADER_BYTES, words("part_header_meaning"), unit),
-        _row(*_id_words(study, words), unit),
+        _row(words("part_header"), HEADER_BYTES, words("part_header_meaning"), words),
+        _row(*_id_words(study, words), words),
     ]
     rows += [
-        _row(text(question.label), INDEX_BYTES, words("part_public_meaning"), unit)
+        _row(text(question.label), INDEX_BYTES, words("part_public_meaning"), words)
         for question in public
     ]
     for question in asked:
         mechanism = study.mechanisms[question.name]
         sentences = " ".join([words("part_answer_meaning"), *law(mechanism, question)])
         meaning = Markup(f'{sentences} <span class="epsilon">{_epsilon(mechanism, words)}</span>')
-        rows.append(_row(text(question.label), mechanism.schema.bytes_per_report, meaning, unit))
+        rows.append(_row(text(question.label), mechanism.schema.bytes_per_report, meaning, words))
     return Markup(
         f'<table class="parts"><caption>{words("leaves_caption")}</caption>\n'
         f'<thead><tr><th scope="col">{words("part")}</th><th scope="col">{words("size")}</th>'
@@ -121,8 +120,9 @@ def total_epsilon(study: Study, words: Words) -> str:
     return words.at_most(study.epsilon)
 
 
-def _row(label: Markup, length: int, meaning: Markup, unit: Markup) -> str:
+def _row(label: Markup, length: int, meaning: Markup, words: Words) -> str:
     """One row of the table of parts; the unit is shown where the head of the table is not."""
+    unit = words("byte") if length == 1 else words("bytes")
     size = f'{length} <span class="narrow">{unit}</span>'
     return f'<tr><th scope="row">{label}</th><td>{size}</td><td>{meaning}</td></tr>'
 

@@ -40,7 +40,7 @@ def states(sent_bytes: Markup, invited: bool, code_field: Markup, words: Words) 
         _panel(
             "sent",
             words("sent_title"),
-            _paragraph(words("sent")),
+            _paragraph(words("sent_invited" if invited else "sent")),
             Markup(f"<h3>{words('sent_left_title')}</h3>"),
             Markup(f'<div data-when="bytes">{_paragraph(words("leaves_after"))}{sent_bytes}</div>'),
             Markup(f'<p data-when="no-bytes" hidden>{words("leaves_gone")}</p>'),

@@ -12,6 +12,7 @@ const PLAIN = { largest: 0, is_long: false };
  * @typedef {{caption: string, head: string[], rows: Row[], largest: number, is_long: boolean}} Table
  * @typedef {{name: string, heading: string, tables: Table[], notes: string[]}} Section
  * @typedef {{status: string, status_text: string, n: number, planned: number, progress: string,
+ *   counted: number, is_final: boolean, about_count: string, command: string,
  *   about_step: string, about_intervals: string, step: number, sections: Section[],
  *   rejects: [string, number][]}} Step
  */
@@ -111,19 +112,26 @@ function section(known, data) {
 
 /** Draw a step. @param {Step} step */
 function draw(step) {
+  say(by("about-count"), step.about_count);
+  say(by("command"), step.command);
+  by("no-files").hidden = step.step > 0;
+  by("files").hidden = step.step === 0;
+  by("final").hidden = !step.is_final;
   say(by("status"), step.status_text);
   say(by("progress"), step.progress);
   say(by("about-step"), step.about_step);
   say(by("about-intervals"), step.about_intervals);
-  by("bar").value = Math.min(step.n, step.planned);
+  by("bar").value = Math.min(step.counted, step.planned);
   by("close").hidden = step.status === "closed";
-  by("open").hidden = step.status === "open";
+  by("open").hidden = step.status === "open" || step.is_final;
   const all = by("sections");
   const known = [...all.children];
-  step.sections.forEach((data, i) => {
+  // Between two steps the sections stay as they are, so that a selected text stays selected.
+  (step.step === last ? [] : step.sections).forEach((data, i) => {
     const found = section(known[i], data);
     if (!known[i]) all.append(found);
   });
+  last = step.step;
   const [counted, none] = by("rejects").querySelectorAll("div, p");
   counted.hidden = step.rejects.length === 0;
   none.hidden = step.rejects.length > 0;
@@ -133,6 +141,7 @@ function draw(step) {
   if (tHead) fill(counted.querySelector("table"), { ...PLAIN, caption: caption.textContent, head, rows });
 }
 
+let last = -1;
 const lost = by("connection");
 const events = new EventSource("live/events");
 events.addEventListener("step", (event) => draw(JSON.parse(event.data)));

@@ -215,13 +215,14 @@ export function send(key) {
 /**
  * Try to send a record that is not kept, since this browser keeps nothing.
  *
- * @param {Sealed} sealed
+ * @param {Sealed} sealed a record that is marked as tried.
+ * @param {() => Sealed} now the record after the try, which a person may have deleted meanwhile.
  * @returns {Promise<Sealed>}
  */
-export async function sendUnkept(sealed) {
+export async function sendUnkept(sealed, now) {
   if (sealed.body === null) return sealed;
   const { outcome, reason } = await post(sealed.body);
-  return { ...settled(sealed, outcome, reason), tried: true };
+  return settled(now(), outcome, reason);
 }
 
 /**

@@ -400,8 +400,10 @@ async function attempt(forced = false) {
       page.sealed = sealed;
       page.bytes = body ?? page.bytes;
     } else {
-      page.bytes = page.sealed.body;
-      page.sealed = await sendUnkept(page.sealed);
+      // Tried from now on: who deletes it while it is on its way is not asked again.
+      const leaving = page.sealed = { ...page.sealed, tried: true };
+      page.bytes = leaving.body;
+      page.sealed = await sendUnkept(leaving, () => page.sealed ?? leaving);
     }
   } catch {
     // The storage failed in between. The record is as it was, and is tried again.

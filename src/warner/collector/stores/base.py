@@ -42,6 +42,10 @@ class Change:
 class Store(Protocol):
     """A store that one collector has open. Every method raises :class:`Refused` where it fails."""
 
+    @property
+    def name(self) -> str:
+        """How messages name it, without a password."""
+
     def open(self) -> bool:
         """Connect, keep all other processes out, and bring the tables up to date.
 

@@ -74,6 +74,11 @@ class PostgresStore:
     def __repr__(self) -> str:
         return "PostgresStore()"  # the address may hold a password
 
+    @property
+    def name(self) -> str:
+        """Not the address, which may hold a password."""
+        return _PLACE
+
     def open(self) -> bool:
         """As in :class:`~warner.collector.stores.base.Store`."""
         if self._connection is not None and not self._connection.closed:

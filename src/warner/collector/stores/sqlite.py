@@ -49,6 +49,11 @@ class SQLiteStore:
         self.path = os.fspath(path)
         self._connection: sqlite3.Connection | None = None
 
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return self.path
+
     def open(self) -> bool:
         """As in :class:`~warner.collector.stores.base.Store`."""
         if self._connection is not None:

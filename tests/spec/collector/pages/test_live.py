@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import warner.collector
-from tests.spec.collector._live import STUDY, Memory, published
+from tests.spec.collector._live import STUDY, STUDY_TEXT, Memory, published
 from warner.collector import live_state
 from warner.collector.live_events import ALIVE, live_events
 from warner.collector.live_groups import hidden_groups
@@ -20,6 +20,7 @@ from warner.collector.live_state import LiveView, Step
 from warner.collector.live_tables import Wording, event_of, progress, reject_rows, shares_table
 from warner.collector.pages.live import live_page
 from warner.errors import IdentifiabilityError
+from warner.studies.study import Study
 
 STATIC = Path(warner.collector.__file__).parent / "static"
 
@@ -90,8 +91,9 @@ def test_forms_carry_the_anti_forgery_value_and_fit_the_status() -> None:
         assert [facts["action"] for facts in forms] == ["live/close", "live/open"]
         assert all(facts["method"] == "post" for facts in forms)
         assert [facts["id"] for facts in forms if "hidden" not in facts] == shown
-        assert [facts["value"] for facts in page.of("input")] == [value] * 2
-        assert all(facts["name"] == "anti_forgery" for facts in page.of("input"))
+        hidden = [facts for facts in page.of("input") if facts["type"] == "hidden"]
+        assert [facts["value"] for facts in hidden] == [value] * 2
+        assert all(facts["name"] == "anti_forgery" for facts in hidden)
 
 
 def test_groups_are_shown_on_demand_and_small_ones_hidden() -> None:
@@ -122,6 +124,38 @@ def test_reasons_of_rejects_are_plain_words() -> None:
     assert rows[1][0] == "sent after the survey closed" and rows[2][0] == "a new one"
 
 
+def test_a_survey_that_closed_for_good_is_not_offered_to_be_opened() -> None:
+    page = _Page(live_page(LiveView(1, 1000, 100, "closed", is_final=True), STUDY, "value"))
+    assert all("hidden" in facts for facts in page.of("form"))
+    final = [facts for facts in page.of("p") if facts.get("id") == "final"]
+    assert final and "hidden" not in final[0]
+
+
+def test_one_click_closes_only_what_can_be_opened_again() -> None:
+    again = Study.parse(STUDY_TEXT.replace("[collect]", '[collect]\nkeep_ids = "always"'))
+    for study, boxes in ((STUDY, 1), (again, 0)):
+        page = _Page(live_page(LiveView(1, 1000, 100, "open"), study, "value"))
+        asked = [facts for facts in page.of("input") if facts["type"] == "checkbox"]
+        assert len(asked) == boxes and all("required" in facts for facts in asked)
+
+
+def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
+    for view, shown in ((LiveView(1, 1000, 100, "open", 3), False), (published(130).view(), True)):
+        page = _Page(live_page(view, STUDY, "value"))
+        [files] = [facts for facts in page.of("div") if facts.get("id") == "files"]
+        assert ("hidden" not in files) == shown
+        [without] = [facts for facts in page.of("p") if facts.get("id") == "no-files"]
+        assert ("hidden" in without) == shown
+
+
+def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
+    small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
+    assert "of them move its share to anything now" in live_page(
+        published(3, small).view(), small, "value"
+    )
+    assert "points now" in live_page(published(1000).view(), STUDY, "value")
+
+
 def test_a_stream_sends_each_step_once_comments_in_between_and_ends() -> None:
     memory = Memory(STUDY)
     publisher = LivePublisher(memory, STUDY)
@@ -135,8 +169,8 @@ def test_a_stream_sends_each_step_once_comments_in_between_and_ends() -> None:
                 memory.send(120)
                 await asyncio.to_thread(publisher.look)
             elif part == ALIVE and found.count(ALIVE) == 2:
-                memory.send(1)  # between two steps
-                await asyncio.to_thread(publisher.look)
+                memory.send(1)  # between two steps, and too early for the number of reports
+                await asyncio.to_thread(publisher.look, True, False)
             elif part == ALIVE:
                 publisher.stop()
         return found
@@ -163,7 +197,7 @@ def test_an_event_says_what_the_page_says() -> None:
 
 def test_the_script_is_short_and_parses_no_html() -> None:
     script = (STATIC / "live.js").read_text()
-    assert script.count("\n") < 150
+    assert script.count("\n") < 160
     for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert sink not in script
     assert "https:" not in script and "import " not in script
