@@ -7,9 +7,11 @@ it, so whoever measures the memory of others must be small itself.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
+import platform
 import resource
 import subprocess
 import sys
@@ -85,8 +87,27 @@ def row(name: str, seconds: float, n: int, note: str = "") -> None:
 
 def run(command: list[str]) -> tuple[float, float, str]:
     """Seconds, peak megabytes and standard output of a fresh process, from its start to its end."""
+    seconds, _, megabytes, text = run_with_processor(command)
+    return seconds, megabytes, text
+
+
+def run_with_processor(command: list[str], quiet: bool = False) -> tuple[float, float, float, str]:
+    """The same with the seconds of processors, of all threads, which a busy machine changes less.
+
+    Args:
+        command: the process.
+        quiet: whether its standard error goes nowhere.
+
+    Returns:
+        Seconds, seconds of processors, peak megabytes, and standard output.
+    """
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if quiet else None,
+        text=True,
+    )
     assert process.stdout is not None
     text = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -94,7 +115,8 @@ def run(command: list[str]) -> tuple[float, float, str]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command[1:])} ended with status {process.returncode}")
-    return seconds, usage.ru_maxrss * _RSS_UNIT / 1e6, text
+    processor = usage.ru_utime + usage.ru_stime
+    return seconds, processor, usage.ru_maxrss * _RSS_UNIT / 1e6, text
 
 
 def run_json(script: str, *arguments: str) -> dict[str, Any]:
@@ -105,6 +127,26 @@ def run_json(script: str, *arguments: str) -> dict[str, Any]:
 def peak() -> float:
     """Peak memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT / 1e6
+
+
+def record(name: str, entry: Mapping[str, Any], packages: tuple[str, ...]) -> None:
+    """Append a line to the results of a benchmark, with the machine, its load and versions."""
+    from importlib.metadata import version
+
+    model = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), "")
+    line = {
+        **entry,
+        "load": [round(x, 1) for x in os.getloadavg()[:2]],
+        "cores": os.cpu_count(),
+        "processor": model,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+    }
+    with open(Path(__file__).parent / "results" / f"{name}.jsonl", "a") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def resident() -> float:

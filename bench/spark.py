@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _measure import EPSILON, SEED, claim, resident
+from _measure import EPSILON, SEED, claim, record, resident
 
 PARTS, BLOCK, CHUNK = 16, 4096, 2**18
 SIZES = {"krr": 2 * 10**8, "oue": 2 * 10**7}
@@ -117,13 +117,18 @@ def main(scale: float, turns: int) -> None:
                         start = time.perf_counter()
                         ways[name]()
                         seconds[name].append(time.perf_counter() - start)
-                print(f"{kind}: driver {before:.0f} MB before, {resident():.0f} MB after")
+                after = resident()
+                print(f"{kind}: driver {before:.0f} MB before, {after:.0f} MB after", flush=True)
                 taken = {name: median(all_) for name, all_ in seconds.items()}
                 for name, own in taken.items():
                     rate = counted[name] / own / CORES / 1e6
                     print(
                         f"  {name:<28} {counted[name]:>12,} {own:>8.2f} s  {rate:>7.3f} M/s and core"
                     )
+                entry = {"kind": kind, "n": counted["bare GROUP BYs"], "executors": CORES}
+                entry |= {"turns": turns, "driver_mb": [round(before), round(after)]}
+                entry["seconds"] = {name: round(own, 2) for name, own in taken.items()}
+                record("spark", entry, ("pyspark", "pyarrow", "numpy", "pandas"))
                 if scale == 1 and kind == "krr":
                     ratio = taken["mechanism.tally"] / taken["bare GROUP BYs"]
                     claim("k-RR within 1.2 of the bare GROUP BY", ratio <= 1.2, f"{ratio:.2f}")

@@ -205,8 +205,9 @@ def _values(dtype: Any) -> int:
 
 def _codes_of(series: Any, size: int) -> np.ndarray:
     """The codes of the different values of a narrow column, which leaves the library as it is."""
-    gap = np.array([entry is None for entry in series.to_list()], dtype=bool)
-    value = _integers(series.fill_null(0))
+    entries = series.to_list()  # at most _FEW for each group of people
+    gap = np.array([entry is None for entry in entries], dtype=bool)
+    value = np.array([0 if entry is None else int(entry) for entry in entries], dtype=np.int64)
     beyond = np.where((value < 0) | (value >= size), BEYOND, value)
     return np.where(gap, GAP, beyond).astype(np.int64)
 
