@@ -6,7 +6,6 @@ import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
-from warner.collector import application
 from warner.collector.http_refusals import HttpRefused
 
 
@@ -31,7 +30,8 @@ def test_it_finds_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> str:
         raise ValueError("a study that cannot be shown")
 
-    monkeypatch.setattr(application, "survey_page", fails)
+    # The server of this process may be there already, and keeps its pages.
+    monkeypatch.setattr(requests.target().site.application, "_survey_in", fails)
     assert "500" in found()
 
 
