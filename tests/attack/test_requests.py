@@ -6,6 +6,7 @@ import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
+from warner.collector import application
 from warner.collector.http_refusals import HttpRefused
 
 
@@ -28,10 +29,9 @@ def test_it_finds_an_echo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_finds_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> str:
-        raise ValueError("a study that cannot be shown")
+        raise ValueError("a language that cannot be chosen")
 
-    # The server of this process may be there already, and keeps its pages.
-    monkeypatch.setattr(requests.target().site.application, "_survey_in", fails)
+    monkeypatch.setattr(application, "chosen_language", fails)
     assert "500" in found()
 
 

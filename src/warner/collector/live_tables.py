@@ -240,7 +240,7 @@ def about_count(view: LiveView) -> str:
     """
     text = f"Counted so far: {_reports(view.counted)}."
     missing = view.n + view.size - view.counted
-    if view.status == "closed" or view.is_estimating or missing <= 0:
+    if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
     return f"{text} The next result comes after {missing:,} more."
 
@@ -271,7 +271,7 @@ def about_step(view: LiveView) -> str:
     if view.step is None:
         return small.lstrip() or (
             "Results are published in steps, so that nobody sees what a single report changed. "
-            "For a trial, warner serve --step 1 shows them at once."
+            "For a trial with invented answers: warner serve with --step 1 --store trial.sqlite."
         )
     text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
     if view.is_estimating:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def count_statement(
     <BLANKLINE>
     """
     try:
-        from sqlglot import exp
+        from sqlglot import TokenError, exp
     except ImportError:
         problem = MissingExtraError(
             message("sqlglot", "is not installed", None, 'pip install "warner[sql]"')
@@ -104,11 +105,14 @@ def count_statement(
         if dialect not in DIALECTS:
             rule = f"must be one of {', '.join(DIALECTS)}"
             raise ArgumentError(message("dialect", rule, show(dialect)))
-        # What is no name of a table becomes one name in quotes, and no other SQL.
-        place = exp.to_table(table, dialect=dialect) if table.strip() else None
-        if place is None:
+        if not table.strip():
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError(message("table", rule, show(table), remedy))
+        # What is no name of a table becomes one name in quotes, and no other SQL.
+        place = exp.Table(this=exp.to_identifier(table, quoted=True))
+        if ";" not in table:
+            with suppress(TokenError):  # such as lake/*.parquet, where /* begins a comment
+                place = exp.to_table(table, dialect=dialect)
         writer = _Writer(dialect, by)
         return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
     raise problem

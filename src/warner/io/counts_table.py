@@ -30,6 +30,7 @@ from warner.reports.tally import Tally
 _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
+_AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
 _NULLS = ("", "\\N", "NULL", "null", "None")
 
 
@@ -109,7 +110,15 @@ class CountsTable:
         for attribute, mechanism in mechanisms.items():
             source = _Counts(self, attribute, place, sizes)
             names = list(mechanism.schema.file_columns())
-            counted = mechanism.schema.count_grouped(source, names)
+            problem = None
+            try:
+                counted = mechanism.schema.count_grouped(source, names)
+            except ReportError as error:
+                # Rules of one column are checked here, by code that knows no file.
+                said = str(error).removeprefix("reports: ")
+                problem = said if said == str(error) else f"{self.path}: {attribute}: {said}"
+            if problem is not None:
+                raise ReportError(problem)
             found[attribute] = (
                 Tally(mechanism.header, *counted.only())
                 if groups is None
@@ -275,7 +284,7 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
 def _row(path: str, line: int, cells: list[str], places: list[int]) -> _Row:
     """A row of the table from the cells of a line."""
     if len(cells) <= max(places):
-        raise FileError(message(f"{path}: line {line}", "has too few cells"))
+        raise FileError(message(f"{path}: line {line}", "has too few cells", None, _AS_CSV))
     attribute, part, value, reports, *key = (cells[i] for i in places)
     numbers = []
     for name, text in (("value", value), ("reports", reports)):

@@ -39,6 +39,7 @@ from warner.io.frames import (
     records_column,
     report_columns,
 )
+from warner.io.grouped_frame import checked_groups
 from warner.io.parquet_format import (
     ParquetFormat,
     column_in_sql,
@@ -207,7 +208,9 @@ def _safely(path: str, work: Callable[[], Any]) -> Any:
     except duckdb.Error:
         pass
     rule = "cannot be read as a table of reports"
-    raise FileError(message(path, rule, None, "Is it Parquet, or CSV with a line of names?"))
+    raise FileError(
+        message(path, rule, None, "Is it Parquet, or CSV in UTF-8 with a line of names?")
+    )
 
 
 def tally_foreign(
@@ -292,10 +295,13 @@ def tally_foreign(
             try:
                 found[name] = _safely(file.path, work)
             except ReportError as error:
-                find = partial(_first_wrong, table, mechanism, own)
+                find = partial(_first_wrong, table, mechanism, own, by or {})
                 row = None if name in records else _safely(file.path, find)
                 where = "" if row is None else f" The first such row is row {row + 1:,}."
-                problem = f"{file.path}: {str(error).removeprefix('data: ')}{where}"
+                said = str(error).removeprefix("data: ")
+                if said.startswith("reports: "):
+                    said = f"{name}: {said.removeprefix('reports: ')}"
+                problem = f"{file.path}: {said}{where}"
                 break
     if problem is not None:
         raise ReportError(problem)
@@ -416,19 +422,27 @@ def _counted_records(
 
 
 def _first_wrong(
-    table: duckdb.DuckDBPyRelation, mechanism: Mechanism, names: Mapping[str, str]
+    table: duckdb.DuckDBPyRelation,
+    mechanism: Mechanism,
+    names: Mapping[str, str],
+    by: Mapping[str, Domain],
 ) -> int | None:
-    """The place of the first row that is no report; None where all are, or none can be told."""
+    """The place of the first row that is no report, or whose public values are not declared.
+
+    None where there is no such row, or none can be told.
+    """
 
     def is_wrong(rows: Any) -> bool:
         try:
             frame_reports(mechanism, rows.to_native(), names)
+            if by:
+                checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
             return False
         except ReportError:
             return True
 
     first = 0
-    for rows in batches(_as_lazy(table), list(names.values())) or ():
+    for rows in batches(_as_lazy(table), [*dict.fromkeys([*by, *names.values()])]) or ():
         if is_wrong(rows):
             low, high = 0, len(rows)  # the first `low` rows are right, the first `high` are not
             while high - low > 1:

@@ -248,22 +248,32 @@ def checked_groups(
         ReportError: a value that is missing, of another type or never declared. The message does
             not say at which place: the values may be the different ones of a column.
     """
-    given = {
-        name: column if (domain := domains[name]) is None else PublicColumn(domain, column)
-        for name, column in values.items()
-    }
-    for name, column in given.items():
-        _check_public(name, column, values[name], n)
+    given = {name: _public(column, domains[name]) for name, column in values.items()}
+    for name, column in values.items():
+        if not _is_declared(name, column, domains[name]):
+            # Only what is wrong is named: most values of the column are right.
+            wrong = [v for v in dict.fromkeys(column) if not _is_declared(name, [v], domains[name])]
+            raise _undeclared(name, wrong or column)
     return group_people(given, n)
 
 
-def _check_public(name: str, column: Any, values: list[Any], n: int) -> None:
-    """Refuse public values by their column."""
+def _public(values: list[Any], domain: Domain | None) -> Any:
+    """A column of public values, as :func:`group_people` takes it."""
+    return values if domain is None else PublicColumn(domain, values)
+
+
+def _is_declared(name: str, values: list[Any], domain: Domain | None) -> bool:
+    """Whether people can be grouped by these values."""
     try:
-        group_people({name: column}, n)
-        return
+        group_people({name: _public(values, domain)}, len(values))
     except (ArgumentError, ArgumentTypeError):
-        kinds = {"no value" if value is None else kind(value) for value in values}
+        return False
+    return True
+
+
+def _undeclared(name: str, values: list[Any]) -> ReportError:
+    """The error of public values that are missing, of another type or never declared."""
     rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
-    got = " and ".join(sorted(kinds))
-    raise ReportError(message(f"data: public column {name!r}", rule, got))
+    kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
+    got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
+    return ReportError(message(f"data: public column {name!r}", rule, got))

@@ -1,7 +1,7 @@
 """Single reports as texts, which survey tools carry in a hidden field.
 
 The text of a report is ``wr1-STUDY-NUMBER-RECORD``: the first 16 hexadecimal digits of the study's
-digest, the number of the question in the study's order, from 1, and the bytes of the report's
+layout, the number of the question in the study's order, from 1, and the bytes of the report's
 columns (:meth:`warner.Reports.record_array`) in hexadecimal digits. So a text says which study and
 which question it is of, no spreadsheet takes it for a number, and one that is cut off is noticed.
 """

@@ -271,6 +271,9 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
         "live?token=" in first.stdout and "as few as 1 report. This is for trials" in first.stderr
     )
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
+    Path("study.toml").write_text(TEXT + "opens = 2120-05-31T18:00:00+02:00\n")
+    early = run("serve", "study.toml")
+    assert "not open" in early.stderr and "It opens at 2120-05-31 18:00+02:00." in early.stderr
 
 
 def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:

@@ -71,6 +71,12 @@ def test_the_token_in_the_address_becomes_a_cookie(web: Site, client: Client) ->
         refused(client.get(f"/live?{asked}"), "no_owner")
 
 
+def test_a_browser_with_another_token_reads_a_page(client: Client) -> None:
+    answer = client.get("/live?token=x", headers={"accept": "text/html"})
+    assert answer.status_code == 401 and "--new-token" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
 def test_a_browser_without_the_token_reads_a_page(client: Client) -> None:
     answer = client.get("/live", headers={"accept": "text/html"})
     assert answer.status_code == 401 and '<a href="live">' in answer.text

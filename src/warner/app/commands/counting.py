@@ -7,12 +7,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import click
+
 from warner import io as files
-from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
 from warner._core.progress import stage
 from warner.app.checkpoint import Checkpoint, state
 from warner.app.command_files import as_file, require_study, warn_of_simulation
 from warner.app.commands.foreign import CountedFile, count_foreign, say_foreign
+from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
 from warner.reports.tally import require_same
 from warner.studies.study import Study
@@ -64,6 +67,7 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> P
 
     Raises:
         ArgumentError: two files with the same content.
+        EmptyError: a file or a data set without rows.
         MismatchError: files of a data set that different mechanisms made.
         FileError, ReportError: a file that cannot be read, or reports that cannot have been sent.
     """
@@ -84,6 +88,9 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> P
             sums = _Sums(path)
             for file in found:
                 counted = _counted(file, wanted, memory)
+                if not counted.tallies:
+                    sums.empty.append(file.path)
+                    continue
                 if counted.seal in seals or path in repeated:
                     got = f"{file.path}, whose content was given before"
                     raise ArgumentError(message("reports", "must not be counted twice", got))
@@ -91,6 +98,8 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> P
                 sums.add(file.path, counted)
                 done += file.size if file.path != "-" else 0
                 tell(done)
+            if not sums.totals:
+                raise EmptyError(message(path, "holds no reports"))
             for group, tallies in sums.said():
                 parts.setdefault(group, {})[path] = tallies
     return parts
@@ -110,7 +119,8 @@ def _counted(file: files.DataFile, wanted: Wanted, memory: Checkpoint | None) ->
         return known
     before = state(file.path)
     counted = _count(file, wanted)
-    memory.add(file.path, before, counted)
+    if counted.tallies:  # a file without rows is read again, which costs nothing
+        memory.add(file.path, before, counted)
     return counted
 
 
@@ -147,6 +157,7 @@ class _Sums:
         firsts: {group: the first file}.
         foreign: {a file that another program wrote: the number of its rows}.
         named: whether all reports of these files are texts that name the study.
+        empty: the files without rows, which add nothing.
     """
 
     path: str
@@ -154,6 +165,7 @@ class _Sums:
     firsts: dict[str | None, str] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
     named: bool = True
+    empty: list[str] = field(default_factory=list)
 
     def add(self, path: str, counted: CountedFile) -> None:
         """Add the tallies of a file.
@@ -184,6 +196,9 @@ class _Sums:
 
     def said(self) -> Iterator[tuple[str | None, dict[str, AnyTally]]]:
         """The sums of each group, after what is to be said of the files."""
+        if self.empty:
+            many = plural(len(self.empty), "file without rows adds", "files without rows add")
+            click.echo(f"{self.path}: {many} nothing, the first is {self.empty[0]}.", err=True)
         if self.foreign:
             say_foreign(self.path, sum(self.foreign.values()), len(self.foreign), self.named)
         if any(t.simulated for tallies in self.totals.values() for t in tallies.values()):

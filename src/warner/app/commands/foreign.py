@@ -9,7 +9,7 @@ import click
 
 from warner import io as files
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError, EmptyError, message
 from warner.app.terminal import plural
 from warner.io.foreign_files import columns_of_texts
 from warner.reports.grouped_tally import AnyTally
@@ -24,7 +24,7 @@ class CountedFile(NamedTuple):
     Attributes:
         group: the group of the study that its people belong to; None where there is none.
         seal: the digest of its content.
-        tallies: {attribute: tally}.
+        tallies: {attribute: tally}; empty for a file without rows.
         foreign: whether another program wrote the file.
         named: whether all its reports are texts that name the study.
     """
@@ -98,9 +98,12 @@ def count_foreign(
     opened = files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
-    found = files.tally_foreign(
-        opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
-    )
+    try:
+        found = files.tally_foreign(
+            opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
+        )
+    except EmptyError:  # engines write files without rows; their columns were checked
+        return CountedFile(None, opened.digest, {}, True)
     most = plan.rows_per_person
     tallies = {name: tally.per_person(most) for name, tally in found.items()}
     texts = columns_of_texts(opened, plan.mechanisms, columns)

@@ -230,7 +230,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
                 # Not before the port is ours: a token that is kept and never printed is lost.
                 collector.keep_owner_hash(digest)
             live.start()
-            _say_ready(url or place.url(port), token, collector)
+            _say_ready(url or place.url(port), token, collector, study)
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
 
@@ -240,7 +240,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
             live.stop()
 
 
-def _say_ready(url: str, token: str | None, collector: Collector) -> None:
+def _say_ready(url: str, token: str | None, collector: Collector, study: Study) -> None:
     """Print the two addresses."""
     click.echo(f"Survey:      {url}/")
     if token is None:
@@ -250,7 +250,10 @@ def _say_ready(url: str, token: str | None, collector: Collector) -> None:
         click.echo(f"Live result: {url}/live?token={token}")
         click.echo("The token is not shown again. Only its SHA-256 is kept.", err=True)
     counted = plural(collector.n, "report is counted", "reports are counted")
-    click.echo(f"The survey is {collector.status().replace('_', ' ')}, {counted}.", err=True)
+    status, opens = collector.status(), study.collect.opens
+    click.echo(f"The survey is {status.replace('_', ' ')}, {counted}.", err=True)
+    if status == "not_open" and opens is not None:
+        click.echo(f"It opens at {opens.isoformat(' ', 'minutes')}.", err=True)
     click.echo("Ctrl-C ends it.", err=True)
 
 
@@ -281,7 +284,9 @@ _token_options = options(
 
 @click.command()
 @click.argument("study", type=_STUDY)
-@click.option("-n", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many.")
+@click.option(
+    "-n", "--number", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many."
+)
 @click.option("-o", "--output", required=True, help="The CSV file of the codes to write.")
 @click.option(
     "--url",

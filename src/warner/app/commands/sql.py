@@ -44,7 +44,8 @@ def sql(study: str, dialect: str, table: str, by: str | None, columns: tuple[str
     The reports stay where they are. The result has a row for each value of each attribute, and
     the checks: rows without a report, rows with a value that is none, and rows of bits that the
     mechanism cannot have sent. Save it as CSV with its line of names, and read it with
-    warner tally --counts. The tally is the one that counting a file of these reports gives.
+    warner tally --counts. The tally is the one that counting a file of these reports gives,
+    without the mark of a simulation: a database does not say it.
 
     Names of columns are quoted, save plain ones in Snowflake, which are in capitals there.
 

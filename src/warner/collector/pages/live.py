@@ -207,12 +207,12 @@ def _downloads(view: LiveView) -> Iterator[str]:
     yield "<section><h2>Downloads</h2>"
     before, after = (" hidden", "") if view.step is not None else ("", " hidden")
     yield f'<p id="no-files"{before}>Before the first step there are the deployment cards only.</p>'
-    yield f"<ul>{_items(_CARDS)}</ul>"
     yield (
         f'<div id="files"{after}><ul>{_items(_DOWNLOADS)}</ul>'
         "<p>The same numbers from the tally file:</p>"
-        f'<pre><code id="command">{text(command(view))}</code></pre></div></section>'
+        f'<pre><code id="command">{text(command(view))}</code></pre></div>'
     )
+    yield f"<ul>{_items(_CARDS)}</ul></section>"
 
 
 def _items(shown: Iterable[tuple[str, str, str]]) -> str:

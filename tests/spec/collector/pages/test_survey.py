@@ -206,6 +206,22 @@ def test_the_parts_are_those_of_a_submission(study: Study, page: Parsed) -> None
     assert spans[-1][1] == report_bytes(study)
 
 
+def test_a_used_code_is_not_said_to_be_counted_again(study: Study) -> None:
+    """A repeat and another report with the same code have the same reply."""
+    invited = survey_page(study)
+    assert "that one is counted, and this one is not" in invited
+    assert "The collector has counted your report" not in invited
+    assert "The collector has counted" in survey_page(
+        Study.parse(WHOLE.replace('"invited"', '"open"'))
+    )
+
+
+def test_one_byte_is_one(study: Study) -> None:
+    page = survey_page(study)
+    assert '1 <span class="narrow">byte</span>' in page
+    assert '36 <span class="narrow">bytes</span>' in page
+
+
 def test_an_open_survey_asks_for_no_code() -> None:
     page = survey_page(Study.parse(WHOLE.replace('"invited"', '"open"')))
     assert 'id="code-0"' not in page and "state-not-invited" not in page
