@@ -51,6 +51,7 @@ class PostgresServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        self._process_id = os.getpid()
         atexit.register(self.stop)
         self._wait()
 
@@ -93,7 +94,9 @@ class PostgresServer:
         )
 
     def stop(self) -> None:
-        """End the server."""
+        """End the server; a process that was forked from this one leaves it alone."""
+        if os.getpid() != self._process_id:
+            return
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -121,14 +121,15 @@ def test_a_tab_that_waits_drops_its_answers_when_another_has_sent(
 def test_a_lost_reply_leads_to_the_same_bytes_and_one_count(people: Any, relayed: Any) -> None:
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
-    relay.lost_replies = 1
+    relay.lost_replies = 1000  # until the page has said so, however soon the worker tries again
     send(page)
     shown(page, "pending")
     drawn = draws(page)
     page.wait_for_selector('[data-when="tried"]:not([hidden])')
+    relay.lost_replies = 0
     shown(page, "sent")  # by itself, after a few seconds
     assert draws(page) == drawn
-    assert len(relay.posts) == 2 and relay.posts[0].body == relay.posts[1].body
+    assert len(relay.posts) >= 2 and len({sent.body for sent in relay.posts}) == 1
     assert relay.replies == [202]
     people.check()
     assert served.people() == 1
