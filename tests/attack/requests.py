@@ -22,8 +22,8 @@ import numpy as np
 
 from tests.attack._frame import require
 from tests.spec.collector._web import Site, ask, served, site
-from warner.collector.application import Settings
-from warner.collector.limits import Limits
+from warner.collector.web.application import Settings
+from warner.collector.web.limits import Limits
 
 CONNECTIONS = 50
 CANARY = "cAnArY8821"

@@ -6,8 +6,8 @@ import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
-from warner.collector import application
-from warner.collector.http_refusals import HttpRefused
+from warner.collector.web import application
+from warner.collector.web.http_refusals import HttpRefused
 
 
 def found() -> str:

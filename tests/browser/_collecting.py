@@ -31,7 +31,7 @@ HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}
 
 # The processes of collectors are forked from one that has imported the package once.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__, "warner.collector.server", "uvloop"])
+_FORKS.set_forkserver_preload([__name__, "warner.collector.web.server", "uvloop"])
 
 
 def _main(arguments: tuple[str, ...], said: Connection) -> None:

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warner._core.errors import MismatchError, WarnerError
-from warner.collector.live_state import LEVEL, LiveView
+from warner.collector.live.state import LEVEL, LiveView
 from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
 from warner.design.report_weight import report_weight
 from warner.mechanisms import Mechanism

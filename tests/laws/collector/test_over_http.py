@@ -23,17 +23,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.laws.collector._survey import LARGEST, counted, expected, sealed, study_of
 from tests.services import postgres_address
 from tests.spec.collector._web import KIND
-from warner.collector import application
 from warner.collector import collector as module
 from warner.collector.access import Owner, token_hash
-from warner.collector.application import Application, Settings
 from warner.collector.collector import Collector
-from warner.collector.limits import Limits
-from warner.collector.live_publisher import LivePublisher
+from warner.collector.live.publisher import LivePublisher
 from warner.collector.stores.base import Store
 from warner.collector.stores.postgres import PostgresStore
 from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.submissions import new_ids
+from warner.collector.web import application
+from warner.collector.web.application import Application, Settings
+from warner.collector.web.limits import Limits
 
 STUDY = study_of()
 BEFORE, NOW, AFTER = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 3, 5))

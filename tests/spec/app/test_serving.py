@@ -17,14 +17,15 @@ from tests.spec.collector._web import TEXT, Site, served, site
 from warner.app.cli import main
 from warner.app.commands import serving
 from warner.collector import collector as module
-from warner.collector import remote, server
+from warner.collector import remote
 from warner.collector.access import invited_id
-from warner.collector.application import Settings
 from warner.collector.collector import Collector
-from warner.collector.limits import Limits
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
 from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.web import server
+from warner.collector.web.application import Settings
+from warner.collector.web.limits import Limits
 from warner.reports.grouped_tally import save_any_tallies
 from warner.reports.tally import Tally, load_tallies
 from warner.studies.study import Study

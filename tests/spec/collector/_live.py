@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from warner.collector.live_publisher import LivePublisher
+from warner.collector.live.publisher import LivePublisher
 from warner.studies.study import Study
 
 STUDY_TEXT = """

@@ -15,12 +15,12 @@ import httpx
 import numpy as np
 
 from warner.collector.access import Owner, new_token, token_hash
-from warner.collector.application import Application, Settings
 from warner.collector.collector import Collector
-from warner.collector.limits import Limits
-from warner.collector.live_publisher import LivePublisher
-from warner.collector.server import Place, server_of
+from warner.collector.live.publisher import LivePublisher
 from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.web.application import Application, Settings
+from warner.collector.web.limits import Limits
+from warner.collector.web.server import Place, server_of
 from warner.studies.study import Study
 
 TEXT = """

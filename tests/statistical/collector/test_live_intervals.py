@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner import Categorical, Integers, Inversion, RandomizedResponse, UnaryEncoding
-from warner.collector.live_state import LEVEL, TARGET, kind_of_intervals
+from warner.collector.live.state import LEVEL, TARGET, kind_of_intervals
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate

@@ -190,12 +190,12 @@ def _with_options(study: Study, people: int | None, step: int | None) -> Study:
 def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
     from warner.collector.access import Owner, new_token, token_hash
-    from warner.collector.application import Application, Settings
-    from warner.collector.limits import Limits
-    from warner.collector.live_publisher import LivePublisher
-    from warner.collector.live_tables import about_small_steps
+    from warner.collector.live.publisher import LivePublisher
+    from warner.collector.live.tables import about_small_steps
     from warner.collector.remote import checked_url
-    from warner.collector.server import Place, run
+    from warner.collector.web.application import Application, Settings
+    from warner.collector.web.limits import Limits
+    from warner.collector.web.server import Place, run
 
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from warner._core import html
 from warner._core.html import Markup, text
 from warner._core.text import visible
-from warner.collector.live_groups import GroupsView
-from warner.collector.live_state import LiveView, Section, TableView
-from warner.collector.live_tables import (
+from warner.collector.live.groups import GroupsView
+from warner.collector.live.state import LiveView, Section, TableView
+from warner.collector.live.tables import (
     STATUS,
     about_count,
     about_intervals,

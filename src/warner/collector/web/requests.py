@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from starlette.types import Receive, Scope
 
-from warner.collector.http_refusals import HttpRefused
-from warner.collector.limits import Held, Limits
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.limits import Held, Limits
 
 # Headers that mean something here. Two of them could be read differently by a proxy before us.
 _ONCE = frozenset(

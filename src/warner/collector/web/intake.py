@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from starlette.types import Receive, Scope, Send
 
 from warner.collector.access import Owner
-from warner.collector.answers import accepted, raw_json, send_raw
 from warner.collector.collector import OPEN, Accepted, Collector
-from warner.collector.http_refusals import HttpRefused
-from warner.collector.limits import Buckets, Held, Limits
 from warner.collector.refusals import Refused
-from warner.collector.requests import Body, Headers
 from warner.collector.submissions import HEAD_BYTES, MOST, Batch, SubmissionFormat
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.limits import Buckets, Held, Limits
+from warner.collector.web.requests import Body, Headers
+from warner.collector.web.responses import accepted, raw_json, send_raw
 
 CONTENT_TYPE = "application/octet-stream"
 _PAUSE = 0.003  # seconds in which further requests may join the first one that waits

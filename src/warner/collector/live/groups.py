@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from warner._core.text import visible
-from warner.collector.live_state import Question, Section, Step, questions_of
-from warner.collector.live_tables import Wording, sections_of
+from warner.collector.live.state import Question, Section, Step, questions_of
+from warner.collector.live.tables import Wording, sections_of
 from warner.domains import Domain
 from warner.reports.grouped_tally import GroupedTally, by_sort
 from warner.reports.public_columns import Key

@@ -13,15 +13,15 @@ import pytest
 
 from tests.spec.app._command import run
 from tests.spec.collector._live import STUDY, Memory, published
-from warner.collector.live_downloads import (
+from warner.collector.live.downloads import (
     NotPublished,
     estimates_csv,
     estimates_json,
     picture_png,
     tally_json,
 )
-from warner.collector.live_publisher import LivePublisher
-from warner.collector.live_state import options
+from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.state import options
 from warner.errors import MissingExtraError
 from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies

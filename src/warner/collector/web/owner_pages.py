@@ -16,24 +16,24 @@ from starlette.routing import Route
 
 from warner._core.errors import MissingExtraError
 from warner.collector.access import COOKIE, Owner
-from warner.collector.answers import NOT_STORED, page
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
-from warner.collector.http_refusals import HttpRefused
-from warner.collector.limits import Held, Limits
-from warner.collector.live_downloads import (
+from warner.collector.live.downloads import (
     NotPublished,
     estimates_csv,
     estimates_json,
     picture_png,
     tally_json,
 )
-from warner.collector.live_events import live_events
-from warner.collector.live_publisher import LivePublisher
-from warner.collector.live_state import LiveView
+from warner.collector.live.events import live_events
+from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.state import LiveView
 from warner.collector.pages.live import FIELD, live_page
 from warner.collector.pages.live_card import card_page
-from warner.collector.requests import Body, Headers
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.limits import Held, Limits
+from warner.collector.web.requests import Body, Headers
+from warner.collector.web.responses import NOT_STORED, page
 from warner.studies.study import Study
 
 _FORM = Limits(body=4096, body_seconds=10.0)

@@ -12,8 +12,8 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from warner.collector.answers import raw_json
-from warner.collector.http_refusals import HttpRefused
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.responses import raw_json
 
 HEAD_BYTES = 65536
 HEAD_SECONDS = 15.0

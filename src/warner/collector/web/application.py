@@ -23,7 +23,17 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from warner.collector.access import Owner
-from warner.collector.answers import (
+from warner.collector.collector import Collector
+from warner.collector.live.publisher import LivePublisher
+from warner.collector.pages.survey import chosen_language, survey_page
+from warner.collector.refusals import Refused
+from warner.collector.survey_document import survey_bytes
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.intake import Intake
+from warner.collector.web.limits import Limits
+from warner.collector.web.owner_pages import OwnerPages
+from warner.collector.web.requests import Headers
+from warner.collector.web.responses import (
     ASKED_AGAIN,
     RawHeaders,
     json_answer,
@@ -32,17 +42,7 @@ from warner.collector.answers import (
     secured,
     send_refusal,
 )
-from warner.collector.collector import Collector
-from warner.collector.http_refusals import HttpRefused
-from warner.collector.intake import Intake
-from warner.collector.limits import Limits
-from warner.collector.live_publisher import LivePublisher
-from warner.collector.owner_pages import OwnerPages
-from warner.collector.pages.survey import chosen_language, survey_page
-from warner.collector.refusals import Refused
-from warner.collector.requests import Headers
-from warner.collector.static_files import TYPES, StaticFile, packaged
-from warner.collector.survey_document import survey_bytes
+from warner.collector.web.static_files import TYPES, StaticFile, packaged
 from warner.studies.study import Study
 
 _LOG = logging.getLogger("warner.collector")

@@ -20,8 +20,8 @@ from typing import Any
 import uvicorn
 
 from warner._core.errors import ArgumentError, message
-from warner.collector.application import Application
-from warner.collector.protocol import LimitedProtocol
+from warner.collector.web.application import Application
+from warner.collector.web.protocol import LimitedProtocol
 
 GRACE_SECONDS = 10
 

@@ -17,11 +17,11 @@ import pytest
 
 from tests.spec.collector._web import KIND, TEXT, ask, served, site
 from warner import errors
-from warner.collector import protocol, requests
-from warner.collector.application import Settings
-from warner.collector.limits import Limits
-from warner.collector.server import Place, quiet_logs
 from warner.collector.submissions import SubmissionFormat
+from warner.collector.web import protocol, requests
+from warner.collector.web.application import Settings
+from warner.collector.web.limits import Limits
+from warner.collector.web.server import Place, quiet_logs
 from warner.studies.study import Study
 
 CANARY = b"CANARY77ab"
@@ -157,7 +157,7 @@ def test_what_the_server_logs_is_one_line_without_values(
     try:
         raise ValueError("SECRET 192.0.2.9")
     except ValueError:
-        for name in ("uvicorn.error", "asyncio", "warner.collector.live_state"):
+        for name in ("uvicorn.error", "asyncio", "warner.collector.live.state"):
             logging.getLogger(name).exception("failed\nSECRET %s", "192.0.2.9")
     logging.getLogger("uvicorn.access").error("192.0.2.9 GET")
     logging.getLogger("uvicorn.error").warning("192.0.2.9")

@@ -11,7 +11,7 @@ import numpy as np
 from warner._core.errors import WarnerError
 from warner._core.figures import decimals_of_number, number
 from warner._core.text import visible
-from warner.collector.live_state import (
+from warner.collector.live.state import (
     LEVEL,
     TARGET,
     LiveView,

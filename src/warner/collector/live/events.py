@@ -6,9 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
-from warner.collector.live_publisher import LivePublisher
-from warner.collector.live_state import LiveView
-from warner.collector.live_tables import event_of
+from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.state import LiveView
+from warner.collector.live.tables import event_of
 
 KEEP_ALIVE = 15.0  # seconds; proxies close streams that are silent for about a minute
 _RETRY = 3000  # milliseconds, after which a browser connects again

@@ -13,11 +13,11 @@ import pytest
 from tests.spec.collector._web import KIND, Client, Site, site
 from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
-from warner.collector.answers import SECURITY
-from warner.collector.application import Settings
-from warner.collector.http_refusals import REASONS
-from warner.collector.limits import Limits
 from warner.collector.refusals import NAMES, Refused
+from warner.collector.web.application import Settings
+from warner.collector.web.http_refusals import REASONS
+from warner.collector.web.limits import Limits
+from warner.collector.web.responses import SECURITY
 
 CANARY = "CANARY5f1c"
 
@@ -291,7 +291,7 @@ def test_a_store_that_fails_is_said_by_name_and_an_error_shows_nothing(
 
 
 def test_every_name_of_the_collector_is_answered_with_a_status(web: Site) -> None:
-    from warner.collector.http_refusals import HttpRefused
+    from warner.collector.web.http_refusals import HttpRefused
 
     for name in NAMES:
         sent = HttpRefused.of(Refused(name, CANARY, CANARY))

@@ -1,7 +1,7 @@
 """What the live page offers as files: always of the last published step, as the page itself.
 
 After the survey closed, the last step holds all reports, see
-:mod:`warner.collector.live_publisher`.
+:mod:`warner.collector.live.publisher`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.errors import WarnerError, message
-from warner.collector.live_groups import tallies_by
-from warner.collector.live_state import LEVEL, TARGET, LiveView, Step
+from warner.collector.live.groups import tallies_by
+from warner.collector.live.state import LEVEL, TARGET, LiveView, Step
 from warner.reports.tally import dump_tallies
 from warner.results.charts import chart, save
 from warner.results.csv_table import csv_of
@@ -73,7 +73,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
 
 def estimates_json(view: LiveView) -> str:
     """The estimates as ``warner estimate --json`` writes them, with the options of
-    :func:`warner.collector.live_state.options`.
+    :func:`warner.collector.live.state.options`.
 
     Raises:
         NotPublished: ``no_estimate_yet``.
@@ -90,7 +90,7 @@ def estimates_json(view: LiveView) -> str:
 
 def estimates_csv(view: LiveView) -> str:
     """The estimates as ``warner estimate --csv`` writes them, with the options of
-    :func:`warner.collector.live_state.options`.
+    :func:`warner.collector.live.state.options`.
 
     Raises:
         NotPublished: ``no_estimate_yet``.

@@ -25,9 +25,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from warner.collector.live_groups import GroupsView, groups_of
-from warner.collector.live_state import LiveView, Question, State, Step, questions_of
-from warner.collector.live_tables import Wording, sections_of
+from warner.collector.live.groups import GroupsView, groups_of
+from warner.collector.live.state import LiveView, Question, State, Step, questions_of
+from warner.collector.live.tables import Wording, sections_of
 from warner.studies.study import Study
 
 FACT = "published"  # the name of the last step among the facts of the store

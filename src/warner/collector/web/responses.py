@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Send
 
-from warner.collector.http_refusals import HttpRefused
+from warner.collector.web.http_refusals import HttpRefused
 
 
 def policy(form_action: str) -> str:

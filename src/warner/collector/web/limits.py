@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from warner.collector.http_refusals import HttpRefused
+from warner.collector.web.http_refusals import HttpRefused
 
 _SALT_SECONDS = 600.0
 _MOST_BUCKETS = 100_000
@@ -71,7 +71,7 @@ class Buckets:
     >>> buckets.take("192.0.2.1", 1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    warner.collector.http_refusals.HttpRefused: request: comes after too many others. Send it ...
+    warner.collector.web.http_refusals.HttpRefused: request: comes after too many others. ...
     >>> buckets.take("192.0.2.2", 1)
     """
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.spec.collector._live import STUDY, Memory, published
-from warner.collector import live_publisher
-from warner.collector.live_events import event_text
-from warner.collector.live_publisher import FACT, LivePublisher
-from warner.collector.live_state import LiveView, Question, Step
-from warner.collector.live_tables import about_step, progress
+from warner.collector.live import publisher as live_publisher
+from warner.collector.live.events import event_text
+from warner.collector.live.publisher import FACT, LivePublisher
+from warner.collector.live.state import LiveView, Question, Step
+from warner.collector.live.tables import about_step, progress
 
 
 def test_nothing_is_shown_before_the_first_step() -> None:

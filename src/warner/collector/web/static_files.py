@@ -11,7 +11,7 @@ from importlib import resources
 from starlette.requests import Request
 from starlette.responses import Response
 
-from warner.collector.answers import ASKED_AGAIN
+from warner.collector.web.responses import ASKED_AGAIN
 
 TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",

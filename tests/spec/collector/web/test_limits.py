@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from warner.collector import limits as module
-from warner.collector.http_refusals import HttpRefused
-from warner.collector.limits import Buckets, Held, Limits
+from warner.collector.web import limits as module
+from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.limits import Buckets, Held, Limits
 
 
 @dataclass

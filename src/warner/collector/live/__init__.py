@@ -1,0 +1,1 @@
+"""The owner's live page: when it shows something new, and what."""

@@ -1,0 +1,1 @@
+"""The collector over HTTP: the application, what it takes, and what it refuses."""
