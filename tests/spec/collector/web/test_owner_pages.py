@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.spec.collector._web import KIND, Client, Site, site
-from tests.spec.collector.test_application import OWNERS, refused
+from tests.spec.collector.web.test_application import OWNERS, refused
 from warner.collector import collector as module
 from warner.collector.access import COOKIE, Owner, new_codes, new_token, plain_code, token_hash
 from warner.collector.pages.live import FIELD
