@@ -1,6 +1,6 @@
 """How fast the collector counts: single reports, batches of 1,000, waiting, memory and disk.
 
-    python bench/collector_load.py --seconds 60 --path /tmp/survey.db
+    python bench/collector_load.py --seconds 60 --path survey.db
 
 The store level: no HTTP. Submissions are parsed, checked, counted and committed with full
 durability. Clients send again as soon as they have a reply. Waiting is measured from the call of

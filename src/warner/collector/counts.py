@@ -17,7 +17,6 @@ from warner._core.errors import ArgumentError, message
 from warner.collector.distinct_counts import DistinctCounts, Row
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
-from warner.domains import Product
 from warner.mechanisms.collector import Collector as Counter
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.reports.counting import count_rows
@@ -247,9 +246,7 @@ class Counts:
         """The tally of tables of several attributes; None where there are none."""
         if self.ways is None:
             return None
-        mechanisms = self.form.study.mechanisms
-        domain = Product(**{name: mechanism.domain for name, mechanism in mechanisms.items()})
-        return self._tally(PerAttribute(domain, mechanisms), self._joint)
+        return self._tally(PerAttribute.of(self.form.study.mechanisms), self._joint)
 
     def _tally(self, mechanism: Counter, section: _Section) -> Tally | GroupedTally:
         """The tally of a section of all rows."""

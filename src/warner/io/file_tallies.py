@@ -19,7 +19,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.progress import stage
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.io.file_columns import file_columns, from_file
 from warner.io.file_format import GroupedRows
 from warner.io.public_values import groups_in
@@ -314,7 +314,7 @@ def _wanted(file: ReportFile, ways: int | None) -> dict[str, tuple[Mechanism, _C
     parts = file.mechanisms
     if ways is None or len(parts) == 1:
         return {a: (m, partial(from_file, a, m.schema)) for a, m in parts.items()}
-    whole = PerAttribute(Product(**{a: m.domain for a, m in parts.items()}), parts)
+    whole = PerAttribute.of(parts)
 
     def join(batch: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return whole.schema.join({a: from_file(a, m.schema, batch) for a, m in parts.items()})

@@ -23,7 +23,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_tallies import JOINT
 from warner.io.formats import report_format
@@ -278,7 +278,7 @@ def tally_foreign(
         file = replace(file, is_text=False, _table=_DECODED)
         named |= {a: _decoded_names(a, wanted[a]) for a in texts}
     if ways is not None and len(mechanisms) > 1:
-        whole = PerAttribute(Product(**{a: m.domain for a, m in wanted.items()}), wanted)
+        whole = PerAttribute.of(wanted)
         joined = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
         wanted, named = {JOINT: whole}, {JOINT: joined}
     found: dict[str, AnyTally] = {}

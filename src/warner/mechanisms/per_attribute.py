@@ -72,6 +72,20 @@ class PerAttribute(Combined):
 
     domain: Product
 
+    @classmethod
+    def of(cls, mechanisms: Mapping[str, Mechanism]) -> PerAttribute:
+        """The mechanism of mechanisms that one person's answers go through, side by side.
+
+        Args:
+            mechanisms: {attribute: mechanism}.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> list(PerAttribute.of({"smokes": coin, "drinks": coin}).domain.attributes)
+        ['smokes', 'drinks']
+        """
+        return cls(Product(**{name: m.domain for name, m in mechanisms.items()}), mechanisms)
+
     def __init__(
         self, product: Product, mechanisms: Mapping[str, Mechanism | Callable[[Domain], Mechanism]]
     ) -> None:

@@ -26,7 +26,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.foreign_tables import ColumnNames
-from warner.domains import Domain, Product
+from warner.domains import Domain
 from warner.io.frame_batches import records_in
 from warner.io.frames import attribute_columns, records_column, report_columns
 from warner.io.grouped_frame import checked_groups
@@ -188,8 +188,7 @@ class _Job:
     ) -> _Job:
         whole = None
         if ways is not None and len(mechanisms) > 1:
-            domain = Product(**{name: m.domain for name, m in mechanisms.items()})
-            whole = PerAttribute(domain, mechanisms)
+            whole = PerAttribute.of(mechanisms)
         job = cls(mechanisms, places, public, ways, whole)
         for mechanism in job.counted.values():  # refuses ways that do not fit, before Spark starts
             mechanism.tally_columns(mechanism.schema.empty(0), None, ways)

@@ -420,7 +420,7 @@ class Study:
     @property
     def together(self) -> PerAttribute:
         """The mechanism whose report is the tuple of one person's reports, for joint shares."""
-        return PerAttribute(Product(**self.domains), self.mechanisms)
+        return PerAttribute.of(self.mechanisms)
 
     @property
     def domains(self) -> dict[str, Domain]:

@@ -38,7 +38,6 @@ class Together:
         self, form: SubmissionFormat, submit: Callable[[Batch], concurrent.futures.Future[Accepted]]
     ) -> None:
         self._form, self._submit = form, submit
-        self._head = form.head
         self._waiting: list[_Waiting] = []
 
     def add(self, body: bytes) -> asyncio.Future[None]:
@@ -78,7 +77,7 @@ class Together:
         if len(group) == 1:
             return self._form.parse(group[0].body)
         parts = (one.body[HEAD_BYTES:] for one in group)
-        return self._form.parse(b"".join([self._head, *parts]))
+        return self._form.parse(b"".join([self._form.head, *parts]))
 
     def _each(self, group: Sequence[_Waiting]) -> None:
         """Refuse the bad requests of a group, and hand the good ones over."""
@@ -150,7 +149,6 @@ class Intake:
         self._form = collector.format
         self._together = Together(self._form, collector.submit)
         self._buckets, self._held = Buckets(limits), Held(limits.held)
-        self._head = self._form.head
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Take the reports of a request, whose headers were read, and answer it."""
@@ -202,7 +200,7 @@ class Intake:
             Refused: a body that is not one, by the collector's words.
         """
         count, left = divmod(len(body) - HEAD_BYTES, self._form.length)
-        if left or not 1 <= count <= MOST or not body.startswith(self._head):
+        if left or not 1 <= count <= MOST or not body.startswith(self._form.head):
             self._form.parse(body)
             raise HttpRefused("malformed")
         return count
