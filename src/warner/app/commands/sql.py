@@ -75,7 +75,7 @@ def sql(
         warner tally --counts counts.csv --study study.toml -o tally.json
     \b
         psql --csv -f count.sql > counts.csv
-        bq query --nouse_legacy_sql --format=csv --max_rows=1000000 < count.sql > counts.csv
+        bq --format=csv query --nouse_legacy_sql --max_rows=1000000 < count.sql > counts.csv
         snowsql -f count.sql -o output_format=csv -o friendly=false > counts.csv
         spark-sql --conf spark.sql.cli.print.header=true -f count.sql > counts.csv
     """
