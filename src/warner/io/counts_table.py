@@ -8,9 +8,11 @@ What the file does not say: which mechanism made the reports in the table.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
+import sys
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from math import prod
@@ -49,7 +51,10 @@ _WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows wi
 _OF_THE_STUDY = "Use the study file that the statement was printed from"
 _BEFORE = 50  # lines that a command line may print before the names
 _BEGIN = 2**10
-_GZIP = b"\x1f\x8b"
+_OTHERS = {
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
+    b"PAR1": ("is a Parquet file, and no result of a statement as CSV", _AS_CSV),
+}
 # How many rows there are, as psql, snowsql and spark-sql say it behind the last one.
 _SUMMARY = re.compile(
     r"\(?[0-9,]+ rows?\)?|[0-9,]+ Row\(s\) produced.*|Time( taken|:| Elapsed).*", re.I
@@ -314,8 +319,8 @@ def read_counts(path: str) -> CountsTable:
     """Read the result of a counting statement.
 
     Args:
-        path: a CSV file with a line of names, as a database or a warehouse exports it; the cells
-            are separated by commas, semicolons, tabs or bars.
+        path: a CSV file with a line of names, as a database or a warehouse exports it, or ``-``
+            for standard input; the cells are separated by commas, semicolons, tabs or bars.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
@@ -342,14 +347,16 @@ def read_counts(path: str) -> CountsTable:
 
 
 def _text(path: str) -> list[str]:
-    """The lines of a file, with their ends. PowerShell writes UTF-16."""
+    """The lines of a file, or of standard input for ``-``. PowerShell writes UTF-16."""
     problem = None
     try:
-        with open(path, "rb") as file:
+        with contextlib.ExitStack() as opened:
+            dash = path == "-"
+            file = sys.stdin.buffer if dash else opened.enter_context(open(path, "rb"))
             begin = file.read(_BEGIN)
-            if begin.startswith(_GZIP):
-                rule = "is compressed by gzip"
-                raise FileError(message(path, rule, None, "Unpack it with gunzip"))
+            for first, (rule, remedy) in _OTHERS.items():
+                if begin.startswith(first):
+                    raise FileError(message(path, rule, None, remedy))
             _, stream = as_utf8(begin, file, path)
             text = b"".join(iter(stream.read, b"")).decode("utf-8-sig")
     except UnicodeDecodeError:

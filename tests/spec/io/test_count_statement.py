@@ -319,7 +319,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
         assert f'FROM "{table}"' in _statement(PLAN.mechanisms, table, "duckdb")
     with pytest.raises(ArgumentError, match="must be of an attribute"):
         _statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
-    for options in (["--by", "town"], ["--column", "colour=x"]):
+    for options in (["--by", "town"], ["--by", "ward,ward"], ["--column", "colour=x"]):
         run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)
     assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
     assert "must be named" in run("tally", ok=False).output

@@ -142,6 +142,12 @@ def test_results_of_several_tables_are_added() -> None:
     assert "MismatchError" not in _tally("a.csv", "g.csv", ok=False)
 
 
+def test_a_result_is_read_from_standard_input() -> None:
+    text = Path(_counts("c.csv", REPORTS)).read_text()
+    run("tally", "--counts", "-", "--study", "study.toml", "-o", "t.json", text=text)
+    assert load_tallies("t.json")["smokes"].counts.tolist() == [2, 3]
+
+
 def test_a_result_given_twice_is_refused() -> None:
     _counts("a.csv", REPORTS)
     Path("copy.csv").write_bytes(Path("a.csv").read_bytes())
@@ -195,6 +201,7 @@ def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
     "content, words",
     [
         (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack it with gunzip."),
+        (b"PAR1\x15\x04", "is a Parquet file, and no result"),
         (b"PK\x03\x04abc", "must be CSV; got a spreadsheet"),
         (b"", "must have the columns attribute, part, value, reports"),
         (b" attribute | part | value\n-----+---\n", "must have the columns"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from warner import io as files
+from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, message
 from warner.app.command_files import refuse_repeated, warn_of_simulation
 from warner.app.commands.foreign import column_names
@@ -83,6 +84,8 @@ def sql(
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
         declared(plan.public, name, "--by")
+        if names.count(name) > 1:
+            raise ArgumentError(message("--by", "names a column twice", show(name)))
     named = column_names(columns)
     text = files.count_statement(
         plan.mechanisms,
