@@ -167,7 +167,7 @@ def count_frame(
     """
     lazy = _lazy(data)
     try:
-        if _by_database(mechanism, ways, keep_reports):
+        if is_counted_by_columns(mechanism, ways, keep_reports):
             columns: GroupedColumns = GroupedFrame(lazy)
             if files:
                 columns = StreamedColumns(files, columns)
@@ -187,7 +187,7 @@ def count_frame(
     raise problem
 
 
-def _by_database(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
+def is_counted_by_columns(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
     """Whether reports are counted by GROUP BYs of their columns, and not as whole reports."""
     keeps = _keeps(mechanism, ways, keep_reports)
     return bool(mechanism.schema.group_bys) and ways is None and not keeps
@@ -318,7 +318,7 @@ def count_frame_by(
     lazy = _lazy(data)
     columns = GroupedFrame(lazy, by)
     try:
-        if _by_database(mechanism, ways, keep_reports):
+        if is_counted_by_columns(mechanism, ways, keep_reports):
             counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
             groups = columns.public_groups()
             return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
