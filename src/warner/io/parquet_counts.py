@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from math import prod
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warner._core.progress import stage
 from warner.reports.bit_rules import BitRule
 from warner.reports.counting import count_values
 from warner.reports.schema import GroupedColumns
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _ROWS = 2**18  # rows per batch, so that the arrays of a batch fit the cache
 _MOST = 2**20  # counts of a table, which each batch adds up
 _STREAM = 2**20  # bytes that are read at a time
+_SHARES = 8  # of a file for each thread, which end at about the same time
 _THREADS = 8  # more wait for each other: a histogram holds Python's lock
 
 
@@ -67,18 +69,20 @@ def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarra
     threads = min(_THREADS, len(os.sched_getaffinity(0)) if _CAN_ASK else os.cpu_count() or 1)
     stop = Event()
     total = np.zeros(tuple(columns.values()), dtype=np.int64)
-    tasks: list[Future[np.ndarray | None]] = []
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for path in paths:
-                for groups, metadata in _shares(path, list(columns), threads):
-                    work = pool.submit(_count, path, groups, metadata, columns, stop)
-                    tasks.append(work)
-            for task in as_completed(tasks):
-                table = task.result()
-                if table is None:
-                    return None
-                total += table
+            tasks = {
+                pool.submit(_count, path, groups, metadata, columns, stop)
+                for path in paths
+                for groups, metadata in _shares(path, list(columns), threads)
+            }
+            with stage("reading", len(tasks)) as tell:
+                for done, task in enumerate(as_completed(tasks), 1):
+                    table = task.result()
+                    if table is None:
+                        return None
+                    total += table
+                    tell(done)
         except (pa.ArrowException, OSError, KeyError):
             return None
         finally:
@@ -90,7 +94,7 @@ _CAN_ASK = hasattr(os, "sched_getaffinity")  # not on macOS and Windows
 
 
 def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[int], Any]]:
-    """The row groups of a file in about as many shares as threads, and its metadata."""
+    """The row groups of a file in some shares for each thread, and its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -102,7 +106,7 @@ def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[in
     ):
         raise pa.ArrowInvalid("no column of integers")
     groups = list(range(metadata.num_row_groups))
-    size = -(-len(groups) // threads) or 1
+    size = -(-len(groups) // (threads * _SHARES)) or 1
     for start in range(0, len(groups), size):
         yield groups[start : start + size], metadata
 

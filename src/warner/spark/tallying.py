@@ -1,10 +1,10 @@
 """Tallies of Spark frames: each partition is counted where it lies, and the counts are added up.
 
 Rows that one GROUP BY of the engine counts never reach Python, whose rows cost several times as
-much.
-Of all other reports, a partition gives one row for each count that is not zero. One small GROUP BY
-adds the rows of all partitions, so no more rows come to the driver than there are counts. A task
-that is lost is run again by Spark, and a task has no effect but its rows: nothing is counted twice.
+much. Of all other reports, a partition gives one row for each count that is not zero. One small
+GROUP BY adds the rows of all partitions, so no more rows come to the driver than there are counts.
+A task that is lost is run again by Spark, and a task has no effect but its rows: nothing is counted
+twice.
 """
 
 from __future__ import annotations
