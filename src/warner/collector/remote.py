@@ -27,6 +27,7 @@ _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
     "no_estimate_yet": "The live page says when that is. After closing, all reports are published",
+    "groups_after_closing": "The groups are many for the planned people. Close the survey first",
     "closed": "Everything that was counted before is in the result",
     "not_invited": "Only invited people can send reports of this study",
     "too_many": "The owner's token lifts the limit: --token-file or --token-env",

@@ -40,6 +40,7 @@ REASONS: Mapping[str, Reason] = {
     "not_found": Reason(404, "names an address where there is nothing"),
     "no_estimate_yet": Reason(404, "asks for a result before the first is published"),
     "small_groups": Reason(404, "asks for groups that are too small to be shown"),
+    "groups_after_closing": Reason(404, "asks for groups, which are shown after the closing"),
     "no_picture": Reason(404, "asks for a picture, and there are only means"),
     "no_extra": Reason(404, "asks for what needs an extra of warner that is not installed"),
     "wrong_method": Reason(405, "has a method that this address does not take"),
