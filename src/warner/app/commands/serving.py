@@ -293,9 +293,24 @@ _token_options = options(
     metavar="URL",
     help="The address of the survey, for a link beside each code.",
 )
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
+    "the owner's token. Default with a token: that of --url.",
+)
+@_token_options
 @_store
 def invite(
-    study: str, count: int, output: str, url: str | None, store: str | None, ways: int | None
+    study: str,
+    count: int,
+    output: str,
+    url: str | None,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
 ) -> None:
     """Make invitation codes for STUDY, each good for one report.
 
@@ -304,13 +319,19 @@ def invite(
     and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
     it and the files of the store can tell which codes were used, but not what was answered.
 
-    In a link the code stands behind "#", which browsers do not send to servers. Stop the server
-    first: a store is open in one process only.
+    In a link the code stands behind "#", which browsers do not send to servers.
+
+    While the server runs, give the owner's token: the running server keeps the hashes, whatever
+    its store is, and never sees the codes. Without a token the store is opened here. A store is
+    open in one process only, so the server must then be stopped.
 
     \b
         warner invite study.toml -n 500 -o codes.csv --url https://survey.example.org
+        warner invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
+            --token-file token.txt
     """
     from warner.collector.access import invited_ids, new_codes
+    from warner.collector.refusals import Refused
     from warner.collector.remote import checked_url
 
     plan = Study.load(study)
@@ -322,10 +343,18 @@ def invite(
     if output != "-" and Path(output).exists():
         rule = "is there already, and its codes cannot be made again"
         raise ArgumentError(message(output, rule, None, "Choose another name for the new codes"))
+    remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
     codes = new_codes(count)
-    with _collecting(study, plan, store, ways) as collector:
-        collector.invite(invited_ids(plan.digest, codes))
-        invited, _ = collector.invitations
+    ids = invited_ids(plan.digest, codes)
+    if remote is not None:
+        invited = remote.invite(plan.digest, ids)
+    else:
+        try:
+            with _collecting(study, plan, store, ways) as collector:
+                collector.invite(ids)
+                invited, _ = collector.invitations
+        except Refused as error:
+            raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     lines = ["code" if base is None else "code,link"]
     lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
     write_text("\r\n".join([*lines, ""]), output)
@@ -333,6 +362,37 @@ def invite(
         Path(output).chmod(0o600)  # who has a code can answer in its person's place
     counted = plural(invited, "person is", "people are")
     click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+_SERVED = (
+    "Invite through the server that runs: --server and --token-file. Or stop the other one first"
+)
+
+
+def _inviting(
+    url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
+) -> Remote | None:
+    """The running collector that is to invite people; None where the store is opened here.
+
+    Raises:
+        ArgumentError: an address without a token, a token without an address, or a store besides.
+    """
+    from warner.collector.remote import Remote
+
+    if token is None:
+        if server is None:
+            return None
+        remedy = "Give it with --token-file or --token-env"
+        raise ArgumentError(message("--server", "needs the owner's token", None, remedy))
+    if url is None:
+        rule = "goes with the address of the running collector"
+        raise ArgumentError(message("the token", rule, None, "Give it with --server"))
+    if store is not None or ways is not None:
+        rule = "are known to the running collector"
+        raise ArgumentError(message("--store and --ways", rule, None, "Leave them out"))
+    remote = Remote(url, token)
+    _warn_of_listeners(remote)
+    return remote
 
 
 @click.command()

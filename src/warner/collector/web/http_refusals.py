@@ -47,6 +47,7 @@ REASONS: Mapping[str, Reason] = {
     "slow": Reason(408, "took too long to arrive", "Send it again", True),
     "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
     "ids_dropped": Reason(409, "opens a survey that was closed for good"),
+    "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
     "closed": Reason(410, "comes after the survey closed", None, True),
     "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
     "long_address": Reason(414, "has too long an address"),
