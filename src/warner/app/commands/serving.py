@@ -96,7 +96,14 @@ def _collecting(
     "--step",
     type=click.IntRange(1),
     help="The live page shows a new result after so many reports. Default: the study's. 1 is for "
-    "trials: whoever watches the page then sees what each single report changes.",
+    "trials: whoever watches the page then sees what each single report changes. It must not be "
+    "smaller than before in the same store.",
+)
+@click.option(
+    "--new-texts",
+    is_flag=True,
+    help="Other words of questions or choices than before mean the same, as after a corrected "
+    "typing error. Otherwise a store with answers refuses them.",
 )
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
@@ -161,7 +168,8 @@ def serve(study: str, **asked: Any) -> None:
     address, which is thrown away every ten minutes.
 
     Ctrl-C or SIGTERM ends it, after all requests were answered. It goes on where it stopped when it
-    is started again, also after a crash.
+    is started again, also after a crash. Once somebody has answered, the words of questions and
+    choices must stay as they are, or --new-texts says that they mean the same.
 
     Browsers offer what the survey page needs on this machine's own address and over HTTPS only.
     Give --certificate and --key, or put it behind a proxy that speaks HTTPS.
@@ -193,6 +201,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import about_small_steps
     from warner.collector.remote import checked_url
+    from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.limits import Limits
     from warner.collector.web.server import Place, run
@@ -217,7 +226,10 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         asked["certificate"],
         asked["key"],
     )
+    served_at = url
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:
+        start = Start(collector, study, path)
+        start.check(asked["new_texts"])
         known = None if asked["new_token"] else collector.owner_hash
         token = new_token() if known is None else None
         digest = known or token_hash(token or "")
@@ -226,11 +238,14 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
+            nonlocal served_at
+            served_at = url or place.url(port)
+            start.keep()
             if token is not None:
                 # Not before the port is ours: a token that is kept and never printed is lost.
                 collector.keep_owner_hash(digest)
             live.start()
-            _say_ready(url or place.url(port), token, collector, study)
+            _say_ready(served_at, token, collector, study)
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
 
@@ -238,6 +253,26 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
             run(application, place, ready, live.stop)
         finally:
             live.stop()
+    _say_stopped(path, asked["store"], served_at or "URL", collector)
+
+
+def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
+    """Say what was counted, where it is, and what to do next."""
+    from warner.collector.store_address import shown_store
+
+    answered = plural(collector.n, "person has answered", "people have answered")
+    place = shown_store(store, path)
+    click.echo(f"Stopped. {answered}. The counts are in {place}.", err=True)
+    again = f"warner serve {path}" + ("" if store is None else f" --store {place}")
+    if collector.status() == "closed":
+        pull = f"warner pull {url} --token-file token.txt -o tally.json"
+        click.echo(
+            f"The survey is closed. The tally: start {again} again, and {pull}, where token.txt "
+            "holds the owner's token.",
+            err=True,
+        )
+    else:
+        click.echo(f"It goes on where it stopped with: {again}", err=True)
 
 
 def _say_ready(url: str, token: str | None, collector: Collector, study: Study) -> None:
