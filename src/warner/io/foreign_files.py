@@ -73,12 +73,14 @@ class ForeignFile:
         is_text: whether it is CSV. Its first line may hold answers by mistake, so that messages do
             not show it.
         digest: SHA-256 of its content, in hexadecimal digits.
+        streams: the Parquet files of this machine that hold its columns as they are.
     """
 
     path: str
     names: tuple[str, ...]
     is_text: bool
     digest: str
+    streams: tuple[str, ...]
     _table: str
     _texts: frozenset[str] = frozenset()  # the columns of texts
     _bytes: frozenset[str] = frozenset()  # the columns of bytes
@@ -145,7 +147,8 @@ def open_foreign(path: str) -> ForeignFile:
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
-    return ForeignFile(path, names, is_text, _digest(parts), table, texts, binary)
+    streams = () if is_text or any(map(is_remote, parts)) else tuple(parts)
+    return ForeignFile(path, names, is_text, _digest(parts), streams, table, texts, binary)
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -275,7 +278,7 @@ def tally_foreign(
         own_texts = {a: wanted[a] for a in texts}
         decoded = _decoded(file, own_texts, texts, starts, named, by or {}, beside)
         beside = {}  # they are columns of the table
-        file = replace(file, is_text=False, _table=_DECODED)
+        file = replace(file, is_text=False, streams=(), _table=_DECODED)
         named |= {a: _decoded_names(a, wanted[a]) for a in texts}
     if ways is not None and len(mechanisms) > 1:
         whole = PerAttribute.of(wanted)
@@ -289,7 +292,7 @@ def tally_foreign(
         for name, mechanism in steps(list(wanted.items()), "counting attributes"):
             own = named[name]
             table = _relation(database, file, own, by or {}, beside)
-            work = partial(_counted, table, mechanism, own, by, ways, keep_reports)
+            work = partial(_counted, table, mechanism, own, by, ways, keep_reports, file.streams)
             if name in records:
                 work = partial(_counted_records, table, mechanism, own[RECORDS], by, keep_reports)
             try:
@@ -401,11 +404,12 @@ def _counted(
     by: Mapping[str, Domain] | None,
     ways: int | None,
     keep_reports: bool,
+    streams: Sequence[str],
 ) -> AnyTally:
     """The tally of the reports in some columns of a file."""
     if by:
         return count_frame_by(mechanism, table, by, names, ways, keep_reports)
-    return count_frame(mechanism, table, names, ways, keep_reports)
+    return count_frame(mechanism, table, names, ways, keep_reports, streams)
 
 
 def _counted_records(

@@ -24,11 +24,12 @@ from warner.io.file_format import (
     refuse_repeated,
     require_columns,
 )
+from warner.io.parquet_counts import StreamedColumns
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.reports.bit_rules import BitRule
 from warner.reports.grouped_tally import require_room
 from warner.reports.public_columns import Groups
-from warner.reports.schema import smallest_dtype
+from warner.reports.schema import GroupedColumns, smallest_dtype
 
 if TYPE_CHECKING:
     import duckdb
@@ -83,7 +84,12 @@ class ParquetFormat(FileFormat):
             yield from file.iter_batches(rows, columns=names)
 
     @contextmanager
-    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
+    def ungrouped(self, path: str) -> Iterator[GroupedColumns]:
+        with connection() as database:
+            yield StreamedColumns([path], _GroupedParquet(database, path, NO_PUBLIC))
+
+    @contextmanager
+    def grouped(self, path: str, by: Mapping[str, Domain]) -> Iterator[GroupedRows]:
         with connection() as database:
             yield _GroupedParquet(database, path, by)
 
