@@ -137,7 +137,7 @@ def invitations_in(body: bytes, digest: str) -> np.ndarray:
         Refused: ``malformed`` or ``other_study``.
 
     >>> ids = invited_ids("00" * 32, new_codes(3))
-    >>> (invitations_in(invitations_body("00" * 32, ids), "00" * 32) == ids).all()
+    >>> invitations_in(invitations_body("00" * 32, ids), "00" * 32).tolist() == ids.tolist()
     True
     """
     head, ids = body[: len(_INVITING) + _DIGEST_BYTES], body[len(_INVITING) + _DIGEST_BYTES :]
