@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.services import postgres_address
 from tests.spec.app.test_serving import run
 from tests.spec.collector._web import KIND, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
@@ -17,6 +18,7 @@ from warner.collector import collector as module
 from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
+from warner.collector.stores.postgres import PostgresStore
 
 INVITED = 'access = "invited"\n'
 
@@ -55,6 +57,29 @@ def test_codes_are_made_while_it_serves_and_count_once(
     made.collector.check()
     kept = b"".join(path.read_bytes() for path in Path().glob("study.counts*"))
     assert not any(row["code"].replace("-", "").encode() in kept for row in rows)
+
+
+def test_codes_are_made_while_it_serves_with_postgresql(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACE", 0.0)
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT + INVITED)
+    address = postgres_address()
+    with (
+        site(Path("none"), INVITED, store=PostgresStore(address)) as made,
+        served(made.application) as port,
+    ):
+        Path("token").write_text(made.token)
+        url = f"http://127.0.0.1:{port}"
+        locked = run("invite", "study.toml", "-n", 2, "-o", "no.csv", "--store", address)
+        assert (
+            locked.exit_code == 1 and "--server" in locked.stderr and address not in locked.stderr
+        )
+        done = run(
+            "invite", "study.toml", "-n", 3, "-o", "a.csv", "--url", url, "--token-file", "token"
+        )
+        assert done.exit_code == 0 and made.collector.invitations == (3, 0), done.stderr
 
 
 def test_what_goes_wrong_is_said_and_no_codes_are_written(web: tuple[Site, str]) -> None:

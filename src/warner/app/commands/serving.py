@@ -32,7 +32,7 @@ _store = options(
     click.option(
         "--store",
         metavar="PATH",
-        help="Where counts and spent ids are kept: a SQLite file. "
+        help="Where counts and spent ids are kept: a SQLite file, or postgresql://HOST/DATABASE. "
         "Default: a file beside the study, STUDY.counts.sqlite.",
     ),
     click.option(

@@ -318,6 +318,8 @@ def about_intervals(view: LiveView) -> str:
         "number. The estimate lies in its interval, but need not be its centre. Each interval is "
         "for its number alone."
     )
+    if view.fewest > 1:
+        text += " They are of the people in the step. Those who wait may answer otherwise."
     if 0 < view.n < _FEW:
         text += f" Below {_FEW} reports they are approximate."
     return text
