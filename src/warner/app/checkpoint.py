@@ -166,7 +166,7 @@ class Checkpoint:
         Raises:
             FileError: the file was changed meanwhile.
         """
-        if file.state(anew=True) != before:
+        if file.state() != before:
             rule = "was changed while it was counted"
             raise FileError(message(file.name, rule, None, "Count it again"))
         self._append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,12 @@ class Missing:
     def _among(self, answers: Sequence[Any]) -> np.ndarray:
         """Which of n answers of any classes are missing: (n,) booleans."""
         spelled = frozenset([*self.empty, *self.numbers])
+        classes = set(map(type, answers))
+        if classes <= {*_PLAIN, type(None)}:
+            found = np.fromiter(map({*spelled, None}.__contains__, answers), bool, len(answers))
+            if float in classes:
+                found |= np.fromiter(map(ne, answers, answers), bool, len(answers))
+            return found
 
         def is_spelled(answer: Any) -> bool:
             # Operations of derived classes might show the answer in an error.
@@ -102,7 +109,7 @@ class Missing:
                 return lambda answer: is_spelled(answer.item())
             return is_spelled
 
-        tests = {of: test(of) for of in set(map(type, answers))}
+        tests = {of: test(of) for of in classes}
         each = (tests[type(answer)](answer) for answer in answers)
         return np.fromiter(each, bool, len(answers))
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.errors import FileError, WarnerError, message
-from warner._core.text import visible
+from warner._core.text import visible, without_secrets
 from warner.io.parquet_format import (
     ParquetFormat,
     connection,
@@ -31,10 +31,8 @@ from warner.io.parquet_format import (
     read_by,
 )
 
-_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account.host
 _WEB = ("http", "https")  # one file at each address
 _PATTERN = re.compile(r"[*?\[]")
-_PORT = re.compile(r"[^:]*:\d+")
 _STATES = (
     "ETag",
     "etag",
@@ -47,9 +45,9 @@ _STATES = (
     "created",
 )
 """What tells a changed file, by the names in fsspec's file systems; the best first."""
-REMEDY = (
-    "Install the package of fsspec for it (pip install s3fs, for s3://), or DuckDB's extension "
-    "(INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
+_REMEDY = (
+    "Check the address. To read it, install the package of fsspec for it (pip install s3fs, for "
+    "s3://), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
 )
 
 
@@ -58,28 +56,8 @@ def shown(path: str) -> str:
 
     >>> shown("https://me:secret@host/a.parquet?X-Amz-Signature=1f"), shown("lake/a.parquet")
     ('https://...@host/a.parquet?...', 'lake/a.parquet')
-    >>> shown("s3://bucket/part-?.parquet"), shown("abfs://box@account.dfs.core.windows.net/a.csv")
-    ('s3://bucket/part-?.parquet', 'abfs://box@account.dfs.core.windows.net/a.csv')
     """
-    if not is_remote(path):
-        return path
-    scheme, _, rest = path.partition("://")
-    start, mark, query = rest.partition("?")
-    more = ""
-    if mark and (scheme in _WEB or "=" in query):
-        rest, more = start, "?..."
-    if scheme in _WEB:
-        rest = rest.partition("#")[0]
-    authority, slash, below = rest.partition("/")
-    if "@" in authority:
-        user, _, host = authority.rpartition("@")
-        if scheme not in _CONTAINERS or ":" in user:
-            authority = f"...@{host}"
-    elif ":" in authority and not _PORT.fullmatch(authority):
-        # A password with a slash: the host stands behind the last @.
-        _, sign, below = below.rpartition("@")
-        authority, slash = ("...@", "") if sign else ("...", slash)
-    return f"{scheme}://{authority}{slash}{below}{more}"
+    return without_secrets(path) if is_remote(path) else path
 
 
 def ending(path: str) -> str:
@@ -116,7 +94,7 @@ def _system_of(address: str) -> Any:
 
 
 def _is_web(address: str) -> bool:
-    return address.partition("://")[0] in _WEB
+    return address.partition("://")[0].lower() in _WEB
 
 
 @contextmanager
@@ -183,10 +161,14 @@ def _listed_by_duckdb(address: str) -> list[str]:
         try:
             with interruptible():
                 rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-                return [str(row[0]) for row in rows.fetchall()]
+                found = [str(row[0]) for row in rows.fetchall()]
         except duckdb.Error:
-            pass
-    raise FileError(message(shown(address), "cannot be listed", None, REMEDY))
+            found = []
+    if found:
+        return found
+    # Of an address that it does not know, DuckDB says that there are no files.
+    rule = "has no files, or cannot be listed by DuckDB"
+    raise FileError(message(shown(address), rule, None, _REMEDY))
 
 
 def state_of(address: str) -> State:
@@ -207,15 +189,16 @@ def _state_by_duckdb(address: str) -> State:
     """The size and the time of the last change, by DuckDB's own extension."""
     import duckdb
 
-    sql = f"SELECT size, last_modified FROM read_blob({file_name_in_sql(address)})"
+    # A time itself would need pytz.
+    sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"
     with connection() as database:
         try:
             with interruptible():
                 row = database.execute(sql).fetchone()
-            return (0, "") if row is None else (int(row[0]), str(row[1]))
+            return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
         except duckdb.Error:
             pass
-    raise FileError(message(shown(address), "cannot be read", None, REMEDY))
+    raise FileError(message(shown(address), "cannot be read", None, _REMEDY))
 
 
 @contextmanager
@@ -234,6 +217,7 @@ def at_hand(path: str) -> Iterator[str]:
     system = _system_of(path)
     with _named(path, path):
         if system is None:
+            _refuse_sealed(path)
             yield path
         elif _is_whole(system, path):
             with _copied(system, path) as copy:
@@ -245,6 +229,13 @@ def at_hand(path: str) -> Iterator[str]:
             if state_of(path) != before:
                 rule, remedy = "was changed while it was counted", "Count it again"
                 raise FileError(message(path, rule, None, remedy))
+
+
+def _refuse_sealed(address: str) -> None:
+    """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
+    if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
+        rule = "is a report file of warner, and is fetched whole by a package of fsspec alone"
+        raise FileError(message(address, rule, None, "Install it, for s3:// by pip install s3fs"))
 
 
 def _is_whole(system: Any, address: str) -> bool:

@@ -46,14 +46,11 @@ class DataFile:
         """What messages and checkpoints call it: the path, or the address without secrets."""
         return shown(self.path)
 
-    def state(self, anew: bool = False) -> State:
-        """What tells whether the file is the same as before; zeros where nothing does.
-
-        Args:
-            anew: whether to ask an address again, and not to take the answer of a listing.
-        """
+    def state(self) -> State:
+        """What tells whether the file is the same as before; zeros where nothing does."""
         if is_remote(self.path):
-            return state_of(self.path) if anew or self.told is None else self.told
+            # A listing and a question may tell the same in different words.
+            return state_of(self.path) if self.told is None else self.told
         if not Path(self.path).exists():
             return 0, 0
         found = os.stat(self.path)

@@ -76,6 +76,9 @@ def test_each_answer_is_missing_or_not_by_its_class() -> None:
     present += [10**400, 1j, (-9,), [-9], np.str_("x"), np.float64("inf"), {"NA"}]
     found = Missing("drop", ["NA", "-9"]).mask([*missing, *present])
     assert found.tolist() == [True] * len(missing) + [False] * len(present)
+    plain = [None, "NA", float("nan"), -9, -9.0, "na", "-9.0", 9, 0.0, 10**400, float("-inf")]
+    found = Missing("drop", ["NA", "-9"]).mask(plain)
+    assert found.tolist() == [True] * 5 + [False] * 6
 
 
 def test_silence_goes_with_every_domain_of_one_question() -> None:

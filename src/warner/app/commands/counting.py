@@ -128,7 +128,7 @@ def _counted(file: files.DataFile, wanted: Wanted, memory: Checkpoint | None) ->
     known = memory.found(file)
     if known is not None:
         return known
-    before = file.state(anew=True)
+    before = file.state()
     counted = _count(file, wanted)
     if counted.tallies:  # a file without rows is read again, which costs nothing
         memory.add(file, before, counted)
