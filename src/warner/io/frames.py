@@ -21,7 +21,16 @@ from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
 from warner.io.file_columns import to_file
 from warner.io.frame_batches import batches, records_in
-from warner.io.grouped_frame import ELSEWHERE, MOST_ROWS, GroupedFrame, checked_groups
+from warner.io.grouped_frame import (
+    ELSEWHERE,
+    MOST_ROWS,
+    GroupedFrame,
+    checked_groups,
+    gap,
+    no_report,
+    no_whole_number,
+    require_numbers,
+)
 from warner.io.parquet_counts import StreamedColumns
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import GroupedTally
@@ -604,17 +613,23 @@ def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
     """A Narwhals series as an array of the smallest type, refused unless it holds 0..size-1."""
     import narwhals.stable.v2 as nw
 
-    rule, got = "must be a column of integers without gaps", str(series.dtype)
+    dtype = series.dtype
+    require_numbers(name, dtype)
     if series.null_count():
-        missing = f"{got} with missing values"
-        raise ReportError(message(name, rule, missing, "Leave out the rows without a report"))
-    if not series.dtype.is_integer():
-        cure = "Cast it to integers" if series.dtype.is_numeric() else None
-        raise ReportError(message(name, rule, got, cure))
+        raise gap(name, dtype)
+    if not dtype.is_integer():
+        # A float holds every whole number up to 2^53, and no column of reports has more values.
+        numbers = series.cast(nw.Float64).to_numpy()
+        inside = (numbers >= 0) & (numbers < size)
+        if (inside & (numbers != np.floor(numbers))).any():
+            raise no_whole_number(name, dtype)
+        if not inside.all():
+            raise no_report(name, size)
+        whole: np.ndarray = numbers.astype(smallest_dtype(size))
+        return whole
     if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
-        remedy = "Check that it holds reports, and that they were made with this domain"
-        raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
-    if series.dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
+        raise no_report(name, size)
+    if dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
         series = series.cast(nw.Int64)
     array: np.ndarray = series.to_numpy().astype(smallest_dtype(size))
     return array
