@@ -327,4 +327,7 @@ def _undeclared(name: str, values: list[Any]) -> ReportError:
     rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
     kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
     got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
-    return ReportError(message(f"data: public column {name!r}", rule, got))
+    remedy = "Correct these rows, or declare their values"
+    if not kinds:
+        remedy = "Give these rows a value, or leave them out"
+    return ReportError(message(f"data: public column {name!r}", rule, got, remedy))

@@ -76,14 +76,18 @@ def test_a_lake_without_rows_is_named(lake: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "got"), [("west", "got a string that is not declared"), (None, "got no value")]
+    ("value", "got"),
+    [
+        ("west", "got a string that is not declared. Correct these rows, or declare their values."),
+        (None, "got no value. Give these rows a value, or leave them out."),
+    ],
 )
 def test_a_wrong_public_value_is_named_by_its_row(lake: Path, value: Any, got: str) -> None:
     wards = ["north"] * 5 + [value] + ["south"] * 2
     pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
     said = _tally("--by", "ward", ok=False).stderr
     assert "lake/c.parquet: public column 'ward': must hold declared values" in said
-    assert f"{got}. The first such row is row 6." in said and "west" not in said
+    assert f"{got} The first such row is row 6." in said and "west" not in said
 
 
 def test_a_broken_rule_names_the_attribute(lake: Path) -> None:
@@ -139,4 +143,4 @@ def test_another_encoding_is_told_what_to_do(lake: Path, encoding: str) -> None:
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is it Parquet, or CSV in UTF-8 with a line of names?" in said
+    assert "Is it CSV in UTF-8 with a line of names?" in said
