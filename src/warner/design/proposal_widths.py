@@ -21,6 +21,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.blocks import within
 from warner.results.intervals import available_kind, interval, normal_quantile, posterior
+from warner.results.linear_limits import UnbiasedShares
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution
 
@@ -118,11 +119,19 @@ class Question:
     def widths(self, solution: Solution) -> tuple[float | None, float | None]:
         """The widths of the default intervals of the judged share, and of the mean of numbers.
 
+        Both are linear functions of the shares, see :mod:`warner.results.linear_limits`.
+
         None where there is no such interval.
         """
         kind = available_kind(solution)
         if kind == "posterior":
-            bounds = posterior(solution, self.level, weights=self.functions)
+            known = UnbiasedShares.of(solution, "population")
+            if known is None:
+                bounds = posterior(solution, self.level, weights=self.functions)
+            else:
+                middle = self.functions @ solution.probabilities
+                pairs = zip(self.functions, middle, strict=True)
+                bounds = np.stack([known.interval(c, self.level, float(at)) for c, at in pairs])
             share, mean = np.diff(bounds, axis=1)[:, 0]
             return float(share), float(mean)
         if kind == "none" or self.domain.answered.is_ordered:

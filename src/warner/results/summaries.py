@@ -167,16 +167,13 @@ class Quantity(float):
         known = UnbiasedShares.of(self._estimate, target)
         if known is None:
             return None
-        least, most = inner.limits or (float(inner.weights.min()), float(inner.weights.max()))
-        estimate = min(max(float(self), least), most)
         if block is None:
-            bounds = known.limits(inner.weights, z)
-        else:
-            weights, base = np.zeros((2, self._estimate.domain.size))
-            weights[block], base[block] = inner.weights, 1.0
-            bounds = known.limits_of_ratio(weights, base, estimate, z)
-        limits: np.ndarray = holding(np.clip(bounds, least, most)[None], estimate)[0]
-        return limits
+            return known.interval(inner.weights, level, float(self), inner.limits)
+        least, most = self._of.limits
+        weights, base = np.zeros((2, self._estimate.domain.size))
+        weights[block], base[block] = inner.weights, 1.0
+        bounds = known.limits_of_ratio(weights, base, float(self), z)
+        return self._holding(np.clip(bounds, least, most))
 
     @property
     def _has_anytime(self) -> bool:
