@@ -173,7 +173,9 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
 
 
-def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expected | None:
+def expected_at_once(
+    mechanism: Mechanism, question: Question, n: int, has_widths: bool = True
+) -> Expected | None:
     """The error and the widths that the posterior states for the expected tally; one fit.
 
         w = A theta,   error = E loss(theta*, estimate) over draws theta* of the posterior at w
@@ -185,6 +187,7 @@ def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expect
         mechanism: the mechanism.
         question: the distribution and the share.
         n: number of people.
+        has_widths: whether the widths are computed, which take longer than the error.
 
     Returns:
         Expected, with margin 0; None where the recommended method has no posterior intervals.
@@ -199,7 +202,7 @@ def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expect
         return None
     rng = np.random.default_rng(0)
     losses = [question.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
-    share, mean = question.widths(solution)
+    share, mean = question.widths(solution) if has_widths else (None, None)
     return Expected(float(np.mean(losses)), 0.0, share, mean, "posterior")
 
 
