@@ -57,7 +57,26 @@ BORDER = np.array([0.5, 0.3, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
 SIZES = (10**4, 10**5, 10**6)
 MEANS = Path(__file__).parent / "results" / "mean_intervals.jsonl"
 NUMBERS = {"SS": 12, "SW": 20, "RR": 12, "PW": 16, "TG": 16}  # mechanisms, and their bins
-SHAPES = ("gamma", "gamma_hi", "expon", "uniform", "two", "spike", "lognorm")
+CELLS = {  # of each mechanism: shape, people, epsilon
+    "SS": (
+        "gamma 300 1.7, gamma 300 0.5, uniform 300 1, lognorm 300 3, expon 2000 1, "
+        "uniform 2000 1, gamma 20000 3, two 300 3, spike 2000 1, "
+        "gamma_hi 20000 0.5, expon 300 0.5, two 20000 1"
+    ),
+    "SW": (
+        "gamma 300 1.7, lognorm 2000 1, spike 300 1, gamma 2000 3, uniform 300 1, "
+        "expon 20000 1, two 20000 0.5, gamma_hi 300 0.5"
+    ),
+    "RR": (
+        "gamma 300 1.7, gamma_hi 2000 1, spike 300 3, two 2000 1, uniform 300 3, "
+        "lognorm 20000 0.5, expon 300 1, gamma 2000 3, uniform 20000 0.5, "
+        "spike 20000 3, two 20000 3"
+    ),
+    "PW": (
+        "gamma 300 1, uniform 2000 1, two 2000 3, expon 2000 3, spike 20000 1, gamma_hi 20000 0.5"
+    ),
+    "TG": ("expon 300 1, gamma_hi 2000 3, spike 2000 1, uniform 300 3, lognorm 20000 1"),
+}
 
 
 def coverage(
@@ -283,11 +302,10 @@ def mean_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[
 
 def means(runs: int) -> None:
     """The rows of all cells, and two claims."""
-    sizes = [(n, epsilon) for n in (300, 2000, 20_000) for epsilon in (0.5, 1.0, 3.0)]
     chosen = [
-        (name, SHAPES[(2 * i + 3 * j) % len(SHAPES)], n, epsilon)
-        for i, name in enumerate(NUMBERS)
-        for j, (n, epsilon) in enumerate(sizes)
+        (name, which, int(n), float(epsilon))
+        for name, cells_of in CELLS.items()
+        for which, n, epsilon in (cell.split() for cell in cells_of.split(", "))
     ]
     lines = MEANS.read_text().splitlines() if MEANS.exists() else []
     rows = [json.loads(line) for line in lines]

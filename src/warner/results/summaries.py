@@ -11,6 +11,10 @@ Means and shares of ranges are linear in theta and take the estimated shares as 
 are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
 outside the simplex are first projected on it.
 
+The intervals of means and shares of ranges of numbers hold for every distribution, see
+:mod:`warner.results.linear_limits`. Those of variances and quantiles suppose a smooth one where the
+estimate does.
+
 Where silence is a value of its own, summaries are of the people who answered: of theta_x / f, with
 f = 1 - the share of silence.
 """
@@ -445,7 +449,7 @@ def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantit
     """A number of the answers, with an interval that knows the share of silence is estimated.
 
     Numbers that are linear in the shares are ratios c'theta / f. Their intervals are Fieller's,
-    around the unbiased estimates, unless there are posterior draws.
+    around the unbiased estimates; where there are posterior draws, with slack that these choose.
     """
     of = found._of
     if estimate.has_posterior_intervals or not estimate.has_intervals or not hasattr(of, "weights"):
