@@ -4,7 +4,8 @@ GROUP BY, and 2 10^7 OUE reports (K = 128) in blocks at least three times as fas
     tests/spark/.venv/bin/python bench/spark.py [--scale 0.01]
 
 It needs the environment of ``make test-spark``, and Java. Each way is run once to warm up, and then
-several times in turn. Reports per second and core, and the memory of the driver before and after.
+several times in turn. Reports per second and core, and the memory of the driver before and after:
+of its Python, and of its Java.
 """
 
 from __future__ import annotations
@@ -59,6 +60,19 @@ def write(kind: str, folder: Path, n: int) -> Any:
     return mechanism
 
 
+def driver() -> list[int]:
+    """The resident megabytes of this process, and of the Java process that it started."""
+    mine = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == os.getpid() and (place / "comm").read_text() == "java\n":
+                mine.append(int((place / "statm").read_text().split()[1]))
+        except OSError:  # it has ended
+            continue
+    return [round(resident()), round(sum(mine) * os.sysconf("SC_PAGE_SIZE") / 1e6)]
+
+
 def session() -> Any:
     from pyspark.sql import SparkSession
 
@@ -110,15 +124,18 @@ def main(scale: float, turns: int) -> None:
                     },
                 }
                 counted = {name: way() for name, way in ways.items()}
-                before = resident()
+                before = driver()
                 seconds: dict[str, list[float]] = {name: [] for name in ways}
                 for turn in range(turns):
                     for name in list(ways) if turn % 2 == 0 else reversed(list(ways)):
                         start = time.perf_counter()
                         ways[name]()
                         seconds[name].append(time.perf_counter() - start)
-                after = resident()
-                print(f"{kind}: driver {before:.0f} MB before, {after:.0f} MB after", flush=True)
+                after = driver()
+                print(
+                    f"{kind}: driver, Python and Java: {before} MB before, {after} after",
+                    flush=True,
+                )
                 taken = {name: median(all_) for name, all_ in seconds.items()}
                 for name, own in taken.items():
                     rate = counted[name] / own / CORES / 1e6
@@ -126,7 +143,7 @@ def main(scale: float, turns: int) -> None:
                         f"  {name:<28} {counted[name]:>12,} {own:>8.2f} s  {rate:>7.3f} M/s and core"
                     )
                 entry = {"kind": kind, "n": counted["bare GROUP BYs"], "executors": CORES}
-                entry |= {"turns": turns, "driver_mb": [round(before), round(after)]}
+                entry |= {"turns": turns, "driver_mb": {"before": before, "after": after}}
                 entry["seconds"] = {name: round(own, 2) for name, own in taken.items()}
                 record("spark", entry, ("pyspark", "pyarrow", "numpy", "pandas"))
                 if scale == 1 and kind == "krr":

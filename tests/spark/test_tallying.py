@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +161,12 @@ def test_a_wrong_report_in_one_partition_is_named(
 ) -> None:
     values = [*REPORTS["index"].columns["report"].tolist()[:-1], value]
     frame = engine.read.parquet(_file(tmp_path, {"index_report": pa.array(values, pa.int64())}))
-    for count in (MECHANISMS["index"].tally, lambda f: warner.spark.tally(MECHANISMS["index"], f)):
-        with pytest.raises(ReportError, match=words):
-            count(frame)
+    with pytest.raises(ReportError, match=words):
+        MECHANISMS["index"].tally(frame)
+    # Found by GROUP BY, and then by the workers, who know the partition. Sail does not say it.
+    place = "" if os.environ.get("WARNER_SPARK") == "sail" else r"partition [0-3]: .*"
+    with pytest.raises(ReportError, match=place + words):
+        warner.spark.tally(MECHANISMS["index"], frame)
 
 
 def test_what_is_no_frame_of_reports_is_refused(engine: Any, tmp_path: Path) -> None:
@@ -183,10 +187,12 @@ def test_what_is_no_frame_of_reports_is_refused(engine: Any, tmp_path: Path) -> 
 def test_the_counting_statement_runs_on_spark(engine: Any, tmp_path: Path) -> None:
     columns = {"ward": WARDS, **_columns(OF_STUDY, STUDY.mechanisms, pa.int32())}
     engine.read.parquet(_file(tmp_path, columns)).createOrReplaceTempView("reports")
-    statement = count_statement(STUDY.mechanisms, "reports", "spark", None, ["ward"])
+    statement = count_statement(
+        STUDY.mechanisms, "reports", "spark", None, ["ward"], study=STUDY.digest
+    )
     found = engine.sql(statement)
     counts = tmp_path / "counts.csv"
     rows = [",".join("" if v is None else str(v) for v in row) for row in found.collect()]
     counts.write_text("\n".join([",".join(found.columns), *rows]) + "\n")
-    tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public)
+    tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public, STUDY.digest)
     assert tallies == STUDY.tally_by(OF_STUDY, {"ward": WARDS})

@@ -126,16 +126,22 @@ class FileFormat(ABC):
         """
         raise NotImplementedError
 
-    def grouped(
-        self, path: str, by: Mapping[str, Domain] = NO_PUBLIC
-    ) -> AbstractContextManager[GroupedRows]:
-        """The columns of a report file, counted by GROUP BY; only where ``groups``.
+    def ungrouped(self, path: str) -> AbstractContextManager[GroupedColumns]:
+        """The columns of a report file, counted for all people; only where ``groups``.
 
         Reading raises FileError for rows that are no reports.
 
         Args:
             path: a file that was found whole.
-            by: the public columns by which people are grouped; none for one group.
+        """
+        raise NotImplementedError
+
+    def grouped(self, path: str, by: Mapping[str, Domain]) -> AbstractContextManager[GroupedRows]:
+        """The columns of a report file, counted by GROUP BY; as :meth:`ungrouped`.
+
+        Args:
+            path: a file that was found whole.
+            by: the public columns by which people are grouped, at least one.
         """
         raise NotImplementedError
 

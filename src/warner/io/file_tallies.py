@@ -1,4 +1,4 @@
-"""Tallies of report files in constant memory: by GROUP BY where the format can, else in batches."""
+"""Tallies of report files in constant memory: by columns where the format can, else in batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from warner.reports.tally import Tally
 from warner.reports.tally_kinds import CountedGroups
 
 JOINT = "joint"  # the name in a tally file of the tables of several attributes together
-_QUERIES = 2**10  # file columns that are counted by GROUP BY; more are counted in one pass
+_QUERIES = 2**10  # file columns that are counted one by one; more are counted in one pass
 
 Progress = Callable[[int, int], object]
 """Called with (done, total) while a file is counted."""
@@ -163,7 +163,7 @@ def _check_options(file: ReportFile, ways: int | None, keep_reports: bool) -> No
 
 
 def _by_database(file: ReportFile, ways: int | None, keep_reports: bool) -> bool:
-    """Whether the file is counted by GROUP BY, and not in batches."""
+    """Whether the columns of the file are counted one by one, and not whole reports in batches."""
     return (
         ways is None
         and not keep_reports
@@ -217,8 +217,8 @@ class _WithProgress:
 
 
 def _tally_grouped(file: ReportFile, progress: Progress | None) -> dict[str, Tally]:
-    """Tallies of the attributes of a file, by GROUP BY."""
-    with file.format.grouped(file.path) as columns:
+    """Tallies of the attributes of a file, by its columns."""
+    with file.format.ungrouped(file.path) as columns:
         tallies = {
             attribute: Tally(mechanism.header, *counted.only()).marked(file.simulation)
             for attribute, mechanism, counted in _database_counts(file, columns, progress)
@@ -259,7 +259,7 @@ def _groups(file: ReportFile, columns: GroupedRows) -> Groups:
 def _database_counts(
     file: ReportFile, columns: GroupedColumns, progress: Progress | None
 ) -> Iterator[tuple[str, Mechanism, CountedGroups]]:
-    """The counts of each attribute of a file, by GROUP BY."""
+    """The counts of each attribute of a file, by its columns."""
     steps = sum(mechanism.schema.group_bys for mechanism in file.mechanisms.values())
     with _counting(steps, progress) as told:
         source = _WithProgress(columns, told)

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
+from warner.io.addresses import ending, shown, state_of
 from warner.io.csv_format import CsvFormat
 from warner.io.file_tallies import JOINT
 from warner.io.formats import report_format
@@ -73,12 +76,14 @@ class ForeignFile:
         is_text: whether it is CSV. Its first line may hold answers by mistake, so that messages do
             not show it.
         digest: SHA-256 of its content, in hexadecimal digits.
+        streams: the Parquet files of this machine that hold its columns as they are.
     """
 
     path: str
     names: tuple[str, ...]
     is_text: bool
     digest: str
+    streams: tuple[str, ...]
     _table: str
     _texts: frozenset[str] = frozenset()  # the columns of texts
     _bytes: frozenset[str] = frozenset()  # the columns of bytes
@@ -131,7 +136,7 @@ def open_foreign(path: str) -> ForeignFile:
     Raises:
         FileError: a file that cannot be read.
     """
-    suffix = Path(path).suffix
+    suffix = ending(path)
     parts = _parts(path, suffix)
     files = ", ".join(map(file_name_in_sql, parts))
     is_text = suffix == CsvFormat.suffix
@@ -145,7 +150,8 @@ def open_foreign(path: str) -> ForeignFile:
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
-    return ForeignFile(path, names, is_text, _digest(parts), table, texts, binary)
+    streams = () if is_text or any(map(is_remote, parts)) else tuple(parts)
+    return ForeignFile(path, names, is_text, _digest(parts), streams, table, texts, binary)
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -170,21 +176,13 @@ def _digest(parts: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         if is_remote(part):
-            digest.update(repr(_state_of(part)).encode())
+            digest.update(repr((shown(part), *state_of(part))).encode())
             continue
         with open(part, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
                 digest.update(file.read(_PIECE))
     return digest.hexdigest()
-
-
-def _state_of(address: str) -> tuple[Any, ...]:
-    """The size and the time of the last change of a file at an address, by DuckDB."""
-    sql = f"SELECT filename, size, last_modified FROM read_blob({file_name_in_sql(address)})"
-    with connection() as database:
-        row = _safely(address, lambda: database.execute(sql).fetchone())
-    return tuple(row or ())
 
 
 def content_digest(path: str) -> str:
@@ -275,7 +273,7 @@ def tally_foreign(
         own_texts = {a: wanted[a] for a in texts}
         decoded = _decoded(file, own_texts, texts, starts, named, by or {}, beside)
         beside = {}  # they are columns of the table
-        file = replace(file, is_text=False, _table=_DECODED)
+        file = replace(file, is_text=False, streams=(), _table=_DECODED)
         named |= {a: _decoded_names(a, wanted[a]) for a in texts}
     if ways is not None and len(mechanisms) > 1:
         whole = PerAttribute.of(wanted)
@@ -283,13 +281,14 @@ def tally_foreign(
         wanted, named = {JOINT: whole}, {JOINT: joined}
     found: dict[str, AnyTally] = {}
     problem = None
-    with connection() as database:
+    used = [*(by or ()), *(own for names in named.values() for own in names.values())]
+    with _near(file, used) as file, connection() as database:
         if decoded is not None:
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(wanted.items()), "counting attributes"):
             own = named[name]
             table = _relation(database, file, own, by or {}, beside)
-            work = partial(_counted, table, mechanism, own, by, ways, keep_reports)
+            work = partial(_counted, table, mechanism, own, by, ways, keep_reports, file.streams)
             if name in records:
                 work = partial(_counted_records, table, mechanism, own[RECORDS], by, keep_reports)
             try:
@@ -306,6 +305,21 @@ def tally_foreign(
     if problem is not None:
         raise ReportError(problem)
     return found
+
+
+@contextmanager
+def _near(file: ForeignFile, used: Sequence[str]) -> Iterator[ForeignFile]:
+    """A file on this machine that holds some columns of one at an address, which is read once."""
+    if not is_remote(file.path) or file._table == _DECODED:
+        yield file
+        return
+    columns = ", ".join(column_in_sql(n) for n in dict.fromkeys(used) if n in file.names)
+    with temporary_file(suffix=ParquetFormat.suffix) as copy, connection() as database:
+        into = f"{file_name_in_sql(copy)} (FORMAT parquet)"
+        query = f"COPY (SELECT {columns} FROM {file._table}) TO {into}"
+        _safely(file.path, lambda: database.execute(query))
+        table = f"read_parquet({file_name_in_sql(copy)}, hive_partitioning=false, filename=false)"
+        yield replace(file, streams=() if file.is_text else (copy,), _table=table)
 
 
 _DECODED = "decoded"  # the table in which texts are columns of reports
@@ -401,11 +415,12 @@ def _counted(
     by: Mapping[str, Domain] | None,
     ways: int | None,
     keep_reports: bool,
+    streams: Sequence[str],
 ) -> AnyTally:
     """The tally of the reports in some columns of a file."""
     if by:
         return count_frame_by(mechanism, table, by, names, ways, keep_reports)
-    return count_frame(mechanism, table, names, ways, keep_reports)
+    return count_frame(mechanism, table, names, ways, keep_reports, streams)
 
 
 def _counted_records(

@@ -17,16 +17,17 @@ from warner._core.errors import (
     ReportError,
     message,
 )
-from warner._core.foreign_tables import ColumnNames, register_reader
+from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
 from warner.io.file_columns import to_file
 from warner.io.frame_batches import batches, records_in
 from warner.io.grouped_frame import ELSEWHERE, MOST_ROWS, GroupedFrame, checked_groups
+from warner.io.parquet_counts import StreamedColumns
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Groups, PublicColumn
 from warner.reports.reports import Reports
-from warner.reports.schema import ReportSchema, smallest_dtype
+from warner.reports.schema import GroupedColumns, ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
 
 _SHOWN = 8  # names of columns in a message
@@ -148,6 +149,7 @@ def count_frame(
     names: Mapping[str, str],
     ways: int | None = None,
     keep_reports: bool = False,
+    files: Sequence[str] = (),
 ) -> Tally:
     """Count the reports in some columns of a data frame.
 
@@ -157,14 +159,18 @@ def count_frame(
         names: {name in the schema: column of the frame}, as :func:`report_columns` returns them.
         ways: as in :func:`tally_frame`.
         keep_reports: as in :meth:`warner.mechanisms.Mechanism.tally`.
+        files: Parquet files of this machine whose columns are those of the frame. They are read
+            instead, which is faster, as long as every row is a report.
 
     Raises:
         EmptyError, ReportError: as in :func:`tally_frame`.
     """
     lazy = _lazy(data)
     try:
-        if _by_database(mechanism, ways, keep_reports):
-            columns = GroupedFrame(lazy)
+        if is_counted_by_columns(mechanism, ways, keep_reports):
+            columns: GroupedColumns = GroupedFrame(lazy)
+            if files:
+                columns = StreamedColumns(files, columns)
             counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
             return Tally(mechanism.header, *counted.only())
         parts = batches(lazy, list(names.values()))
@@ -181,7 +187,7 @@ def count_frame(
     raise problem
 
 
-def _by_database(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
+def is_counted_by_columns(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
     """Whether reports are counted by GROUP BYs of their columns, and not as whole reports."""
     keeps = _keeps(mechanism, ways, keep_reports)
     return bool(mechanism.schema.group_bys) and ways is None and not keeps
@@ -312,7 +318,7 @@ def count_frame_by(
     lazy = _lazy(data)
     columns = GroupedFrame(lazy, by)
     try:
-        if _by_database(mechanism, ways, keep_reports):
+        if is_counted_by_columns(mechanism, ways, keep_reports):
             counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
             groups = columns.public_groups()
             return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
@@ -727,17 +733,15 @@ class FrameOfReports:
         return np.asarray(self._lazy.collect().to_numpy())
 
 
-def _frame_of_reports(data: Any) -> FrameOfReports | None:
-    """The frame that an object is; None for another object, or where Narwhals is not installed."""
-    # Frames have columns by their class. So no library is imported for other objects.
-    if not hasattr(type(data), "columns"):
-        return None
+def frame_of_reports(data: Any) -> FrameOfReports | None:
+    """The frame that an object is; None for another object, or where Narwhals is not installed.
+
+    Args:
+        data: an object of any class.
+    """
     try:
         import narwhals.stable.v2 as nw
 
         return FrameOfReports(data, nw.from_native(data).lazy())
     except (TypeError, ImportError):
         return None
-
-
-register_reader(_frame_of_reports)

@@ -1,8 +1,10 @@
 """Tallies of Spark frames: each partition is counted where it lies, and the counts are added up.
 
-A partition gives one row for each count that is not zero. One small GROUP BY adds the rows of all
-partitions, so no more rows come to the driver than there are counts. A task that is lost is run
-again by Spark, and a task has no effect but its rows: nothing is counted twice.
+Rows that one GROUP BY of the engine counts never reach Python, whose rows cost several times as
+much. Of all other reports, a partition gives one row for each count that is not zero. One small
+GROUP BY adds the rows of all partitions, so no more rows come to the driver than there are counts.
+A task that is lost is run again by Spark, and a task has no effect but its rows: nothing is counted
+twice.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,14 @@ from warner._core.errors import (
 from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
 from warner.io.frame_batches import records_in
-from warner.io.frames import attribute_columns, records_column, report_columns
+from warner.io.frames import (
+    attribute_columns,
+    count_frame,
+    count_frame_by,
+    is_counted_by_columns,
+    records_column,
+    report_columns,
+)
 from warner.io.grouped_frame import checked_groups
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
@@ -58,7 +67,10 @@ def tally(
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> Any:
-    """Count the reports in a Spark frame in its own workers.
+    """Count the reports in a Spark frame, where it lies.
+
+    Reports of one or two integers are counted by one GROUP BY of each attribute, and all others
+    in one pass of the Python workers.
 
     Args:
         what: a mechanism, or a study.
@@ -92,8 +104,8 @@ def tally(
         {"value": columns} if studied is None else _of_attributes(columns, mechanisms)
     )
     public = _public(by, getattr(what, "public", None), frame.columns)
-    job = _Job.of(mechanisms, _places(mechanisms, given, frame, studied is None), public, ways)
-    job.keep_reports = keep_reports
+    places = _places(mechanisms, given, frame, studied is None)
+    job = _Job.of(mechanisms, places, public, ways, keep_reports)
     found = job.run(frame)
     if studied is None:
         return next(iter(found.values()))
@@ -185,11 +197,12 @@ class _Job:
         places: dict[str, _Place],
         public: dict[str, Domain | None],
         ways: int | None,
+        keep_reports: bool,
     ) -> _Job:
         whole = None
         if ways is not None and len(mechanisms) > 1:
             whole = PerAttribute.of(mechanisms)
-        job = cls(mechanisms, places, public, ways, whole)
+        job = cls(mechanisms, places, public, ways, whole, keep_reports)
         for mechanism in job.counted.values():  # refuses ways that do not fit, before Spark starts
             mechanism.tally_columns(mechanism.schema.empty(0), None, ways)
         return job
@@ -201,9 +214,36 @@ class _Job:
 
     def run(self, frame: Any) -> dict[str, AnyTally]:
         """The tallies of a frame."""
-        names = [c for place in self.places.values() for c in place.columns]
+        quick = {n: t for n in self.mechanisms if (t := self._by_engine(n, frame)) is not None}
+        rest = [name for name in self.mechanisms if name not in quick]
+        if not rest:
+            return quick
+        slow = replace(self, mechanisms={name: self.mechanisms[name] for name in rest})
+        counted = quick | slow._by_workers(frame)
+        return {name: counted[name] for name in self.counted}
+
+    def _by_engine(self, name: str, frame: Any) -> AnyTally | None:
+        """The tally of an attribute by one GROUP BY of the engine; None where one is not enough.
+
+        Also None where a row is no report: the workers say in which partition.
+        """
+        mechanism, place = self.mechanisms[name], self.places[name]
+        is_one = is_counted_by_columns(mechanism, self.ways, self.keep_reports)
+        if place.records is not None or not is_one or mechanism.schema.group_bys > 1:
+            return None
+        try:
+            if self.public:
+                return count_frame_by(mechanism, frame, self.public, place.names)
+            return count_frame(mechanism, frame, place.names)
+        except ReportError:
+            return None
+
+    def _by_workers(self, frame: Any) -> dict[str, AnyTally]:
+        """The tallies of a frame, counted in one pass by the workers."""
+        places = [self.places[name] for name in self.mechanisms]
+        names = [column for place in places for column in place.columns]
         some = frame.select(*dict.fromkeys([*self.public, *names]))
-        binary = [p.records for p in self.places.values() if p.records is not None]
+        binary = [p.records for p in places if p.records is not None]
         with _batches_of(frame, some, binary):
             counts = some.mapInArrow(self.count, _ROWS)
             added = counts.groupBy("part", "people", "cell", "kept").agg({"reports": "sum"})

@@ -71,7 +71,7 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
         table = pa.table({n: row[i : i + 1] for i, n in enumerate(file_columns("a", schema))})
         path = str(tmp_path / "r.parquet")
         pq.write_table(table, path)
-        with ParquetFormat().grouped(path) as columns:
+        with ParquetFormat().ungrouped(path) as columns:
             by_sql = _takes(schema, columns)
         by_frame = _takes(schema, GroupedFrame(nw.from_native(table).lazy()))
         assert taken == by_sql == by_frame == expected
