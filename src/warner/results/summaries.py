@@ -115,8 +115,9 @@ class Quantity(float):
                 numbers where the channel has an inverse, and for means that reports determine
                 without one. Otherwise it takes the posterior where there is one and the target is
                 the population, and else the bootstrap. For a marginal, None uses the reports of the
-                marginal alone and widens the interval to hold the estimate. ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
-                every look, see :func:`anytime_limits`. Variances have none.
+                marginal alone and widens the interval to hold the estimate. ``"anytime"``, or
+                ``"anytime:1000"`` with the planned number of reports, holds at every look, see
+                :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
             rng: the generator of the bootstrap; None for fresh randomness.
             planned: for ``"anytime"``, the number of reports planned before the first look.
