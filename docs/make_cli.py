@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from warner.app.cli import main
+from warner.app.cli import main, whole_commands
 
 HEAD = "# The command line\n\nMade from `warner COMMAND --help` by `make docs`.\n"
 
@@ -24,7 +24,7 @@ def manual() -> str:
 def _commands() -> Iterator[tuple[str, click.Command]]:
     """All commands with their names; those of a group follow the group."""
     yield "", main
-    for name, command in sorted(main.commands.items()):
+    for name, command in whole_commands().items():
         yield name, command
         if isinstance(command, click.Group):
             for own, inner in sorted(command.commands.items()):

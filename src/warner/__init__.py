@@ -18,61 +18,12 @@ The names here serve most studies. The packages below hold all of them:
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from warner import domains, errors, estimators, io, mechanisms, metrics, privacy, testing, theory
-from warner._core.progress import progress
-from warner.design.audits import audit
-from warner.design.benchmark import benchmark
-from warner.design.clusters import clusters
-from warner.design.comparison import compare
-from warner.design.planning import plan
-from warner.design.schemes import compare_schemes
-from warner.domains import Categorical, Domain, Grid, Integers, Interval, Points, Product
-from warner.errors import WarnerError
-from warner.estimators import (
-    EmpiricalBayes,
-    ExpectationMaximization,
-    Inversion,
-    LogSpline,
-    MaximumLikelihood,
-    SampleMean,
-)
-from warner.estimators.fit import Status
-from warner.groups.differences import difference
-from warner.groups.estimates import estimate
-from warner.groups.hypotheses import goodness_of_fit, independence
-from warner.groups.weights import weighted
-from warner.mechanisms import (
-    ChannelMechanism,
-    Geometric,
-    HadamardResponse,
-    KeyValue,
-    Laplace,
-    LocalHashing,
-    PerAttribute,
-    Personalized,
-    PlanarGeometric,
-    ProjectiveGeometry,
-    RandomizedResponse,
-    Repeated,
-    SquareWave,
-    SubsetSelection,
-    UnaryEncoding,
-    UtilityOptimizedRappor,
-    UtilityOptimizedRR,
-)
-from warner.privacy import LDP, compose
-from warner.regression.answer import regress
-from warner.regression.mean import regress_mean
-from warner.reports.grouped_tally import GroupedTally
-from warner.reports.reports import Reports
-from warner.reports.tally import Tally
-from warner.results.estimate import Estimate
-from warner.results.graphical_model import GraphicalModel, graphical_model
-from warner.results.redistribution import redistribute
-from warner.results.registration import register
-from warner.studies.study import Study
+from warner._core.foreign_tables import ForeignTable as _ForeignTable
+from warner._core.foreign_tables import register_reader as _register_reader
 
 __version__ = "0.1.0"
 
@@ -154,20 +105,174 @@ __all__ = [
     "WarnerError",
 ]
 
+# Where the names are defined. A module is imported when one of its names is first asked for, so
+# each program loads what it uses. Type checkers read the imports below.
+_HOMES = {
+    "warner._core.progress": ("progress",),
+    "warner.design.audits": ("audit",),
+    "warner.design.benchmark": ("benchmark",),
+    "warner.design.clusters": ("clusters",),
+    "warner.design.comparison": ("compare",),
+    "warner.design.planning": ("plan",),
+    "warner.design.schemes": ("compare_schemes",),
+    "warner.domains": (
+        "Categorical",
+        "Domain",
+        "Grid",
+        "Integers",
+        "Interval",
+        "Points",
+        "Product",
+    ),
+    "warner.errors": ("WarnerError",),
+    "warner.estimators": (
+        "EmpiricalBayes",
+        "ExpectationMaximization",
+        "Inversion",
+        "LogSpline",
+        "MaximumLikelihood",
+        "SampleMean",
+    ),
+    "warner.estimators.fit": ("Status",),
+    "warner.groups.differences": ("difference",),
+    "warner.groups.estimates": ("estimate",),
+    "warner.groups.hypotheses": (
+        "goodness_of_fit",
+        "independence",
+    ),
+    "warner.groups.weights": ("weighted",),
+    "warner.mechanisms": (
+        "ChannelMechanism",
+        "Geometric",
+        "HadamardResponse",
+        "KeyValue",
+        "Laplace",
+        "LocalHashing",
+        "PerAttribute",
+        "Personalized",
+        "PlanarGeometric",
+        "ProjectiveGeometry",
+        "RandomizedResponse",
+        "Repeated",
+        "SquareWave",
+        "SubsetSelection",
+        "UnaryEncoding",
+        "UtilityOptimizedRappor",
+        "UtilityOptimizedRR",
+    ),
+    "warner.privacy": (
+        "LDP",
+        "compose",
+    ),
+    "warner.regression.answer": ("regress",),
+    "warner.regression.mean": ("regress_mean",),
+    "warner.reports.grouped_tally": ("GroupedTally",),
+    "warner.reports.reports": ("Reports",),
+    "warner.reports.tally": ("Tally",),
+    "warner.results.estimate": ("Estimate",),
+    "warner.results.graphical_model": (
+        "GraphicalModel",
+        "graphical_model",
+    ),
+    "warner.results.redistribution": ("redistribute",),
+    "warner.results.registration": ("register",),
+    "warner.studies.study": ("Study",),
+}
+_PLACES = {name: module for module, names in _HOMES.items() for name in names}
+
 
 def __dir__() -> list[str]:
     """The public names. Modules that Python sets as attributes while it imports are left out."""
     return sorted([*__all__, "__version__"])
 
 
+def _frame_of_reports(data: _Any) -> _ForeignTable | None:
+    """The data frame that an object is, by a reader that is imported for such objects alone."""
+    # Frames have columns by their class.
+    if not hasattr(type(data), "columns"):
+        return None
+    from warner.io.frames import frame_of_reports
+
+    return frame_of_reports(data)
+
+
+_register_reader(_frame_of_reports)
+
+
 if _TYPE_CHECKING:
-    from warner import spark
+    from warner import (
+        domains,
+        errors,
+        estimators,
+        io,
+        mechanisms,
+        metrics,
+        privacy,
+        spark,
+        testing,
+        theory,
+    )
+    from warner._core.progress import progress
+    from warner.design.audits import audit
+    from warner.design.benchmark import benchmark
+    from warner.design.clusters import clusters
+    from warner.design.comparison import compare
+    from warner.design.planning import plan
+    from warner.design.schemes import compare_schemes
+    from warner.domains import Categorical, Domain, Grid, Integers, Interval, Points, Product
+    from warner.errors import WarnerError
+    from warner.estimators import (
+        EmpiricalBayes,
+        ExpectationMaximization,
+        Inversion,
+        LogSpline,
+        MaximumLikelihood,
+        SampleMean,
+    )
+    from warner.estimators.fit import Status
+    from warner.groups.differences import difference
+    from warner.groups.estimates import estimate
+    from warner.groups.hypotheses import goodness_of_fit, independence
+    from warner.groups.weights import weighted
+    from warner.mechanisms import (
+        ChannelMechanism,
+        Geometric,
+        HadamardResponse,
+        KeyValue,
+        Laplace,
+        LocalHashing,
+        PerAttribute,
+        Personalized,
+        PlanarGeometric,
+        ProjectiveGeometry,
+        RandomizedResponse,
+        Repeated,
+        SquareWave,
+        SubsetSelection,
+        UnaryEncoding,
+        UtilityOptimizedRappor,
+        UtilityOptimizedRR,
+    )
+    from warner.privacy import LDP, compose
+    from warner.regression.answer import regress
+    from warner.regression.mean import regress_mean
+    from warner.reports.grouped_tally import GroupedTally
+    from warner.reports.reports import Reports
+    from warner.reports.tally import Tally
+    from warner.results.estimate import Estimate
+    from warner.results.graphical_model import GraphicalModel, graphical_model
+    from warner.results.redistribution import redistribute
+    from warner.results.registration import register
+    from warner.studies.study import Study
 else:
 
     def __getattr__(name: str) -> object:
-        """The packages that few programs need, imported when they are asked for."""
-        if name == "spark":
-            import warner.spark
-
-            return warner.spark
-        raise AttributeError(f"module 'warner' has no attribute {name!r}")
+        """A public name that is asked for the first time."""
+        if name in _PLACES:
+            thing = getattr(_import_module(_PLACES[name]), name)
+        elif name in __all__:
+            thing = _import_module(f"warner.{name}")
+        else:
+            raise AttributeError(f"module 'warner' has no attribute {name!r}")
+        globals()[name] = thing
+        return thing

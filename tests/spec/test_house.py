@@ -9,6 +9,9 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import warner
 
@@ -228,6 +231,45 @@ own = {n.partition(".")[0] for n, m in list(sys.modules.items()) if getattr(m, "
 print(sorted(own & {"scipy", "duckdb", "pyarrow", "pydantic", "click", "rich", "narwhals", "altair", "pandas", "polars"}))
 """
     assert _fresh(code).strip() == "[]"
+
+
+def test_what_is_not_used_is_not_imported() -> None:
+    # A command loads what it uses. So the list of commands, and counting, start without estimators.
+    code = """
+import sys
+from click.testing import CliRunner
+from warner.app.cli import main, whole_commands
+def loaded(room):
+    return sum(name.startswith(f"warner.{room}.") for name in sys.modules)
+assert CliRunner().invoke(main, ["--help"]).exit_code == 0
+print(*[loaded(room) for room in ("domains", "mechanisms", "estimators", "studies")])
+assert CliRunner().invoke(main, ["tally", "--help"]).exit_code == 0
+print(*[loaded(room) for room in ("estimators", "results", "design", "testing", "collector")], loaded("studies") > 0)
+whole_commands()
+print(all(loaded(room) > 0 for room in ("domains", "mechanisms", "estimators", "studies", "results", "design")))
+"""
+    assert _fresh(code).splitlines() == ["0 0 0 0", "0 0 0 0 0 True", "True"]
+
+
+def test_names_are_imported_from_where_type_checkers_read_them() -> None:
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    (block,) = [n for n in tree.body if isinstance(n, ast.If)]
+    read = {
+        alias.name: node.module
+        for node in block.body
+        for alias in (node.names if isinstance(node, ast.ImportFrom) else ())
+    }
+    packages = {name for name, module in read.items() if module == "warner"}
+    assert packages == {n for n in warner.__all__ if isinstance(getattr(warner, n), ModuleType)}
+    assert {n: m for n, m in read.items() if m != "warner"} == warner._PLACES
+    assert sorted(read) == sorted(warner.__all__)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = warner.nothing
+    with pytest.raises(ImportError, match="nothing"):
+        exec("from warner import nothing")
 
 
 def test_public_names_are_what_can_be_imported() -> None:

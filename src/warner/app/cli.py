@@ -3,28 +3,101 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 import click
 
 from warner import io as files
 from warner._core.errors import WarnerError, message
-from warner.app import demo as demonstration
-from warner.app.commands.collecting import merge, randomize, tally
-from warner.app.commands.designing import audit, clusters, plan
-from warner.app.commands.estimating import compare, estimate
-from warner.app.commands.grouping import differences, groups
-from warner.app.commands.options import generator
-from warner.app.commands.reporting import report
-from warner.app.commands.serving import invite, pull, push, serve
-from warner.app.commands.sql import sql
-from warner.app.commands.starting import new
-from warner.app.commands.study_files import study
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
-from warner.app.reproduce import reproduce
+
+# The module in warner.app.commands, and the line in the list of commands. A module is imported when
+# a command of it is run.
+_COMMANDS = {
+    "audit": (
+        "designing",
+        "Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.",
+    ),
+    "clusters": (
+        "designing",
+        "Group attributes that depend on each other, to be randomised together.",
+    ),
+    "compare": (
+        "estimating",
+        "Rank estimators by their error on tallies that are simulated from an estimate of TALLY.",
+    ),
+    "demo": (
+        "demonstrating",
+        "Run all steps on real answers.",
+    ),
+    "difference": (
+        "grouping",
+        "Compare groups of different people.",
+    ),
+    "estimate": (
+        "estimating",
+        "Estimate the shares of all values from TALLY, or from several together.",
+    ),
+    "groups": (
+        "grouping",
+        "Estimate the shares of groups of people.",
+    ),
+    "invite": (
+        "serving",
+        "Make invitation codes for STUDY, each good for one report.",
+    ),
+    "merge": (
+        "collecting",
+        "Add tallies of the same study, or of the same group of a study.",
+    ),
+    "new": (
+        "starting",
+        "Write a first study file, with comments on what to decide.",
+    ),
+    "plan": (
+        "designing",
+        "Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.",
+    ),
+    "pull": (
+        "serving",
+        "Fetch the tally of the collector at URL: the counts of its last published step.",
+    ),
+    "push": (
+        "serving",
+        "Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.",
+    ),
+    "randomize": (
+        "collecting",
+        "Randomise the answers in VALUES as the study file STUDY says.",
+    ),
+    "report": (
+        "reporting",
+        "Write a report for readers from TALLY, as one HTML or PDF file.",
+    ),
+    "reproduce": (
+        "reproducing",
+        "Reproduce figures and tables of the five papers.",
+    ),
+    "serve": (
+        "serving",
+        "Ask the questions of STUDY on a web page, and count the answers of real people.",
+    ),
+    "sql": (
+        "sql",
+        "Print one SQL statement that counts the reports in a table.",
+    ),
+    "study": (
+        "study_files",
+        "Make study files from forms of other programs, and files for pages of your own.",
+    ),
+    "tally": (
+        "collecting",
+        "Count the reports in one or more files (- is a file on standard input).",
+    ),
+}
 
 
 class _Group(click.Group):
@@ -74,48 +147,42 @@ def main(plug_ins: tuple[str, ...]) -> None:
     load_all(plug_ins)
 
 
-@main.command()
-@click.option(
-    "-o",
-    "--output",
-    default="warner-demo",
-    show_default=True,
-    help="The folder for the files of the demonstration.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    help="Repeatable randomness, instead of that of the operating system.",
-)
-def demo(output: str, seed: int | None) -> None:
-    """Run all steps on real answers.
+class _Later(click.Command):
+    """A command that is imported when it is run. Until then its name and its summary are known."""
 
-    The answers are education and marital status of 32,561 people (UCI Adult), each at epsilon = 1.
-    """
-    demonstration.run(Path(output), generator(seed), simulation=seed is not None)
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        super().__init__(name, help=summary)
+        self._module = module
+
+    def whole(self) -> click.Command:
+        """The command itself."""
+        module = import_module(f"warner.app.commands.{self._module}")
+        command: click.Command = getattr(module, str(self.name))
+        return command
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **more: Any,
+    ) -> click.Context:
+        """The context of the command itself."""
+        return self.whole().make_context(info_name, args, parent, **more)
 
 
-_COMMANDS = (
-    new,
-    randomize,
-    tally,
-    sql,
-    merge,
-    estimate,
-    groups,
-    differences,
-    report,
-    compare,
-    plan,
-    clusters,
-    audit,
-    serve,
-    invite,
-    pull,
-    push,
-)
-for _command in (*_COMMANDS, study, reproduce):
+_LATER = {name: _Later(name, *about) for name, about in _COMMANDS.items()}
+for _command in _LATER.values():
     main.add_command(_command)
+
+
+def whole_commands() -> dict[str, click.Command]:
+    """All commands, imported, by their names.
+
+    >>> whole_commands()["tally"].help.partition(".")[0]
+    'Count the reports in one or more files (- is a file on standard input)'
+    """
+    return {name: later.whole() for name, later in sorted(_LATER.items())}
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import numpy as np
 from warner import io as files
 from warner._core.atomic_files import write_whole
 from warner._core.sampling import Source
-from warner.app.terminal import console, show_estimate
+from warner.app.show_estimates import show_estimate
+from warner.app.terminal import console
 from warner.metrics import total_variation
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -80,25 +81,37 @@ class Missing:
         elif isinstance(answers, np.ndarray) and answers.dtype.kind in "mM":
             found = np.isnat(answers)
         elif isinstance(answers, np.ndarray):
-            each = map(self._is_missing, answers.ravel())
-            found = np.fromiter(each, bool, answers.size).reshape(answers.shape)
+            found = self._among(list(answers.ravel())).reshape(answers.shape)
         else:
-            found = np.fromiter(map(self._is_missing, answers), bool, len(answers))
+            found = self._among(answers)
         if hidden is not None:
             found = found | hidden
         return np.asarray(found.any(axis=tuple(range(1, found.ndim))))
 
-    def _is_missing(self, answer: Any) -> bool:
-        if type(answer).__name__ in _NONE or answer is np.ma.masked:
-            return True
-        if isinstance(answer, np.generic):
-            answer = answer.item()
-        # Operations of derived classes might show the answer in an error.
-        if type(answer) not in _PLAIN:
-            return False
-        if isinstance(answer, str):
-            return answer in self.empty
-        return answer != answer or answer in self.numbers
+    def _among(self, answers: Sequence[Any]) -> np.ndarray:
+        """Which of n answers of any classes are missing: (n,) booleans."""
+        spelled = frozenset([*self.empty, *self.numbers])
+        classes = set(map(type, answers))
+        if classes <= {*_PLAIN, type(None)}:
+            found = np.fromiter(map({*spelled, None}.__contains__, answers), bool, len(answers))
+            if float in classes:
+                found |= np.fromiter(map(ne, answers, answers), bool, len(answers))
+            return found
+
+        def is_spelled(answer: Any) -> bool:
+            # Operations of derived classes might show the answer in an error.
+            return type(answer) in _PLAIN and (answer in spelled or answer != answer)
+
+        def test(of: type) -> Callable[[Any], bool]:
+            if of.__name__ in _NONE or of is type(np.ma.masked):
+                return lambda answer: True
+            if issubclass(of, np.generic):
+                return lambda answer: is_spelled(answer.item())
+            return is_spelled
+
+        tests = {of: test(of) for of in classes}
+        each = (tests[type(answer)](answer) for answer in answers)
+        return np.fromiter(each, bool, len(answers))
 
 
 def _is_number(text: str) -> bool:

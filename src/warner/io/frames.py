@@ -17,7 +17,7 @@ from warner._core.errors import (
     ReportError,
     message,
 )
-from warner._core.foreign_tables import ColumnNames, register_reader
+from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
 from warner.io.file_columns import to_file
 from warner.io.frame_batches import batches, records_in
@@ -733,17 +733,15 @@ class FrameOfReports:
         return np.asarray(self._lazy.collect().to_numpy())
 
 
-def _frame_of_reports(data: Any) -> FrameOfReports | None:
-    """The frame that an object is; None for another object, or where Narwhals is not installed."""
-    # Frames have columns by their class. So no library is imported for other objects.
-    if not hasattr(type(data), "columns"):
-        return None
+def frame_of_reports(data: Any) -> FrameOfReports | None:
+    """The frame that an object is; None for another object, or where Narwhals is not installed.
+
+    Args:
+        data: an object of any class.
+    """
     try:
         import narwhals.stable.v2 as nw
 
         return FrameOfReports(data, nw.from_native(data).lazy())
     except (TypeError, ImportError):
         return None
-
-
-register_reader(_frame_of_reports)

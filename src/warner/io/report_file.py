@@ -245,9 +245,15 @@ class ReportFile:
 
 def _checked(column: Any, name: str, size: int) -> np.ndarray:
     """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
+    import pyarrow as pa
+
     if column.null_count:
         raise ReportError(message("reports", f"{name} has rows without a report"))
-    array: np.ndarray = column.to_numpy(zero_copy_only=False)
+    # Arrow imports pandas, where it is installed, to make an array: DLPack does without.
+    is_whole = pa.types.is_integer(column.type)
+    array: np.ndarray = (
+        np.from_dlpack(column) if is_whole else column.to_numpy(zero_copy_only=False)
+    )
     wanted = smallest_dtype(size)
     if array.dtype != wanted:
         raise ReportError(message("reports", f"{name} must be of type {wanted}", str(array.dtype)))

@@ -138,7 +138,7 @@ def test_shares_of_a_shore_are_estimated_and_headers_rebuild_the_law() -> None:
         assert (
             eval(
                 repr(mechanism).replace("PlanarLaplace", "mechanisms.PlanarLaplace"),
-                {**vars(warner)},
+                {name: getattr(warner, name) for name in warner.__all__},
             ).header
             == mechanism.header
         )

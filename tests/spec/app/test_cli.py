@@ -14,7 +14,7 @@ import pytest
 
 import warner
 from tests.spec.app._command import STUDY, UTILITY, run
-from warner.app.cli import main
+from warner.app.cli import main, whole_commands
 from warner.io import open_reports, read_reports
 from warner.reports.tally import load_tallies
 
@@ -119,7 +119,7 @@ def test_the_report_file_says_what_made_it(here: Path) -> None:
 
 def test_help_names_every_command_and_option() -> None:
     text = run("--help").stdout
-    for name, command in main.commands.items():
+    for name, command in whole_commands().items():
         assert name in text
         assert command.help
         page = run(name, "--help").stdout
@@ -128,6 +128,12 @@ def test_help_names_every_command_and_option() -> None:
                 f"{name} {option.name} has no help"
             )
             assert option.param_type_name == "argument" or option.opts[-1] in page
+
+
+def test_the_list_of_commands_says_what_they_say() -> None:
+    for name, command in whole_commands().items():
+        assert main.commands[name].get_short_help_str(500) == command.get_short_help_str(500)
+        assert command.name == name and not command.hidden
 
 
 def test_a_plan_ranks_what_a_study_could_use(here: Path) -> None:

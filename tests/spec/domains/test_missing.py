@@ -61,6 +61,26 @@ def test_silence_is_encoded_as_the_last_value(values: Any) -> None:
     assert Optional(Integers(0, 3)).encode(values).tolist() == [1, 4, 2]
 
 
+def test_each_answer_is_missing_or_not_by_its_class() -> None:
+    class Text(str):
+        """Whose operations would show the answer."""
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError(str(self))
+
+        __hash__ = str.__hash__
+
+    missing = [None, "NA", float("nan"), -9, -9.0, np.float64(-9), np.int8(-9), np.float32("nan")]
+    missing += [np.str_("NA"), pd.NA, pd.NaT, np.ma.masked]
+    present = ["na", "-9.0", 9, True, False, np.bool_(True), Text("NA"), 0.0, np.int64(9), b"NA"]
+    present += [10**400, 1j, (-9,), [-9], np.str_("x"), np.float64("inf"), {"NA"}]
+    found = Missing("drop", ["NA", "-9"]).mask([*missing, *present])
+    assert found.tolist() == [True] * len(missing) + [False] * len(present)
+    plain = [None, "NA", float("nan"), -9, -9.0, "na", "-9.0", 9, 0.0, 10**400, float("-inf")]
+    found = Missing("drop", ["NA", "-9"]).mask(plain)
+    assert found.tolist() == [True] * 5 + [False] * 6
+
+
 def test_silence_goes_with_every_domain_of_one_question() -> None:
     for domain, answer in (
         (Categorical(["no", "yes"]), "yes"),

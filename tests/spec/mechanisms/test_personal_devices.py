@@ -88,7 +88,7 @@ def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone()
     assert (
         city.header
         == Personalized.of(UtilityOptimizedRR, DOMAIN, 1.0, ["home"]).header
-        == eval(repr(city), dict(vars(warner))).header
+        == eval(repr(city), {name: getattr(warner, name) for name in warner.__all__}).header
     )
     both = Personalized(UtilityOptimizedRR, ["home"], DOMAIN, 1.0, sensitive=[3])
     assert both.header == Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).header

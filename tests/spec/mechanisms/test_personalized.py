@@ -155,7 +155,10 @@ def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     shares = warner.redistribute(result, {"home": known}).probabilities
     assert shares[:2] == pytest.approx([0.4, 0.6], abs=0.1)
     assert from_header(city.mechanism.header).header == city.mechanism.header
-    assert eval(repr(city), {**vars(warner)}).mechanism.header == city.mechanism.header
+    assert (
+        eval(repr(city), {name: getattr(warner, name) for name in warner.__all__}).mechanism.header
+        == city.mechanism.header
+    )
     with pytest.raises(warner.errors.ArgumentError, match="sensitive"):
         kind(DOMAIN, 1.0, sensitive=[])
     with pytest.raises(warner.errors.ArgumentTypeError, match="mechanism"):

@@ -23,16 +23,17 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
+from warner.app.commands.options import additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
-from warner.app.summary_options import Wanted, show_summaries, summary
-from warner.app.terminal import (
-    show_comparison,
+from warner.app.method_option import method_option
+from warner.app.show_designs import show_comparison
+from warner.app.show_estimates import (
     show_estimate,
     show_groups,
     show_redistributed,
     show_sources,
 )
+from warner.app.summary_options import Wanted, show_summaries, summary
 from warner.design.comparison import compare as compare_methods
 from warner.design.comparison import usual_methods
 from warner.design.losses import LOSSES
@@ -73,7 +74,7 @@ class IntervalKind(click.ParamType[str]):
 
 @click.command()
 @click.argument("tallies", metavar="[TALLY]...", nargs=-1)
-@click.option("-m", "--method", "method_name", help=METHOD_HELP)
+@method_option
 @attributes
 @of_intervals
 @click.option(

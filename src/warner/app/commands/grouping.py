@@ -20,7 +20,8 @@ from warner.app.command_files import (
 from warner.app.commands.options import as_json, of_intervals, options
 from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
-from warner.groups.differences import Differences, difference
+from warner.groups.differences import Differences
+from warner.groups.differences import difference as differences_of
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
@@ -122,7 +123,7 @@ def groups(
                 _show_weighted(totals[name], level, target)
 
 
-@click.command("difference")
+@click.command()
 @click.argument("tallies", metavar="[NAME=]TALLY...", nargs=-1, required=True)
 @click.option(
     "--reference",
@@ -138,7 +139,7 @@ def groups(
     help="The shares of all values, the mean, or the quantile Q, 0.5 for the median.",
 )
 @_COMMON
-def differences(
+def difference(
     tallies: tuple[str, ...],
     reference: str | None,
     quantity: str,
@@ -167,7 +168,7 @@ def differences(
     _check_files(outputs, [group_and_file(text)[1] for text in tallies])
     of = _quantity(quantity)
     found = {
-        name: difference(parts, reference=reference, of=of, level=level, target=target)
+        name: differences_of(parts, reference=reference, of=of, level=level, target=target)
         for name, parts in _asked(read_groups(tallies, allow_simulated, _names(by)), only).items()
     }
     _write(

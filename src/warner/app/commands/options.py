@@ -11,13 +11,7 @@ import numpy as np
 
 from warner.reports.grouped_tally import AnyTally
 from warner.reports.tally import MOST_PER_PERSON
-from warner.results.methods import METHODS
 from warner.studies.public import SMALLEST_GROUP
-
-METHOD_HELP = (
-    f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: em:100, "
-    "em:auto, em:histogram. Default: the recommended one."
-)
 
 Command = TypeVar("Command", bound=Callable[..., None])
 

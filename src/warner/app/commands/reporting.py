@@ -28,7 +28,8 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import METHOD_HELP, additions, attributes, of_intervals
+from warner.app.commands.options import additions, attributes, of_intervals
+from warner.app.method_option import method_option
 from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
@@ -65,7 +66,7 @@ _SHOWN = 10  # names of groups in a message
     help="A date to print, or today. Default: none, so that the same tallies give the same file.",
 )
 @summary
-@click.option("-m", "--method", "method_name", help=METHOD_HELP)
+@method_option
 @attributes
 @click.option(
     "--by",

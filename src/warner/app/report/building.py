@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from warner._core.text import visible
 from warner.app.report.content import Block, Points, Report, Section, Table
 from warner.app.report.questions import Question, Settings, lead
-from warner.app.terminal import INTERVALS, NO_INTERVALS, plural
+from warner.app.show_estimates import INTERVALS, NO_INTERVALS
+from warner.app.terminal import plural
 from warner.design.privacy_words import (
     hides_all,
     largest,

@@ -215,7 +215,10 @@ def test_it_is_written_again_by_its_repr() -> None:
         MixtureReduction("mle", tau=1.5),
         MixtureReduction(warner.ExpectationMaximization(9), "prune", "half"),
     ):
-        assert eval(repr(method), vars(warner) | vars(warner.estimators.literature)) == method
+        assert (
+            eval(repr(method), vars(warner.estimators) | vars(warner.estimators.literature))
+            == method
+        )
 
 
 @pytest.mark.parametrize(

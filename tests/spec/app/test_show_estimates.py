@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.spec._labels import _estimate
 from warner._core.text import unreadable, visible
 from warner.app.cli import main
-from warner.app.terminal import show_estimate
+from warner.app.show_estimates import show_estimate
 
 
 def test_nothing_raw_reaches_the_terminal(

@@ -1,0 +1,236 @@
+"""Comparisons, plans and audits on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warner._core.errors import IdentifiabilityError
+from warner._core.text import visible
+from warner.app.terminal import Side, console, in_people, plural, table
+from warner.design.audits import Audit
+from warner.design.comparison import Comparison
+from warner.design.differences import WantedDifference
+from warner.design.planning import LOSS_NAMES, Plan, can_simulate
+from warner.design.theory import expected_loss
+from warner.mechanisms import Mechanism
+from warner.privacy.composition import compose
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WEIGHT = (
+    "The weight of one report is the number of people that a forged report can add to the "
+    "estimated count of a value."
+)
+
+
+def show_comparison(attribute: str, ranking: Comparison) -> None:
+    """Print estimators from the least error to the largest."""
+    reports = plural(ranking.n, "report", "reports")
+    columns: dict[str, Side] = {
+        "method": "left",
+        "error": "right",
+        "more than the best": "right",
+        "best on": "right",
+        "order holds on": "right",
+    }
+    rows = []
+    for result in ranking.results:
+        excess = f"{result.excess_error:.3g} +- {result.excess_margin:.1g}"
+        rows.append(
+            [
+                repr(result.method),
+                f"{result.error:.4g} +- {result.margin:.1g}",
+                "" if result is ranking.best else excess,
+                f"{result.best_share:.0%}",
+                f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
+            ]
+        )
+    out = console()
+    tallies, truths = f"{ranking.runs} simulated tallies", len(ranking.truths)
+    out.print(
+        f"{attribute}: {ranking.loss_name}, mean over {tallies} of {reports}, from "
+        f"{plural(truths, 'plausible truth', 'plausible truths')}",
+        style="bold",
+    )
+    out.print(table(columns, rows))
+    out.print(
+        "The number after +- is a standard error. 'best on' is the share of the tallies on which "
+        "no other method errs less. 'order holds on' counts the truths on which the method errs "
+        "at least as much as the first; for the first, those on which no other errs less."
+    )
+    for truth in ranking.truths:
+        least = next(iter(truth.errors))
+        out.print(f"  Truth {truth.name}: {least} errs least, {truth.errors[least]:.4g}.")
+    for text in ranking.advice.values():
+        out.print(f"Advised against. {text}")
+    _show_left_out(ranking.left_out)
+    out.print()
+
+
+def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
+    """Print a ranking of mechanisms, with the study's own mechanism marked."""
+    columns: dict[str, Side] = {
+        "mechanism": "left",
+        "expected error": "right",
+        "compared with no protection": "right",
+        "weight of one report": "right",
+        "judged by": "left",
+    }
+    if ranking.no_protection.people is not None:
+        columns["people needed"] = "right"
+    if ranking.wanted is not None:
+        columns[f"power with {ranking.n:,}"] = "right"
+    rows = []
+    is_listed = False
+    for result in (*ranking.results, ranking.no_protection):
+        is_own = result.mechanism is not None and result.mechanism.header == chosen.header
+        is_listed = is_listed or is_own
+        people = [f"{result.people:,}"] if result.people is not None else []
+        people += [f"{result.power:.2f}"] if result.power is not None else []
+        times = f"{result.error / ranking.no_protection.error:.3g} times"
+        name = result.name + (" (in the study)" if is_own else "")
+        margin = f" +- {result.margin:.1g}" if result.margin else ""
+        error, weight = f"{result.error:.4g}{margin}", in_people(result.weight)
+        rows.append([name, error, times, weight, result.judged, *people])
+    sensitive = (
+        ""
+        if chosen.sensitive_mask is None
+        else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
+    )
+    out = console()
+    out.print(
+        f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
+        f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}",
+        style="bold",
+    )
+    out.print(table(columns, rows))
+    if ranking.wanted is not None:
+        _show_difference(out, ranking, ranking.wanted)
+    if ranking.loss == "w1":
+        out.print(
+            "The error is that of the estimate that warner estimate makes, in the unit of the "
+            "values. It is simulated at a made distribution with its mode at a quarter of the "
+            "range; warner.plan(theta=...) takes another. The number after +- is a standard error."
+        )
+    elif not is_listed:
+        out.print(_about_own(chosen, ranking))
+    if can_simulate(chosen.domain) and ranking.loss != "w1":
+        out.print(
+            "This ranks by the unbiased estimate of each share, which warner estimate does not "
+            "make of numbers and places. --loss w1 ranks by the estimate that it makes."
+        )
+    elif ranking.loss == "l1" and ranking.results[-1].error > 2:
+        out.print(
+            "Two distributions differ by at most 2. A mechanism with a larger expected error gives "
+            "no useful estimate."
+        )
+    _show_left_out(ranking.left_out)
+
+
+def _show_difference(out: Console, ranking: Plan, wanted: WantedDifference) -> None:
+    """What the numbers of people are for, and what other budgets buy."""
+    out.print(
+        f"People needed, in {wanted.groups} groups of equal size together: to detect, with "
+        f"probability {wanted.power:.4g} and by a test of size 5 %, that the share of a value "
+        f"differs by {wanted.difference:.4g} between two groups. All values are equally frequent."
+    )
+    rows = [[f"{row.epsilon:.4g}", row.mechanism, f"{row.people:,}"] for row in ranking.by_epsilon]
+    rows.append(["no protection", "", f"{ranking.no_protection.people:,}"])
+    columns: dict[str, Side] = {"epsilon": "right", "mechanism": "left", "people needed": "right"}
+    out.print(table(columns, rows))
+
+
+def _about_own(chosen: Mechanism, ranking: Plan) -> str:
+    """The line on the study's own mechanism where it is not one of those compared."""
+    name = type(chosen).__name__
+    if can_simulate(chosen.domain):
+        return f"The {name} of the study is not ranked by this loss."
+    uniform = np.full(chosen.domain.size, 1 / chosen.domain.size)
+    try:
+        error = expected_loss(chosen, uniform, ranking.n, ranking.loss)
+    except IdentifiabilityError:
+        return f"The {name} of the study has no unbiased estimate of shares to compare."
+    if len(several := {type(single).__name__ for single in chosen.single_reports}) == 1:
+        (single,), count = several, len(chosen.single_reports)
+        if count > 1:
+            return f"The {count} reports of {single} in the study have expected error {error:.4g}."
+    return f"The {name} of the study has expected error {error:.4g}."
+
+
+def _show_left_out(left_out: Mapping[str, str]) -> None:
+    """Print why candidates are not in a ranking."""
+    for name, reason in left_out.items():
+        console().print(f"{name} is left out: {reason.removesuffix('.')}.")
+
+
+# Below the first, the odds of an answer change by less than 1 in 20; above the second, one report
+# changes them more than a hundred times.
+_TINY, _LARGE = 0.05, 5.0
+
+
+def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[str]:
+    """One line on the attributes with a uselessly small epsilon, and one on those with a large one.
+
+    Args:
+        mechanisms: {attribute: mechanism}.
+        rows: the most rows of answers of one person.
+    """
+    nats = {
+        name: compose([m.guarantee] * rows).between_any_values().epsilon
+        for name, m in mechanisms.items()
+    }
+    tiny = [name for name, epsilon in nats.items() if epsilon < _TINY]
+    large = [name for name, epsilon in nats.items() if epsilon > _LARGE]
+    said = []
+    if tiny:
+        said.append(
+            f"{', '.join(tiny)}: an epsilon below {_TINY:g} tells almost nothing. warner plan says "
+            "how wide intervals are."
+        )
+    if large:
+        said.append(
+            f"{', '.join(large)}: an epsilon above {_LARGE:g} protects little. The reports of one "
+            f"person can change the odds of an answer {math.exp(_LARGE):.0f} times and more."
+        )
+    return [visible(line) for line in said]
+
+
+def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
+    """Print the exact epsilon of every mechanism, and how it was computed."""
+    columns: dict[str, Side] = {
+        "attribute": "left",
+        "mechanism": "left",
+        "requested": "right",
+        "exact epsilon": "right",
+        "holds": "left",
+        "weight": "right",
+        "guarantee": "left",
+        "how it was computed": "left",
+    }
+    rows = []
+    for attribute, result in results.items():
+        sampled = (
+            ""
+            if result.sampled_lower_bound is None
+            else f"; {samples:,} samples show at least {result.sampled_lower_bound:.4f}"
+        )
+        rows.append(
+            [
+                attribute,
+                result.mechanism.partition("(")[0],
+                f"{result.requested:.10g}",
+                f"{result.epsilon:.10g}",
+                "yes" if result.holds else f"NO: {result.violation}",
+                in_people(result.weight),
+                result.guarantee,
+                result.method + sampled,
+            ]
+        )
+    out = console()
+    out.print(table(columns, rows))
+    out.print(WEIGHT)

@@ -1,0 +1,271 @@
+"""Estimates on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warner.app.terminal import Side, console, plural, table
+from warner.estimators.fit import Status
+from warner.reports.tally import Tally
+from warner.results.conditional import Answered
+from warner.results.csv_table import estimate_rows
+from warner.results.estimate import Estimate
+from warner.results.intervals import at_every_look
+from warner.results.named_summaries import Named, applicable, parse, summary_rows
+from warner.results.redistribution import Redistributed
+from warner.results.tables import as_text
+
+INTERVALS = {
+    "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
+    "average": (
+        "Together they hold as many of the values' shares as the percentage says, on average over "
+        "the values. A large share is missed more often than a small one, at most half of the "
+        "time. Intervals of kind 'wald' hold for each value."
+    ),
+    "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
+    "anytime": (
+        "They are around the unbiased estimates. Each holds for its value at all numbers of "
+        "reports together, for somebody who looks again and again."
+    ),
+    "bootstrap": "Each is from the bootstrap. It holds for its value, not for all at once.",
+    "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
+}
+NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+# Shares that are all shown. Of more values the largest are shown, for a table of thousands of lines
+# takes long to draw and nobody finds the largest in it.
+_LARGEST_SHOWN = 1000
+_MOST_SHOWN = 50
+_MEDIAN = parse("median")
+
+
+def show_estimate(
+    result: Estimate,
+    level: float,
+    target: str,
+    truth: np.ndarray | None = None,
+    kind: str | None = None,
+) -> None:
+    """Print the table of one estimate, its intervals and its status.
+
+    Args:
+        result: the estimate.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        truth: the true shares (K,), where they are known.
+        kind: the kind of intervals of the shares; None for the default.
+    """
+    if keys := result.key_rows(level, target):
+        return _show_keys(result, keys, level)
+    columns: dict[str, Side] = {"value": "left"}
+    if truth is not None:
+        columns["truth"] = "right"
+    columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
+    rows, every = [], list(result.rows(level, target, kind))
+    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
+    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
+        row = every[i]
+        known = [] if truth is None else [f"{truth[i]:.4f}"]
+        interval = f"{row['low']:.4f} .. {row['high']:.4f}"
+        share, n = f"{row['estimate']:.4f}", f"{row['n']:,.0f}"
+        rows.append([as_text(row["value"]), *known, share, interval, n])
+    out = console()
+    out.print(_title(result), style="bold")
+    if rows:
+        out.print(table(columns, rows))
+        if len(rows) < len(every):
+            out.print(
+                f"These are the {len(rows)} largest of {len(every):,} shares. "
+                "--csv FILE writes all of them."
+            )
+        out.print(_about_intervals(result.interval_kind(target, kind), target))
+        if result.domain.silence is not None:
+            _show_answered(result.answered(), level, target, at_every_look(kind))
+    if result.fit.mean is not None or (
+        result.has_posterior_intervals and result.domain.answered.points is not None
+    ):
+        out.print(_means(result, level, at_every_look(kind)))
+    gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
+    unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
+    out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def _show_answered(given: Answered, level: float, target: str, kind: str | None) -> None:
+    """Print the share of people who answered, and the shares among them."""
+    share = given.row(level, target, kind)
+    columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
+    every = given.rows(level, target, kind)
+    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
+    rows = []
+    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
+        row = every[i]
+        limits = f"{row['low']:.4f} .. {row['high']:.4f}"
+        value = as_text(row["value"])
+        rows.append([value, f"{row['estimate']:.4f}", limits, f"{row['n']:,.0f}"])
+    out = console()
+    about = f"{100 * level:.4g} % interval {share['low']:.4f} .. {share['high']:.4f}"
+    out.print(f"{share['estimate']:.4f} of all people answered, {about}.", style="bold")
+    out.print(table(columns, rows))
+    out.print(
+        "Each of these intervals holds for its value, not for all at once. They say nothing about "
+        "what silent people would have answered."
+    )
+
+
+def show_groups(
+    names: Sequence[str],
+    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    level: float,
+    target: str,
+    kind: str | None = None,
+    summaries: Callable[[Estimate], Sequence[Named]] | None = None,
+) -> None:
+    """Print one table of the estimates of groups.
+
+    Args:
+        names: the names of the public columns.
+        estimates: the public values of each group, and its estimate.
+        level: coverage of the intervals.
+        target: ``"population"`` or ``"respondents"``.
+        kind: the kind of the intervals; None for the default of each estimate.
+        summaries: the summaries of each estimate, in place of its shares where there are any.
+    """
+    columns: dict[str, Side] = dict.fromkeys(names, "left")
+    columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
+    rows = []
+    for key, result in estimates:
+        asked = [] if summaries is None else list(summaries(result))
+        for row in summary_rows(result, asked, level, target, kind):
+            figures = [f"{row['estimate']:.4g}", f"{row['low']:.4g} .. {row['high']:.4g}"]
+            about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
+            rows.append([*map(as_text, key), *about])
+        shares = () if asked else estimate_rows(result, level, target, kind)
+        for attribute, value, share, low, high, _ in shares:
+            figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
+            rows.append([*map(as_text, key), attribute, as_text(value), *figures])
+    console().print(table(columns, rows))
+    console().print(f"Each group was estimated alone. Intervals are of the {target}.")
+    console().print(
+        "All people together: in the report of warner report, or from a tally made without --by."
+    )
+
+
+def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
+    """Print on standard error which reports are estimated together."""
+    out = console(stderr=True)
+    for name, parts in tallies.items():
+        groups: dict[tuple[str, float | str], int] = {}
+        for part in parts:
+            key = (str(part.header["mechanism"]), part.header["requested"])
+            groups[key] = groups.get(key, 0) + part.n
+        reports = [
+            f"{n:,} of {mechanism} at epsilon {epsilon:.6g}"
+            if isinstance(epsilon, float | int)
+            else f"{n:,} of {mechanism} without protection"
+            for (mechanism, epsilon), n in groups.items()
+        ]
+        out.print(f"{name}: {', '.join(reports)}, estimated together")
+
+
+def _title(result: Estimate) -> str:
+    """The first line of a table: attribute, number of reports, method."""
+    reports = plural(result.n, "report", "reports")
+    if result.reports_per_person > 1:
+        people = plural(result.data.least_people, "person", "people")
+        reports += f" of {people} or more"
+    return f"{result.attribute or 'value'}: {reports}, {result.method}"
+
+
+def _about_intervals(kind: str, target: str) -> str:
+    """The lines under a table that say which intervals it has."""
+    if kind == "none":
+        return NO_INTERVALS
+    people = (
+        "the population that these people were drawn from"
+        if target == "population"
+        else "these respondents"
+    )
+    return f"The intervals are for {people}. {INTERVALS[kind]}"
+
+
+def _means(result: Estimate, level: float, kind: str | None) -> str:
+    """The mean of the values with its interval, for each coordinate; also the median of numbers."""
+    whose = "" if result.domain.silence is None else " of those who answered"
+    lines = [
+        f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level, kind=kind))}"
+    ]
+    if result.has_posterior_intervals:
+        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level, kind=kind) or (
+            None,
+        )
+        if median is not None:
+            lines.append(f"Median{whose} {_with_interval(median, level)}")
+    return "\n".join(
+        f"{line}, for the population that these people were drawn from." for line in lines
+    )
+
+
+def _with_interval(row: Mapping[str, Any], level: float) -> str:
+    interval = f"{row['low']:.6g} .. {row['high']:.6g}"
+    return f"{row['estimate']:.6g}, {100 * level:.4g} % interval {interval}"
+
+
+def _method_and_status(result: Estimate) -> str:
+    """What the method computes, and how the fit ended, as sentences."""
+    sentences = [text for text in (result.estimator.summary, result.status.value) if text]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences)
+
+
+def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
+    """Print the frequency of every key and the mean of its values."""
+    about = f"{100 * level:.4g} % interval"
+    columns: dict[str, Side] = {
+        "key": "left",
+        "frequency": "right",
+        about: "right",
+        "mean": "right",
+        f"{about} of the mean": "right",
+        "n": "right",
+    }
+    rows = []
+    for row in keys:
+        absent = " (absent?)" if row["status"] == Status.KEY_ABSENT.name.lower() else ""
+        rows.append(
+            [
+                as_text(row["value"]) + absent,
+                f"{row['estimate']:.4f}",
+                f"{row['low']:.4f} .. {row['high']:.4f}",
+                f"{row['mean']:.6g}",
+                f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}",
+                f"{row['n']:,.0f}",
+            ]
+        )
+    out = console()
+    out.print(_title(result), style="bold")
+    out.print(table(columns, rows))
+    out.print(
+        "Each interval is around an unbiased estimate, and holds for its value, not for all at "
+        "once. Where few people have a key, the interval of its mean can be as wide as all values."
+    )
+    out.print(f"{_method_and_status(result)}\n")
+
+
+def show_redistributed(result: Redistributed) -> None:
+    """Print the shares of values after the shares of tags were distributed over them."""
+    rows = [
+        [as_text(value), f"{p:.4f}"]
+        for value, p in zip(result.domain.labels, result.probabilities, strict=True)
+    ]
+    tags = ", ".join(f"@{tag} {share:.4f}" for tag, share in result.tag_shares.items())
+    attribute = result.estimate.attribute or "value"
+    out = console()
+    out.print(f"{attribute}: the shares of tags ({tags}) are given back to values", style="bold")
+    out.print(table({"value": "left", "estimate": "right"}, rows))
+    out.print(
+        "Wrong knowledge of the values under a tag adds at most "
+        f"{result.worst_case:.4f} to the sum of absolute errors.\n"
+    )
