@@ -246,8 +246,9 @@ def at_hand(path: str) -> Iterator[str]:
 def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
-        rule = "is a report file of warner, and is fetched whole by a package of fsspec alone"
-        raise FileError(message(address, rule, None, "Install it, for s3:// by pip install s3fs"))
+        rule = "is a report file of warner, which DuckDB cannot fetch whole"
+        remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
+        raise FileError(message(address, rule, None, remedy))
 
 
 def _is_whole(system: Any, address: str) -> bool:
