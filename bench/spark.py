@@ -132,7 +132,10 @@ def main(scale: float, turns: int) -> None:
                         ways[name]()
                         seconds[name].append(time.perf_counter() - start)
                 after = driver()
-                print(f"{kind}: driver, Python and Java: {before} MB before, {after} after", flush=True)
+                print(
+                    f"{kind}: driver, Python and Java: {before} MB before, {after} after",
+                    flush=True,
+                )
                 taken = {name: median(all_) for name, all_ in seconds.items()}
                 for name, own in taken.items():
                     rate = counted[name] / own / CORES / 1e6

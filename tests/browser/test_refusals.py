@@ -127,6 +127,32 @@ def test_a_code_counts_once_and_is_not_in_any_address_that_is_sent(
     assert served.people() == 1
 
 
+def test_a_second_code_in_one_browser_is_warned_of_before_a_second_randomisation(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(INVITED, 2)
+    person = people.person()
+    page = answered(person, f"{relay.url}#code={served.codes[0]}")
+    assert page.locator("[data-when=already]:visible").count() == 0
+    page.click("#send")
+    shown(page, "sent")
+    page.close()
+    again = opened(person, f"{relay.url}#code={served.codes[1]}")
+    assert again.locator("#questions [data-when=already]").is_visible()
+    choose(again, "q0", 1)
+    review(again)
+    assert again.locator("#review [data-when=already]").is_visible()
+    assert len(stored(again)) == 1  # nothing is made yet
+    # Somebody else who uses the device may go on.
+    again.click("#send")
+    shown(again, "sent")
+    assert again.locator("[data-when=already]:visible").count() == 0
+    # Another device knows of nothing.
+    other = opened(people.person(), f"{relay.url}#code={served.codes[1]}")
+    assert other.locator("[data-when=already]:visible").count() == 0
+    assert served.people() == 2
+
+
 def test_without_a_code_nothing_is_sealed(people: Any, relayed: Any) -> None:
     relay, _ = relayed(INVITED, 1)
     page = opened(people.person(), relay.url)

@@ -72,7 +72,7 @@ class _Servers:
         for process in self._started:
             _, said = process.communicate(timeout=30)
             assert process.returncode == 0, said
-        self._started = []
+        self._started, self._names = [], []
 
 
 @pytest.fixture
@@ -131,6 +131,10 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
                 Path(f"{name}.txt").write_text(f"{token}\n")
             _answered(servers.addresses[_HERE], here, 1)
             _answered(servers.addresses[_SOUTH], south, 2)
+        elif command.startswith("warner invite") and "--server" in command:
+            servers.start("warner serve habits.toml", _HERE)
+            Path("token.txt").write_text(servers.ready()[0])
+            run(*shlex.split(servers.real(command))[1:])
         elif command.startswith("warner invite"):
             servers.stop()
             Path("habits.toml").write_text(
@@ -163,6 +167,7 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
         "both.json": 3 * PEOPLE,
     }
     codes = Path("codes.csv").read_text().splitlines()
+    assert len(Path("more.csv").read_text().splitlines()) == 21
     assert len(codes) == 301 and "https://survey.example.org/#code=" in codes[1]
 
 

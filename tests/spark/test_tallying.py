@@ -187,10 +187,12 @@ def test_what_is_no_frame_of_reports_is_refused(engine: Any, tmp_path: Path) -> 
 def test_the_counting_statement_runs_on_spark(engine: Any, tmp_path: Path) -> None:
     columns = {"ward": WARDS, **_columns(OF_STUDY, STUDY.mechanisms, pa.int32())}
     engine.read.parquet(_file(tmp_path, columns)).createOrReplaceTempView("reports")
-    statement = count_statement(STUDY.mechanisms, "reports", "spark", None, ["ward"])
+    statement = count_statement(
+        STUDY.mechanisms, "reports", "spark", None, ["ward"], study=STUDY.digest
+    )
     found = engine.sql(statement)
     counts = tmp_path / "counts.csv"
     rows = [",".join("" if v is None else str(v) for v in row) for row in found.collect()]
     counts.write_text("\n".join([",".join(found.columns), *rows]) + "\n")
-    tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public)
+    tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public, STUDY.digest)
     assert tallies == STUDY.tally_by(OF_STUDY, {"ward": WARDS})

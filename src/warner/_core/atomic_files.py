@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from warner._core.errors import FileError, message
+from warner._core.text import without_secrets
 
 _unfinished: set[str] = set()
 
@@ -180,7 +181,7 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
     except OSError as error:
         problem = FileError(
             message(
-                str(path),
+                without_secrets(str(path)),
                 "cannot be opened",
                 error.strerror or type(error).__name__,
                 "Check the path",

@@ -23,6 +23,38 @@ FILE_NAME_RULE = (
     "must be letters, digits, spaces and ._-, at most 60, because files are named after groups"
 )
 
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account.host
+_PORT = re.compile(r"[^:]*:\d+")
+
+
+def without_secrets(text: str) -> str:
+    """Return an address without user, password, query and fragment; any other text as it is.
+
+    >>> without_secrets("s3://key:secret@bucket/a.csv"), without_secrets("s3://bucket/part-?.csv")
+    ('s3://...@bucket/a.csv', 's3://bucket/part-?.csv')
+    """
+    if (found := _ADDRESS.fullmatch(text)) is None:
+        return text
+    scheme, rest = found.groups()
+    is_web = scheme.lower() in ("http", "https")
+    start, mark, query = rest.partition("?")
+    more = ""
+    if mark and (is_web or "=" in query):  # elsewhere it may be a sign of a pattern
+        rest, more = start, "?..."
+    if is_web:
+        rest = rest.partition("#")[0]
+    host, slash, below = rest.partition("/")
+    if "@" in host:
+        user, _, host_alone = host.rpartition("@")
+        if scheme not in _CONTAINERS or ":" in user:
+            host = f"...@{host_alone}"
+    elif ":" in host and not _PORT.fullmatch(host):
+        # A password with a slash: the host stands behind the last @.
+        _, at, below = below.rpartition("@")
+        host, slash = ("...@", "") if at else ("...", slash)
+    return f"{scheme}://{host}{slash}{below}{more}"
+
 
 def can_name_a_file(text: str) -> bool:
     """Return whether ``text`` can be a part of the name of a file, on any system.

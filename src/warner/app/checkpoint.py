@@ -15,12 +15,12 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from warner import io as files
 from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError, WarnerError, message
+from warner.app.command_files import as_file
 from warner.app.commands.foreign import CountedFile
 from warner.reports.grouped_tally import parse_any_tallies
 from warner.reports.tally import dump_tallies
@@ -132,18 +132,21 @@ class Checkpoint:
             got = f"{len(others)} such files"
             raise ArgumentError(message(self._path, rule, got, f"Name all files, or: {_ANEW}"))
 
-    def found(self, path: str) -> CountedFile | None:
+    def found(self, file: files.DataFile) -> CountedFile | None:
         """What was counted in a file; None for a file that is not counted yet.
 
         Raises:
             FileError: a file that was changed since it was counted.
         """
-        entry = self._entries.get(path)
+        entry = self._entries.get(file.name)
         if entry is None:
             return None
-        if [*state(path)] != entry["state"] and files.content_digest(path) != entry["seal"]:
-            rule = f"was changed after it was counted for {self._path}"
-            raise FileError(message(path, rule, None, _ANEW))
+        if [*file.state()] != entry["state"]:
+            with as_file(file.path) as path:
+                seal = files.content_digest(path)
+            if seal != entry["seal"]:
+                rule = f"was changed after it was counted for {self._path}"
+                raise FileError(message(file.name, rule, None, _ANEW))
         try:
             tallies = parse_any_tallies(entry["tallies"].encode(), self._path)
         except WarnerError:
@@ -152,24 +155,23 @@ class Checkpoint:
         others = {name: tally.of_others() for name, tally in tallies.items()}
         return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
 
-    def add(self, path: str, before: tuple[int, int], counted: CountedFile) -> None:
+    def add(self, file: files.DataFile, before: files.State, counted: CountedFile) -> None:
         """Keep what was counted in a file.
 
         Args:
-            path: the file.
-            before: its :func:`state` before it was counted.
+            file: the file.
+            before: its state before it was counted.
             counted: what was counted.
 
         Raises:
             FileError: the file was changed meanwhile.
         """
-        if state(path) != before:
-            raise FileError(
-                message(path, "was changed while it was counted", None, "Count it again")
-            )
+        if file.state() != before:
+            rule = "was changed while it was counted"
+            raise FileError(message(file.name, rule, None, "Count it again"))
         self._append(
             {
-                "file": path,
+                "file": file.name,
                 "state": [*before],
                 "seal": counted.seal,
                 "group": counted.group,
@@ -178,18 +180,6 @@ class Checkpoint:
                 "tallies": dump_tallies(counted.tallies),
             }
         )
-
-
-def state(path: str) -> tuple[int, int]:
-    """The size of a file in bytes and the time of its last change in ns; (0, 0) for an address.
-
-    >>> state("s3://lake/reports.parquet")
-    (0, 0)
-    """
-    if not Path(path).exists():
-        return 0, 0
-    found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
 
 
 def _checksum(entry: Mapping[str, Any]) -> str:

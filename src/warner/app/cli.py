@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from warner import io as files
 from warner._core.errors import WarnerError, message
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
@@ -117,7 +118,7 @@ class _Group(click.Group):
             sys.stderr.close()
             raise SystemExit(1) from None
         except OSError as error:
-            name = str(error.filename or "file")
+            name = files.shown(str(error.filename or "file"))
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__)
             ) from None

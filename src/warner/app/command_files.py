@@ -402,10 +402,12 @@ def _is_tally_file(path: str) -> bool:
 def as_file(path: str) -> Iterator[str]:
     """A file name for ``path``; standard input becomes a temporary file.
 
-    A report file is read twice, and standard input can be read once only.
+    A report file is read twice, and standard input can be read once only. For a file at an address
+    see :func:`warner.io.at_hand`.
     """
     if path != "-":
-        yield path
+        with files.at_hand(path) as near:
+            yield near
         return
     with temporary_file(suffix=".csv") as copy:
         with open(copy, "wb") as file:

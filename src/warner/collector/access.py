@@ -14,13 +14,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from warner.collector.refusals import Refused
 from warner.collector.submissions import ID_BYTES
 
 TOKEN_BYTES = 32
 COOKIE = "warner_owner"
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # without 0 and O, 1, I and L, U
 CODE_LETTERS = 16
+MOST_INVITED = 10_000  # ids of one body
 _GROUP = 4
+_INVITING = b"WRNI"
+_DIGEST_BYTES = 32
 
 
 def new_token() -> str:
@@ -113,4 +117,33 @@ def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
         codes: the invitation codes.
     """
     ids = b"".join(sorted(invited_id(digest, code) for code in codes))
+    return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
+
+
+def invitations_body(digest: str, ids: np.ndarray) -> bytes:
+    """The body of a request that invites people: a mark, the digest of the study, the ids.
+
+    Args:
+        digest: the digest of the study, 64 hexadecimal digits.
+        ids: uint8 (n, 16), see :func:`invited_ids`; at most 10,000.
+    """
+    return _INVITING + bytes.fromhex(digest) + ids.tobytes()
+
+
+def invitations_in(body: bytes, digest: str) -> np.ndarray:
+    """The ids in such a body, uint8 (n, 16).
+
+    Raises:
+        Refused: ``malformed`` or ``other_study``.
+
+    >>> ids = invited_ids("00" * 32, new_codes(3))
+    >>> invitations_in(invitations_body("00" * 32, ids), "00" * 32).tolist() == ids.tolist()
+    True
+    """
+    head, ids = body[: len(_INVITING) + _DIGEST_BYTES], body[len(_INVITING) + _DIGEST_BYTES :]
+    count, left = divmod(len(ids), ID_BYTES)
+    if left or not 1 <= count <= MOST_INVITED or not head.startswith(_INVITING):
+        raise Refused("malformed", "invitations", "must be a mark, a digest and ids of 16 bytes")
+    if head != _INVITING + bytes.fromhex(digest):
+        raise Refused("other_study", "invitations", "are of another study")
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)

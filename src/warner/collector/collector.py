@@ -423,7 +423,7 @@ class Collector:
             ids: uint8 (n, 16), different, as they follow from invitation codes.
 
         Raises:
-            Refused: the store cannot be written.
+            Refused: the survey is closed for good, or the store cannot be written.
             ArgumentError: another shape.
         """
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
@@ -723,6 +723,8 @@ class Collector:
     def _invite(self, words: np.ndarray) -> None:
         """Keep ids of invitations that are not there yet."""
         self._settle()
+        if self._dropped:
+            raise Refused(CLOSED, "survey", "is closed for good: nobody can answer it any more")
         words = words[first_of_each(words) & ~self._invited.has(words)]
         if len(words):
             runs, pages = self._invited_runs.with_ids(words, self._reader(INVITED))

@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warner._core.errors import MismatchError, WarnerError
+from warner.collector.live.release import fewest_new, groups_come_late
 from warner.collector.live.state import LEVEL, LiveView
 from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
 from warner.design.report_weight import report_weight
@@ -89,7 +90,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             ),
             "amplification": "None is claimed: the guarantee holds against the collector itself.",
         },
-        "who_sees_what": _who_sees_what(study),
+        "who_sees_what": _who_sees_what(study, view),
         "retention": _retention(study),
         "publication": _publication(study, view),
         "implementation": {
@@ -223,7 +224,7 @@ def _unprotected(study: Study) -> list[str]:
     return found
 
 
-def _who_sees_what(study: Study) -> dict[str, str]:
+def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
     """What each party sees of a person."""
     public = ", the public columns" if study.public else ""
     return {
@@ -236,11 +237,23 @@ def _who_sees_what(study: Study) -> dict[str, str]:
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids in an order that says nothing of who sent when",
         "owner": (
-            f"counts and estimates in steps of {study.collect.step:,} reports; between them how "
-            "many people are counted, and how many requests were refused, by reason"
+            f"counts and estimates in steps of {study.collect.step:,} reports"
+            f"{_owner_sees_groups(study, view)}; between them how many people are counted, and how "
+            "many requests were refused, by reason"
         ),
         "public": "what the owner publishes",
     }
+
+
+def _owner_sees_groups(study: Study, view: LiveView | None) -> str:
+    """What the owner sees of groups by public columns, after a comma; "" where there are none."""
+    if not study.public:
+        return ""
+    step = None if view is None else view.step
+    if groups_come_late(study) if step is None else step.late_groups:
+        return ", of groups by public columns after the closing"
+    few = fewest_new(study.collect.step)
+    return f", of each group by public columns with no new person or at least {few}"
 
 
 def _retention(study: Study) -> dict[str, str]:

@@ -31,6 +31,11 @@ class Refused(WarnerError):
         self.name, self.position = name, position
         self._parts = (where, rule, got, remedy)
 
+    def with_remedy(self, remedy: str) -> Refused:
+        """The same refusal with another remedy."""
+        where, rule, got, _ = self._parts
+        return Refused(self.name, where, rule, got, remedy, self.position)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.name, *self._parts, self.position)
 

@@ -18,7 +18,10 @@ from email.message import Message
 from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
+import numpy as np
+
 from warner._core.errors import ArgumentError, FileError, message
+from warner.collector.access import MOST_INVITED, invitations_body
 from warner.collector.refusals import Refused
 
 TRIES = 8
@@ -27,7 +30,9 @@ _AGAIN = frozenset([408, 429, 502, 503, 504, 507])
 _LONGEST_REFUSAL = 65536
 _REMEDIES = {
     "no_estimate_yet": "The live page says when that is. After closing, all reports are published",
+    "groups_after_closing": "The groups are many for the planned people. Close the survey first",
     "closed": "Everything that was counted before is in the result",
+    "not_by_invitation": 'Say access = "invited" in [collect], and start the server again',
     "not_invited": "Only invited people can send reports of this study",
     "too_many": "The owner's token lifts the limit: --token-file or --token-env",
 }
@@ -142,10 +147,34 @@ class Remote:
         Raises:
             Refused: the collector cannot be reached, or refuses for good.
         """
+        return self._sent("/reports", body, "accepted")
+
+    def invite(self, digest: str, ids: np.ndarray) -> int:
+        """Invite people by the ids that their codes make, until all are kept.
+
+        Ids that are sent again are kept once.
+
+        Args:
+            digest: the digest of the study, 64 hexadecimal digits.
+            ids: uint8 (n, 16), see :func:`warner.collector.access.invited_ids`.
+
+        Returns:
+            How many people are invited in all.
+
+        Raises:
+            Refused: the collector cannot be reached, or refuses for good.
+        """
+        invited = 0
+        for start in range(0, len(ids), MOST_INVITED):
+            body = invitations_body(digest, ids[start : start + MOST_INVITED])
+            invited = self._sent("/live/invite", body, "invited")
+        return invited
+
+    def _sent(self, path: str, body: bytes, key: str) -> int:
+        """Send a body until it is taken; the number that the answer has under ``key``."""
         for attempt in range(TRIES):
             try:
-                answer = json.loads(self._ask("/reports", body))
-                return int(answer["accepted"])
+                return int(json.loads(self._ask(path, body))[key])
             except Later as later:
                 if attempt == TRIES - 1:
                     raise

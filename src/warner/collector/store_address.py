@@ -26,6 +26,21 @@ def usual_store(study: str | os.PathLike[str]) -> str:
     return str(path.with_name(path.stem + ENDING))
 
 
+def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
+    """A store as messages name it: the address of a database may hold a password.
+
+    Args:
+        address: as :func:`store_at` takes it; None for the file beside the study.
+        study: the study file.
+
+    >>> shown_store(None, "smoking.toml"), shown_store("postgresql://me:secret@host/db", "x.toml")
+    ('smoking.counts.sqlite', 'postgresql://...')
+    """
+    if address is not None and address.startswith(_POSTGRES):
+        return f"{_POSTGRES[0]}..."
+    return address or usual_store(study)
+
+
 def store_at(address: str) -> Store:
     """The store at an address, which is not opened yet.
 

@@ -59,7 +59,7 @@ class Integers(Domain):
 
     @property
     def text(self) -> TextForm:
-        return TextForm(pattern=r"^-?[0-9]{1,18}$", number=int, rule="must be an integer")
+        return TextForm(pattern=r"^-?[0-9]{1,18}$", number=int, rule="must be a whole number")
 
     def encode(self, values: Any) -> np.ndarray:
         found = numbers(values, INTEGER_TYPES, "a one-dimensional array of integers")

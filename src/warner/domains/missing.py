@@ -81,7 +81,7 @@ class Missing:
         elif isinstance(answers, np.ndarray) and answers.dtype.kind in "mM":
             found = np.isnat(answers)
         elif isinstance(answers, np.ndarray):
-            found = self._among(answers.ravel()).reshape(answers.shape)
+            found = self._among(list(answers.ravel())).reshape(answers.shape)
         else:
             found = self._among(answers)
         if hidden is not None:

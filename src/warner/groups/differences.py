@@ -31,10 +31,11 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.groups.coordinates import Coordinates
 from warner.groups.estimates import GroupEstimates, table_of
 from warner.groups.hypotheses import WaldTest, shown_p
-from warner.groups.table import GroupTable, covariance_of
+from warner.groups.table import GroupTable
 from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, normal_quantile
+from warner.results.share_noise import covariance_of
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
 from warner.results.tables import as_text
 

@@ -19,11 +19,11 @@ from warner._core.checks import distribution
 from warner._core.errors import ArgumentError, EmptyError, message
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.groups.coordinates import Coordinates
-from warner.groups.table import covariance_of
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.association import pair_of
 from warner.results.from_tally import likelihood_data
+from warner.results.share_noise import covariance_of
 from warner.results.solution import Solution
 
 _LEAST_REPORTS = 2

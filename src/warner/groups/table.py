@@ -24,6 +24,7 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.tally import Tally, merge, require_same_origin
 from warner.reports.tally_sources import require_different
 from warner.results.from_tally import likelihood_data
+from warner.results.share_noise import covariance_of
 from warner.results.tables import as_text
 
 Key = tuple[Any, ...]
@@ -135,23 +136,6 @@ class GroupTable:
         values where all values of a person are alike.
         """
         return covariance_of(self.whole, centre)
-
-
-def covariance_of(
-    data: LikelihoodData, shares: np.ndarray, target: str = "population"
-) -> np.ndarray:
-    """The covariance (K, K) of the inversion per report, for a target.
-
-    Args:
-        data: the channel, and the most reports of one person.
-        shares: (K,) a distribution.
-        target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
-    """
-    found = data.channel.covariance(shares)
-    of_values = np.diag(shares) - np.multiply.outer(shares, shares)
-    if target == "respondents":
-        return np.asarray(found - of_values)
-    return np.asarray(found + (data.reports_per_person - 1) * of_values)
 
 
 def label(key: Key) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warner.io.addresses import State, at_hand, shown
 from warner.io.count_statement import DIALECTS, count_statement
 from warner.io.counts_table import CountsTable, read_counts
 from warner.io.data_sets import DataFile, files_of, is_data_set
@@ -30,6 +31,8 @@ __all__ = [
     "ForeignFile",
     "ReportFile",
     "ReportWriter",
+    "State",
+    "at_hand",
     "content_digest",
     "count_statement",
     "files_of",
@@ -48,6 +51,7 @@ __all__ = [
     "read_values",
     "reports_frame",
     "require_group",
+    "shown",
     "suffixes",
     "tally_file",
     "tally_file_by",

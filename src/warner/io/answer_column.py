@@ -25,6 +25,7 @@ _POLICIES = (
     'missing = "drop" leaves the person out'
 )
 _NUMBERS = "Write a number alone, as in 12, without a unit or a word"
+_WHOLE = "Write it in digits alone, as in 12, without a fraction, a unit or a word"
 DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers may have commas
 
 
@@ -172,7 +173,8 @@ class AnswerColumn:
         good = pc.match_substring_regex(column, form.pattern).to_numpy(zero_copy_only=False)
         if not good.all():
             self._refuse(column, ~good & _are_empty(column), form.rule, _EMPTY, encode)
-            remedy = _NUMBERS if form.parts is None else None
+            of_one = _WHOLE if form.number is int else _NUMBERS
+            remedy = of_one if form.parts is None else None
             self._refuse(column, ~good, form.rule, "a string that is none", encode, remedy)
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
@@ -244,6 +246,9 @@ class AnswerColumn:
             problem = error.moved(self._where, self.row + 1)
         except ArgumentTypeError:
             rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
+            form = self.domain.text
+            if form is not None and form.number is int and _are_floats(column):
+                remedy = "Round the numbers, as 12.5 to 12, and convert the column to integers"
             got = f"a column of {column.type}"
             problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
         raise problem
@@ -279,6 +284,13 @@ def _is_number(column: pa.Array) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
+
+
+def _are_floats(column: pa.Array) -> bool:
+    """Whether a column holds floats."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(column.type))
 
 
 def _as_integers(column: pa.Array) -> pa.Array:

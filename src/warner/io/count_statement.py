@@ -2,25 +2,32 @@
 
 Its result is a long table with the columns of :data:`COLUMNS` and one more for each public column.
 
+- ``*, study 5f1d.., 0, , 0``: the mark, which says of which study the counts are. See
+  :func:`mark_of`.
+- ``*, rows, 0, north, 700``: north has 700 rows.
 - ``smokes, report, 1, north, 312``: 312 reports of smokes in north have the value 1. The part names
   the column of the reports, or all columns that are counted together.
-- ``age, check: padding bits must be 0, 0, , 0``: no row breaks this rule.
-- ``*, rows, 0, north, 700``: north has 700 rows.
+- ``age, check: padding bits must be 0, 0, north, 700``: 700 rows keep this rule. The value 1 stands
+  for rows that break it.
 
 A value is a number 0, 1, ..; of several columns its place in their table in C order. -1 stands for
 rows without a report, and -2 for rows with whatever else is no report. So the result has no more
 rows than there are values, and whoever reads it knows that every row was checked.
 
-The statement is made once, as a tree of :mod:`sqlglot`, and written in the dialect of the database.
+The statement reads the table once. It makes a row of each report and each check, and counts these
+by one GROUP BY: planners take minutes for a GROUP BY of each column where there are hundreds.
+Names, texts and types are written by :mod:`sqlglot` in the dialect of the database.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, MissingExtraError, message
 from warner._core.foreign_tables import ColumnNames
@@ -37,9 +44,29 @@ DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
 COLUMNS = ("attribute", "part", "value", "reports")
 EVERYTHING, ROWS = "*", "rows"  # attribute and part of the numbers of all rows
 CHECK, BY = "check: ", "by_"
-_CODES = "warner_codes"
+STUDY, SIMULATED = "study ", "simulated study "  # how a mark begins
+_CODES, _VALUES, _LONG, _COUNTS = (f"warner_{n}" for n in ("codes", "values", "long", "counts"))
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MOST_PARTS = 2**12  # SELECTs of one statement
+_MOST_CHARACTERS = {"bigquery": 10**6, "snowflake": 10**6}  # both document one MB
+_MOST_PLACES = 1600  # columns of a table or a query in PostgreSQL, rounded down
+_NAMES = {"bigquery": "BigQuery", "snowflake": "Snowflake", "postgres": "PostgreSQL"}
+
+
+def mark_of(study: str, simulated: bool = False) -> str:
+    """The part of the first row of a result, which says of which study the counts are.
+
+    The digits of simulated reports are others than those of real ones. So a simulation does not
+    become real where one word is deleted.
+
+    Args:
+        study: the digest of the study.
+        simulated: whether its reports are simulated.
+
+    >>> mark_of("5f1d")[:12], mark_of("5f1d", simulated=True)[:22]
+    ('study 59be61', 'simulated study 639643')
+    """
+    text = canonical(["warner-counts", study, *(["simulated"] if simulated else [])])
+    return (SIMULATED if simulated else STUDY) + hashlib.sha256(text.encode()).hexdigest()
 
 
 def count_statement(
@@ -48,6 +75,9 @@ def count_statement(
     dialect: str,
     columns: Mapping[str, ColumnNames] | None = None,
     by: Sequence[str] = (),
+    *,
+    study: str,
+    simulated: bool = False,
 ) -> str:
     """The statement that counts the reports in a table.
 
@@ -59,40 +89,47 @@ def count_statement(
             the names of several columns, or {part: column}. Left out, columns are named as in a
             report file: ``smokes_report``.
         by: the names of public columns of the table, for the counts of each group.
+        study: the digest of the study, which the result states.
+        simulated: whether the reports are simulated, which the result states too.
 
     Returns:
         One statement. :func:`warner.io.read_counts` reads its result.
 
     Raises:
         ArgumentError: an unknown dialect, a name that is no table's, an attribute that is not
-            there, or reports that no GROUP BY of their columns counts.
+            there, or reports that no GROUP BY of their columns counts; or a statement that is too
+            large for the database.
         MissingExtraError: sqlglot is not installed.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
-    >>> print(count_statement({"smokes": coin}, "reports", "duckdb").partition("UNION")[0])
-    WITH "warner_codes" AS (
-      SELECT
-        CASE
-          WHEN "smokes_report" IS NULL
-          THEN -1
-          WHEN "smokes_report" >= 0 AND "smokes_report" < 2
-          THEN CASE
-            WHEN CAST("smokes_report" AS BIGINT) = "smokes_report"
-            THEN CAST("smokes_report" AS BIGINT)
-            ELSE -2
-          END
-          ELSE -2
-        END AS "c_0"
-      FROM reports
-    )
+    >>> text = count_statement({"smokes": coin}, "reports", "duckdb", study="5f1d")
+    >>> print("\\n".join(line[:60] for line in text.splitlines()))
+    WITH
+    "warner_codes" AS (
     SELECT
-      '*' AS "attribute",
-      'rows' AS "part",
-      0 AS "value",
-      COUNT(*) AS "reports"
+    CASE WHEN "smokes_report" IS NULL THEN -1 WHEN "smokes_repor
+    FROM "reports"
+    ),
+    "warner_values" AS (
+    SELECT
+    CAST(0 AS BIGINT) AS "v_0",
+    "c_0" AS "v_1"
     FROM "warner_codes"
-    <BLANKLINE>
+    ),
+    "warner_long" AS (
+    SELECT CAST(SUBSTR("place", 3) AS BIGINT) AS "place", "value
+    FROM "warner_values" UNPIVOT ("value" FOR "place" IN ("v_0",
+    ),
+    "warner_counts" AS (
+    SELECT "place", "value", COUNT(*) AS "reports"
+    FROM "warner_long"
+    GROUP BY "place", "value"
+    )
+    SELECT '*' AS "attribute", 'study 59be61273c7daa6600a392fdcb
+    UNION ALL
+    SELECT (['*', 'smokes'])["place" + 1] AS "attribute", (['row
+    FROM "warner_counts"
     """
     try:
         place = _table(table, dialect) if dialect in DIALECTS else None
@@ -107,7 +144,7 @@ def count_statement(
         if place is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError(message("table", rule, show(table), remedy))
-        writer = _Writer(dialect, by)
+        writer = _Writer(dialect, by, mark_of(study, simulated))
         return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
     raise problem
 
@@ -116,7 +153,8 @@ def _table(text: str, dialect: str) -> exp.Table | None:
     """The table of a name, such as ``survey.reports``; None for a blank one.
 
     What is no name becomes one name in quotes, and no other SQL. DuckDB reads such a name as files
-    where it is a pattern: ``lake/*.parquet``.
+    where it is a pattern: ``lake/*.parquet``. Plain names are quoted too, as the database keeps
+    them, because they may be reserved words.
     """
     from sqlglot import errors, exp
 
@@ -127,9 +165,19 @@ def _table(text: str, dialect: str) -> exp.Table | None:
     except errors.SqlglotError:
         found = None
     names = found.parts if isinstance(found, exp.Table) else []
-    if names and all(isinstance(name, exp.Identifier) for name in names):
-        return found
-    return exp.Table(this=exp.to_identifier(text, quoted=True))
+    if not names or not all(isinstance(name, exp.Identifier) for name in names):
+        return exp.Table(this=exp.to_identifier(text, quoted=True))
+    for name in names:
+        if not name.args.get("quoted"):
+            name.set("this", _folded(name.name, dialect))
+            name.set("quoted", True)
+    return found
+
+
+def _folded(name: str, dialect: str) -> str:
+    """A name without quotes, as the database keeps it."""
+    fold = {"postgres": str.lower, "snowflake": str.upper}.get(dialect, str)
+    return fold(name)
 
 
 def stated_columns(
@@ -187,11 +235,13 @@ class _Writer:
     Args:
         dialect: the dialect.
         by: the public columns.
+        mark: says of which study the counts are.
     """
 
-    def __init__(self, dialect: str, by: Sequence[str]) -> None:
-        self._dialect, self._by = dialect, list(by)
-        self._from = self._name(_CODES)
+    def __init__(self, dialect: str, by: Sequence[str], mark: str) -> None:
+        self._dialect, self._by, self._mark = dialect, list(by), mark
+        self._integer, self._text = self._type("BIGINT"), self._type("VARCHAR")
+        self._keys = [self._name(f"{BY}{name}") for name in self._by]
 
     def statement(
         self,
@@ -199,164 +249,199 @@ class _Writer:
         table: exp.Table,
         columns: Mapping[str, Mapping[str, str]],
     ) -> str:
-        from sqlglot import exp
-
-        codes: list[exp.Expr] = []
-        counts = [self._count(EVERYTHING, ROWS, exp.Literal.number(0), grouped=False)]
+        codes: list[str] = []
+        values = [(EVERYTHING, ROWS, self._cast("0"))]  # the attribute, the part, and its code
         for attribute, mechanism in mechanisms.items():
             schema = mechanism.schema
             sizes, short = schema.file_columns(), {}
             for part, size in sizes.items():
-                short[part] = f"c_{len(codes)}"
-                codes.append(self._as(self._code(columns[attribute][part], size), short[part]))
+                short[part] = self._name(f"c_{len(codes)}")
+                codes.append(f"{self._code(columns[attribute][part], size)} AS {short[part]}")
             for parts in parts_of(attribute, schema):
-                value = self._place([short[p] for p in parts], [sizes[p] for p in parts])
-                counts.append(self._count(attribute, ",".join(parts), value))
+                value = _place([short[p] for p in parts], [sizes[p] for p in parts])
+                values.append((attribute, ",".join(parts), value))
             for rule in schema.row_rules:
-                counts.append(self._check(attribute, rule, list(short.values())))
-        if len(counts) > _MOST_PARTS:
-            rule_ = f"would have {len(counts):,} parts, and {_MOST_PARTS:,} are allowed"
-            raise ArgumentError(message("statement", rule_, None, "Count with 'warner tally'"))
-        for name in self._by:
-            text = exp.cast(self._column(name), exp.DataType.Type.VARCHAR)
-            codes.append(self._as(text, f"{BY}{name}"))
-        inner = exp.select(*codes).from_(table)
-        whole = counts[0]
-        for one in counts[1:]:
-            whole = exp.union(whole, one, distinct=False)  # type: ignore[assignment]
-        found: Any = whole.with_(self._from, as_=inner)
-        return str(found.sql(dialect=self._dialect, pretty=True))
-
-    def _name(self, name: str) -> exp.Identifier:
-        """A name of our own, which is quoted."""
-        from sqlglot import exp
-
-        return exp.to_identifier(name, quoted=True)
-
-    def _as(self, value: exp.Expr, name: str) -> exp.Expr:
-        from sqlglot import exp
-
-        return exp.alias_(value, self._name(name))
-
-    def _own(self, name: str) -> exp.Column:
-        from sqlglot import exp
-
-        return exp.column(self._name(name))
-
-    def _column(self, name: str) -> exp.Column:
-        """A column of the table. Snowflake keeps plain names in upper case, unless quoted."""
-        from sqlglot import exp
-
-        quoted = self._dialect != "snowflake" or not _PLAIN.fullmatch(name)
-        return exp.column(exp.to_identifier(name, quoted=quoted))
-
-    def _code(self, name: str, size: int) -> Any:
-        """A column as the numbers 0..size-1, GAP and BEYOND."""
-        from sqlglot import exp
-
-        def column() -> exp.Column:
-            return self._column(name)
-
-        def number() -> exp.Expr:
-            return exp.cast(column(), exp.DataType.Type.BIGINT)
-
-        beyond = _number(BEYOND)
-        inside = exp.and_(
-            exp.GTE(this=column(), expression=_number(0)),
-            exp.LT(this=column(), expression=_number(size)),
-        )
-        # Only where it is inside: the cast of another number could fail.
-        whole = exp.case().when(exp.EQ(this=number(), expression=column()), number()).else_(beyond)
-        return (
-            exp.case()
-            .when(exp.Is(this=column(), expression=exp.null()), _number(GAP))
-            .when(inside, whole)
-            .else_(beyond.copy())
-        )
-
-    def _place(self, names: Sequence[str], sizes: Sequence[int]) -> exp.Expr:
-        """The place of a tuple of codes in the table of all tuples, in C order."""
-        from sqlglot import exp
-
-        if len(names) == 1:
-            return self._own(names[0])
-        strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-        terms = [
-            exp.Mul(this=self._own(name), expression=_number(stride))
-            for name, stride in zip(names, strides, strict=True)
+                check = self._check(rule, list(short.values()))
+                values.append((attribute, f"{CHECK}{rule.text}", check))
+        codes += [
+            f"CAST({self._column(name)} AS {self._text}) AS {key}"
+            for name, key in zip(self._by, self._keys, strict=True)
         ]
-        gap = exp.or_(*(exp.EQ(this=self._own(n), expression=_number(GAP)) for n in names))
-        beyond = exp.or_(*(exp.EQ(this=self._own(n), expression=_number(BEYOND)) for n in names))
-        return exp.case().when(gap, _number(GAP)).when(beyond, _number(BEYOND)).else_(_sum(terms))
-
-    def _count(
-        self, attribute: str, part: str, value: exp.Expr, grouped: bool = True
-    ) -> exp.Select:
-        """How many rows have each value, in each group."""
-        from sqlglot import exp
-
-        by = [self._own(f"{BY}{name}") for name in self._by]
-        found = self._row(attribute, part, value, by, exp.Count(this=exp.Star()))
-        keys = [*([value.copy()] if grouped else []), *(key.copy() for key in by)]
-        return found.group_by(*keys) if keys else found
-
-    def _check(self, attribute: str, rule: BitRule, names: Sequence[str]) -> exp.Select:
-        """How many rows break a rule."""
-        from sqlglot import exp
-
-        def bit(name: str, mask: int) -> exp.Expr:
-            some = exp.BitwiseAnd(this=self._own(name), expression=_number(mask))
-            is_set = exp.NEQ(this=exp.paren(some), expression=_number(0))
-            return exp.case().when(is_set, _number(1)).else_(_number(0))
-
-        ones = _sum(
-            [
-                bit(names[i], 1 << b)
-                for i, mask in rule.masks.items()
-                for b in range(8)
-                if mask >> b & 1
-            ]
+        names = [self._name(f"v_{i}") for i in range(len(values))]
+        long = [f"{v[2]} AS {name}" for v, name in zip(values, names, strict=True)]
+        text = self._join(
+            table.sql(dialect=self._dialect), codes, long, names, [v[:2] for v in values]
         )
-        broken = exp.or_(
-            exp.LT(this=exp.paren(ones), expression=_number(rule.least)),
-            exp.GT(this=exp.paren(ones.copy()), expression=_number(rule.most)),
-        )
-        by = [exp.cast(exp.null(), exp.DataType.Type.VARCHAR) for _ in self._by]
-        part = f"{CHECK}{rule.text}"
-        count = exp.Count(this=exp.Star())
-        return self._row(attribute, part, _number(0), by, count).where(broken)
+        self._require_room(len(values) + len(self._by), len(text))
+        return text
 
-    def _row(
+    def _require_room(self, places: int, characters: int) -> None:
+        """Refuse a statement that the database does not take."""
+        most = _MOST_CHARACTERS.get(self._dialect, characters)
+        if characters > most or (self._dialect == "postgres" and places > _MOST_PLACES):
+            got, unit, limit = (
+                (characters, "characters", most)
+                if characters > most
+                else (places, "columns", _MOST_PLACES)
+            )
+            rule = f"would have {got:,} {unit}, and {_NAMES[self._dialect]} takes {limit:,}"
+            remedy = "Export the reports as Parquet, and count the files with 'warner tally'"
+            raise ArgumentError(message("statement", rule, None, remedy))
+
+    def _join(
         self,
-        attribute: str,
-        part: str,
-        value: exp.Expr,
-        by: Sequence[exp.Expr],
-        count: exp.Expr,
-    ) -> exp.Select:
+        table: str,
+        codes: Sequence[str],
+        values: Sequence[str],
+        names: Sequence[str],
+        places: Sequence[tuple[str, str]],
+    ) -> str:
+        """The statement of its expressions: one line for each column."""
+        place, value, reports = map(self._name, ("place", "value", "reports"))
+        keys = ", ".join([place, value, *self._keys])
+        # PostgreSQL would repeat each code wherever it stands. OFFSET keeps it from that.
+        fence = "\nOFFSET 0" if self._dialect == "postgres" else ""
+        tables = [
+            (_CODES, f"SELECT\n{self._lines(codes)}\nFROM {table}{fence}"),
+            (_VALUES, f"SELECT\n{self._lines([*values, *self._keys])}\nFROM {self._name(_CODES)}"),
+            (_LONG, self._long(names)),
+            (
+                _COUNTS,
+                f"SELECT {keys}, COUNT(*) AS {reports}\nFROM {self._name(_LONG)}\nGROUP BY {keys}",
+            ),
+        ]
+        given = ",\n".join(f"{self._name(name)} AS (\n{text}\n)" for name, text in tables)
+        attribute, part = (self._name(name) for name in COLUMNS[:2])
+        mark = [
+            f"{self._literal(EVERYTHING)} AS {attribute}",
+            f"{self._literal(self._mark)} AS {part}",
+            f"{self._cast('0')} AS {value}",
+            *(f"CAST(NULL AS {self._text}) AS {key}" for key in self._keys),
+            f"{self._cast('0')} AS {reports}",
+        ]
+        counts = [
+            f"{self._one_of([a for a, _ in places])} AS {attribute}",
+            f"{self._one_of([p for _, p in places])} AS {part}",
+            value,
+            *self._keys,
+            reports,
+        ]
+        return (
+            f"WITH\n{given}\nSELECT {', '.join(mark)}\nUNION ALL\n"
+            f"SELECT {', '.join(counts)}\nFROM {self._name(_COUNTS)}"
+        )
+
+    @staticmethod
+    def _lines(columns: Sequence[str]) -> str:
+        return ",\n".join(columns)
+
+    def _long(self, names: Sequence[str]) -> str:
+        """The columns of values as rows: the place of the column, and the value."""
+        place, value = self._name("place"), self._name("value")
+        kept, start = "".join(f", {key}" for key in self._keys), self._name(_VALUES)
+        listed = ", ".join(names)
+        if self._dialect == "duckdb":  # six times as fast as UNNEST of 800 columns
+            unpivoted = f"UNPIVOT ({value} FOR {place} IN ({listed}))"
+            number = self._cast(f"SUBSTR({place}, 3)")
+            return f"SELECT {number} AS {place}, {value}{kept}\nFROM {start} {unpivoted}"
+        if self._dialect == "spark":
+            pairs = f"POSEXPLODE(ARRAY({listed})) AS ({place}, {value})"
+            return f"SELECT {pairs}{kept}\nFROM {start}"
+        if self._dialect == "postgres":
+            pairs = f"UNNEST(ARRAY[{listed}]) WITH ORDINALITY AS u({value}, {place})"
+            return f"SELECT {place} - 1 AS {place}, {value}{kept}\nFROM {start}\nCROSS JOIN {pairs}"
+        if self._dialect == "bigquery":
+            pairs = f"UNNEST([{listed}]) AS {value} WITH OFFSET AS {place}"
+            return f"SELECT {place}, {value}{kept}\nFROM {start}\nCROSS JOIN {pairs}"
+        pairs = f"LATERAL FLATTEN(INPUT => ARRAY_CONSTRUCT({listed})) AS u"
+        number = self._cast("u.value")
+        return f"SELECT u.index AS {place}, {number} AS {value}{kept}\nFROM {start},\n{pairs}"
+
+    def _one_of(self, texts: Sequence[str]) -> str:
+        """The text at the place: a constant array, because compilers choke on long CASEs."""
+        listed, place = ", ".join(map(self._literal, texts)), self._name("place")
+        return {
+            "duckdb": f"([{listed}])[{place} + 1]",
+            "postgres": f"(ARRAY[{listed}])[{place} + 1]",
+            "spark": f"ELEMENT_AT(ARRAY({listed}), {place} + 1)",
+            "bigquery": f"[{listed}][OFFSET({place})]",
+            "snowflake": f"CAST(GET(ARRAY_CONSTRUCT({listed}), {place}) AS {self._text})",
+        }[self._dialect]
+
+    def _name(self, name: str) -> str:
+        """A name in quotes."""
         from sqlglot import exp
 
-        values: Iterable[exp.Expr] = [
-            self._as(exp.Literal.string(attribute), COLUMNS[0]),
-            self._as(exp.Literal.string(part), COLUMNS[1]),
-            self._as(value, COLUMNS[2]),
-            *(self._as(key, f"{BY}{n}") for key, n in zip(by, self._by, strict=True)),
-            self._as(count, COLUMNS[3]),
-        ]
-        return exp.select(*values).from_(exp.table_(self._from))
+        return exp.to_identifier(name, quoted=True).sql(dialect=self._dialect)
+
+    def _literal(self, text: str) -> str:
+        from sqlglot import exp
+
+        return exp.Literal.string(text).sql(dialect=self._dialect)
+
+    def _type(self, name: str) -> str:
+        from sqlglot import exp
+
+        return exp.DataType.build(name).sql(dialect=self._dialect)
+
+    def _cast(self, value: str) -> str:
+        return f"CAST({value} AS {self._integer})"
+
+    def _column(self, name: str) -> str:
+        """A column of the table. Snowflake keeps plain names in upper case.
+
+        There a name in double quotes is taken as it is.
+        """
+        if self._dialect == "snowflake":
+            if len(name) > 2 and name[0] == name[-1] == '"':
+                name = name[1:-1]
+            elif _PLAIN.fullmatch(name):
+                name = _folded(name, self._dialect)
+        return self._name(name)
+
+    def _code(self, name: str, size: int) -> str:
+        """A column as the numbers 0..size-1, GAP and BEYOND."""
+        column = self._column(name)
+        number = self._cast(column)
+        # Only where it is inside: the cast of another number could fail.
+        whole = f"CASE WHEN {number} = {column} THEN {number} ELSE {BEYOND} END"
+        inside = f"{column} >= 0 AND {column} < {size}"
+        return f"CASE WHEN {column} IS NULL THEN {GAP} WHEN {inside} THEN {whole} ELSE {BEYOND} END"
+
+    def _check(self, rule: BitRule, names: Sequence[str]) -> str:
+        """1 for a row that breaks a rule, and else 0."""
+        ones = _sum([one for i, mask in rule.masks.items() for one in self._ones(names[i], mask)])
+        kept = f"{ones} BETWEEN {rule.least} AND {rule.most}"
+        return self._cast(f"CASE WHEN {kept} THEN 0 ELSE 1 END")
+
+    def _ones(self, name: str, mask: int) -> list[str]:
+        """Expressions whose sum is the number of ones of a byte under a mask."""
+        if self._dialect == "snowflake":
+            bits = [1 << b for b in range(8) if mask >> b & 1]
+            return [f"SIGN(BITAND({name}, {bit}))" for bit in bits]
+        if self._dialect == "postgres":
+            return [f"BIT_COUNT(CAST({name} & {mask} AS BIT(8)))"]
+        count = f"BIT_COUNT({name} & {mask})"
+        # A count of DuckDB is a byte: a sum of bytes would overflow.
+        return [self._cast(count) if self._dialect == "duckdb" else count]
 
 
-def _number(value: int) -> exp.Expr:
-    from sqlglot import exp
+def _place(names: Sequence[str], sizes: Sequence[int]) -> str:
+    """The place of a tuple of codes in the table of all tuples, in C order."""
+    if len(names) == 1:
+        return names[0]
+    strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    found = _sum([f"{name} * {stride}" for name, stride in zip(names, strides, strict=True)])
+    cases = [
+        f"WHEN {' OR '.join(f'{name} = {code}' for name in names)} THEN {code}"
+        for code in (GAP, BEYOND)
+    ]
+    return f"CASE {' '.join(cases)} ELSE {found} END"
 
-    return exp.Literal.number(value)
 
-
-def _sum(terms: Sequence[exp.Expr]) -> exp.Expr:
+def _sum(terms: Sequence[str]) -> str:
     """A sum, of pairs: databases limit how deep an expression may be nested."""
-    from sqlglot import exp
-
     if len(terms) == 1:
         return terms[0]
     half = len(terms) // 2
-    return exp.Add(this=exp.paren(_sum(terms[:half])), expression=exp.paren(_sum(terms[half:])))
+    return f"({_sum(terms[:half])} + {_sum(terms[half:])})"

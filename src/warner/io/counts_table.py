@@ -1,13 +1,18 @@
 """The result of a counting statement, as a database exports it, and the tallies that it holds.
 
 Counts come in many spellings: ``12``, ``12.0``, ``1.2E+1``. Names of columns may be in capitals.
-What the file does not say: which mechanism made the reports, and whether they are simulated.
+Command lines of databases print lines before the names and behind the last count, which are left
+out. The mark says of which study the statement was made, and whether that was of simulated reports.
+What the file does not say: which mechanism made the reports in the table.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import re
+import sys
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from math import prod
@@ -18,9 +23,20 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError, message
 from warner.domains import Domain
-from warner.io.count_statement import BY, CHECK, COLUMNS, EVERYTHING, ROWS, parts_of
+from warner.io.count_statement import (
+    BY,
+    CHECK,
+    COLUMNS,
+    EVERYTHING,
+    ROWS,
+    SIMULATED,
+    STUDY,
+    mark_of,
+    parts_of,
+)
 from warner.io.grouped_frame import BEYOND, GAP
 from warner.io.public_values import groups_in, indices_of
+from warner.io.text_encodings import as_utf8
 from warner.mechanisms import Mechanism
 from warner.reports.bit_rules import BitRule
 from warner.reports.grouped_tally import AnyTally, GroupedTally, require_room
@@ -31,6 +47,18 @@ _DELIMITERS = ",;\t|"
 _WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
+_WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows without --max_rows"
+_OF_THE_STUDY = "Use the study file that the statement was printed from"
+_BEFORE = 50  # lines that a command line may print before the names
+_BEGIN = 2**10
+_OTHERS = {
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
+    b"PAR1": ("is a Parquet file, and no result of a statement as CSV", _AS_CSV),
+}
+# How many rows there are, as psql, snowsql and spark-sql say it behind the last one.
+_SUMMARY = re.compile(
+    r"\(?[0-9,]+ rows?\)?|[0-9,]+ Row\(s\) produced.*|Time( taken|:| Elapsed).*", re.I
+)
 _NULLS = ("", "\\N", "NULL", "null", "None")
 
 
@@ -64,27 +92,52 @@ class CountsTable:
             seen.add(same)
             self._rows.setdefault((row.attribute, row.part), []).append(row)
 
+    def simulated(self, study: str) -> bool:
+        """Whether the statement was made for simulated reports of a study.
+
+        Args:
+            study: the digest of the study.
+
+        Raises:
+            FileError: no mark, several, or that of another study.
+        """
+        marks = {part: rows[0] for (a, part), rows in self._rows.items() if _is_mark(a, part)}
+        if not marks:
+            rule = "does not say of which study it is"
+            remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
+            raise FileError(message(self.path, rule, None, remedy))
+        known = {mark_of(study, simulated): simulated for simulated in (False, True)}
+        for mark, row in marks.items():
+            if mark not in known or len(marks) > 1:
+                rule = "is of another study, of another version of it, or was altered"
+                raise self._wrong(row, rule, _OF_THE_STUDY)
+        return known[next(iter(marks))]
+
     def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
         return FileError(message(f"{self.path}: line {row.line}", rule, None, remedy))
 
     def tallies(
-        self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain]
+        self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
     ) -> dict[str, AnyTally]:
         """The tallies of all attributes.
 
         Args:
             mechanisms: {attribute: the mechanism that made its reports}.
             public: {name: domain} of the public columns that may group the reports.
+            study: the digest of the study that says all this.
 
         Returns:
-            {attribute: Tally}, or GroupedTally where the statement had public columns.
+            {attribute: Tally}, or GroupedTally where the statement had public columns. They are
+            marked as simulated where the statement says so.
 
         Raises:
             ArgumentError: a public column that is not declared.
             EmptyError: no reports.
-            FileError: counts that are missing, or that do not add up to the number of rows.
+            FileError: another study; counts that are missing, or that do not add up to the number
+                of rows.
             ReportError: rows without a report, with a value that is none, or that break a rule.
         """
+        simulated = self.simulated(study)
         # A warehouse may write names in capitals.
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
@@ -93,12 +146,15 @@ class CountsTable:
         known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m.schema)}
         known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, part), rows in self._rows.items():
-            if (attribute, part) not in known | {(EVERYTHING, ROWS)}:
+            if (attribute, part) not in known | {(EVERYTHING, ROWS)} and not _is_mark(
+                attribute, part
+            ):
                 rule = f"counts {show(part)} of {show(attribute)}, which the study does not have"
-                raise self._wrong(rows[0], rule, "Use the study that the statement was made from")
+                raise self._wrong(rows[0], rule, _OF_THE_STUDY)
+        if not sum(row.reports for rows in self._rows.values() for row in rows):
+            rule, remedy = "holds no reports: the table has no rows", "Was it the right table?"
+            raise EmptyError(message(self.path, rule, None, remedy))
         everything = self._part(EVERYTHING, ROWS)
-        if not sum(row.reports for row in everything):
-            raise EmptyError(message(self.path, "holds no reports"))
         groups, place = self._groups(
             everything,
             {name: public[name] for name in (spelt[name.casefold()] for name in self.by)},
@@ -119,11 +175,12 @@ class CountsTable:
                 problem = said if said == str(error) else f"{self.path}: {attribute}: {said}"
             if problem is not None:
                 raise ReportError(problem)
-            found[attribute] = (
+            tally: AnyTally = (
                 Tally(mechanism.header, *counted.only())
                 if groups is None
                 else GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
             )
+            found[attribute] = tally.marked(simulated)
         return found
 
     def _part(self, attribute: str, part: str) -> list[_Row]:
@@ -135,8 +192,7 @@ class CountsTable:
         rows = self._rows.get((attribute, part))
         if rows is None:
             rule = f"lacks the counts of {show(part)} of {show(attribute)}"
-            remedy = "Export the whole result of the statement"
-            raise FileError(message(self.path, rule, None, remedy))
+            raise FileError(message(self.path, rule, None, _WHOLE_RESULT))
         return rows
 
     def _groups(
@@ -190,14 +246,41 @@ class CountsTable:
             np.array([row.reports for row in some], dtype=np.int64),
         )
 
-    def broken(self, attribute: str, rule: BitRule) -> int:
-        """How many rows break a rule, by the statement."""
-        return sum(row.reports for row in self._part(attribute, _check(rule)))
+    def broken(
+        self, attribute: str, rule: BitRule, place: Mapping[Any, int], sizes: np.ndarray
+    ) -> int:
+        """How many rows break a rule, by the statement, which has checked every row."""
+        group, broken, reports = self.codes(attribute, _check(rule), place, 2)
+        self.require_all(attribute, _check(rule), np.bincount(group, reports, len(sizes)), sizes)
+        return int(reports[broken == 1].sum())
+
+    def require_all(
+        self, attribute: str, part: str, counted: np.ndarray, sizes: np.ndarray
+    ) -> None:
+        """Refuse counts of other numbers of rows than the table has.
+
+        Args:
+            attribute, part: where they stand.
+            counted: (G,) the number of rows that are counted in each group.
+            sizes: (G,) the number of rows of each group.
+        """
+        if (counted != sizes).any():
+            some, all_rows = int(counted.sum()), int(sizes.sum())
+            rule = f"counts {some:,} reports, and the table has {all_rows:,} rows"
+            if some == all_rows:
+                rule = f"counts {some:,} reports, but some in other groups than the rows are"
+            where = f"{self.path}: {attribute}: {part}"
+            raise FileError(message(where, rule, None, _WHOLE_RESULT))
 
 
 def _has(domain: Domain, text: str) -> bool:
     """Whether a text is a declared label, such as NULL."""
     return text in domain.spec().get("values", [])
+
+
+def _is_mark(attribute: str, part: str) -> bool:
+    """Whether a row says of which study the counts are."""
+    return attribute == EVERYTHING and part.startswith((STUDY, SIMULATED))
 
 
 def _check(rule: BitRule) -> str:
@@ -220,17 +303,11 @@ class _Counts:
         place, code, reports = self._table.codes(self._attribute, part, self._place, values)
         found = np.zeros((groups, values), dtype=np.int64)
         np.add.at(found, (place, code), reports)
-        if (found.sum(axis=1) != self._sizes).any():
-            rule = (
-                f"counts {int(found.sum()):,} reports, and the table has {int(self._sizes.sum()):,}"
-            )
-            where = f"{self._table.path}: {self._attribute}: {part}"
-            remedy = "Export the whole result of one run of the statement"
-            raise FileError(message(where, f"{rule} rows", None, remedy))
+        self._table.require_all(self._attribute, part, found.sum(axis=1), self._sizes)
         return found.reshape(groups, *columns.values())
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        broken = self._table.broken(self._attribute, rule)
+        broken = self._table.broken(self._attribute, rule, self._place, self._sizes)
         if broken:
             where = f"{self._table.path}: {self._attribute}"
             remedy = "Were they made by this mechanism?"
@@ -242,27 +319,65 @@ def read_counts(path: str) -> CountsTable:
     """Read the result of a counting statement.
 
     Args:
-        path: a CSV file with a line of names, as a database or a warehouse exports it; the cells
-            are separated by commas, semicolons, tabs or bars.
+        path: a CSV file with a line of names, as a database or a warehouse exports it, or ``-``
+            for standard input; the cells are separated by commas, semicolons, tabs or bars.
 
     Raises:
         FileError: another table, or a number that is no count, by its line.
     """
+    text = _text(path)
     problem = None
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            first = file.readline()
-            file.seek(0)
-            delimiter = max(_DELIMITERS, key=first.count)
-            lines = csv.reader(file, delimiter=delimiter, strict=True)
-            names = [name.strip() for name in next(lines, [])]
-            places, by = _places(path, names)
-            rows = [_row(path, lines.line_num, cells, places) for cells in lines if cells]
-    except (csv.Error, UnicodeDecodeError):
-        problem = FileError(message(path, "is not readable as CSV in UTF-8"))
+        first = _line_of_names(text)
+        delimiter = _delimiter(text[first])
+        lines = csv.reader(
+            io.StringIO("".join(text[first:]), newline=""), delimiter=delimiter, strict=True
+        )
+        names = [name.strip() for name in next(lines, [])]
+        places, by = _places(path, names)
+        found = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
+        while found and _SUMMARY.fullmatch(delimiter.join(found[-1][1]).strip()):
+            found.pop()
+        rows = [_row(path, line, cells, places, names) for line, cells in found]
+    except csv.Error:
+        problem = FileError(message(path, "is not readable as CSV", None, _AS_CSV))
     else:
         return CountsTable(path, by, rows)
     raise problem
+
+
+def _text(path: str) -> list[str]:
+    """The lines of a file, or of standard input for ``-``. PowerShell writes UTF-16."""
+    problem = None
+    try:
+        with contextlib.ExitStack() as opened:
+            dash = path == "-"
+            file = sys.stdin.buffer if dash else opened.enter_context(open(path, "rb"))
+            begin = file.read(_BEGIN)
+            for first, (rule, remedy) in _OTHERS.items():
+                if begin.startswith(first):
+                    raise FileError(message(path, rule, None, remedy))
+            _, stream = as_utf8(begin, file, path)
+            text = b"".join(iter(stream.read, b"")).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problem = FileError(message(path, "is not readable as text in UTF-8", None, _AS_CSV))
+    else:
+        return text.splitlines(keepends=True) or [""]
+    raise problem
+
+
+def _delimiter(line: str) -> str:
+    """The delimiter of a line of names."""
+    return max(_DELIMITERS, key=line.count)
+
+
+def _line_of_names(text: list[str]) -> int:
+    """The number of the line of names, from 0; 0 where there is none."""
+    for i, line in enumerate(text[:_BEFORE]):
+        cells = [cell.strip(' "').lower() for cell in line.strip().split(_delimiter(line))]
+        if set(COLUMNS) <= set(cells):
+            return i
+    return 0
 
 
 def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
@@ -281,8 +396,11 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
     return [*map(lower.index, COLUMNS), *others], by
 
 
-def _row(path: str, line: int, cells: list[str], places: list[int]) -> _Row:
+def _row(path: str, line: int, cells: list[str], places: list[int], names: list[str]) -> _Row:
     """A row of the table from the cells of a line."""
+    if [cell.strip() for cell in cells] == names:
+        rule, remedy = "has the names again", "Give each result as a file of its own"
+        raise FileError(message(f"{path}: line {line}", rule, None, remedy))
     if len(cells) <= max(places):
         raise FileError(message(f"{path}: line {line}", "has too few cells", None, _AS_CSV))
     attribute, part, value, reports, *key = (cells[i] for i in places)
@@ -298,7 +416,7 @@ def _row(path: str, line: int, cells: list[str], places: list[int]) -> _Row:
         part,
         numbers[0],
         numbers[1],
-        () if attribute != EVERYTHING and part.startswith(CHECK) else tuple(key),
+        () if _is_mark(attribute, part) else tuple(key),
     )
 
 

@@ -4,8 +4,7 @@ A folder ``ward=north`` says that its files are of the ward north. That holds fo
 alone, and only where the files have no such column themselves. A folder never stands for a column
 of reports: ``smokes_report=1`` would make every report a 1.
 
-Addresses such as ``s3://bucket/reports/*.parquet`` are handed to DuckDB, with the extensions and
-the secrets that it finds on this machine.
+Addresses such as ``s3://bucket/reports/*.parquet`` name files, folders and patterns alike.
 """
 
 from __future__ import annotations
@@ -13,14 +12,15 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from warner._core.errors import FileError, message
+from warner.io.addresses import State, ending, listed, shown, state_of
 from warner.io.formats import FORMATS
-from warner.io.parquet_format import connection, is_remote
+from warner.io.parquet_format import is_remote
 
 _PATTERN = re.compile(r"[*?\[]")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -34,15 +34,27 @@ class DataFile:
         path: the file, or its address.
         values: {public column: value}, by the names of the folders between the data set and the
             file.
+        told: the state of a file at an address, as a listing told it; None where none did.
     """
 
     path: str
     values: Mapping[str, str] = field(default_factory=dict)
+    told: State | None = None
 
     @property
-    def size(self) -> int:
-        """How many bytes the file has; 0 for an address."""
-        return 0 if is_remote(self.path) else os.stat(self.path).st_size
+    def name(self) -> str:
+        """What messages and checkpoints call it: the path, or the address without secrets."""
+        return shown(self.path)
+
+    def state(self) -> State:
+        """What tells whether the file is the same as before; zeros where nothing does."""
+        if is_remote(self.path):
+            # A listing and a question may tell the same in different words.
+            return state_of(self.path) if self.told is None else self.told
+        if not Path(self.path).exists():
+            return 0, 0
+        found = os.stat(self.path)
+        return found.st_size, found.st_mtime_ns
 
 
 def is_data_set(path: str) -> bool:
@@ -68,7 +80,7 @@ def files_of(path: str) -> list[DataFile]:
         FileError: there are none, or an address that cannot be read.
     """
     if is_remote(path):
-        found = [DataFile(name, _values(name, path)) for name in _listed(path)]
+        found = _at(path)
     else:
         whole = Path(path).is_dir()
         starts = [path] if whole else _matching(path)
@@ -77,15 +89,33 @@ def files_of(path: str) -> list[DataFile]:
     if not found:
         known = ", ".join(form.suffix for form in FORMATS)
         rule = f"has no files that end in {known}"
-        raise FileError(message(path, rule, None, "Check the path"))
+        raise FileError(message(shown(path), rule, None, "Check the path"))
     return found
+
+
+def _at(address: str) -> list[DataFile]:
+    """The files at an address."""
+    suffixes = {form.suffix for form in FORMATS}
+    path = PurePosixPath(shown(address))
+    whole = not _PATTERN.search(str(path))
+    fixed = len(path.parts if whole else PurePosixPath(_fixed(str(path))).parts)
+    return [
+        DataFile(name, _values(name, address), told)
+        for name, told in listed(address).items()
+        if ending(name) in suffixes and not _is_hidden(PurePosixPath(name).parts[fixed:])
+    ]
+
+
+def _is_hidden(parts: Iterable[str]) -> bool:
+    """Whether engines leave out what folders and files of such names hold."""
+    return any(part.startswith((".", "_")) for part in parts)
 
 
 def _matching(pattern: str) -> list[str]:
     """The files and folders that a pattern names, without those in hidden folders."""
     fixed = len(Path(_fixed(pattern)).parts)
     found = sorted(glob.glob(pattern, recursive=True))
-    return [n for n in found if not any(p.startswith((".", "_")) for p in Path(n).parts[fixed:])]
+    return [name for name in found if not _is_hidden(Path(name).parts[fixed:])]
 
 
 def _below(start: str) -> list[str]:
@@ -122,18 +152,3 @@ def _values(name: str, root: str) -> dict[str, str]:
         if sign and column and value != _NO_VALUE:
             found[unquote(column)] = unquote(value)
     return found
-
-
-def _listed(address: str) -> list[str]:
-    """The files at an address, by DuckDB."""
-    import duckdb
-
-    with connection() as database:
-        try:
-            rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [address]).fetchall()
-            return [str(row[0]) for row in rows]
-        except duckdb.Error:
-            pass
-    rule = "cannot be listed by DuckDB"
-    remedy = "It needs its extension (INSTALL httpfs, once) and a stored secret (CREATE SECRET)"
-    raise FileError(message(address, rule, None, remedy))

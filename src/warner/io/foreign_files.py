@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
+from warner.io.addresses import ending, shown, state_of
 from warner.io.csv_format import CsvFormat
 from warner.io.file_tallies import JOINT
 from warner.io.formats import report_format
@@ -133,7 +136,7 @@ def open_foreign(path: str) -> ForeignFile:
     Raises:
         FileError: a file that cannot be read.
     """
-    suffix = Path(path).suffix
+    suffix = ending(path)
     parts = _parts(path, suffix)
     files = ", ".join(map(file_name_in_sql, parts))
     is_text = suffix == CsvFormat.suffix
@@ -173,21 +176,13 @@ def _digest(parts: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         if is_remote(part):
-            digest.update(repr(_state_of(part)).encode())
+            digest.update(repr((shown(part), *state_of(part))).encode())
             continue
         with open(part, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
                 digest.update(file.read(_PIECE))
     return digest.hexdigest()
-
-
-def _state_of(address: str) -> tuple[Any, ...]:
-    """The size and the time of the last change of a file at an address, by DuckDB."""
-    sql = f"SELECT filename, size, last_modified FROM read_blob({file_name_in_sql(address)})"
-    with connection() as database:
-        row = _safely(address, lambda: database.execute(sql).fetchone())
-    return tuple(row or ())
 
 
 def content_digest(path: str) -> str:
@@ -286,7 +281,8 @@ def tally_foreign(
         wanted, named = {JOINT: whole}, {JOINT: joined}
     found: dict[str, AnyTally] = {}
     problem = None
-    with connection() as database:
+    used = [*(by or ()), *(own for names in named.values() for own in names.values())]
+    with _near(file, used) as file, connection() as database:
         if decoded is not None:
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(wanted.items()), "counting attributes"):
@@ -309,6 +305,21 @@ def tally_foreign(
     if problem is not None:
         raise ReportError(problem)
     return found
+
+
+@contextmanager
+def _near(file: ForeignFile, used: Sequence[str]) -> Iterator[ForeignFile]:
+    """A file on this machine that holds some columns of one at an address, which is read once."""
+    if not is_remote(file.path) or file._table == _DECODED:
+        yield file
+        return
+    columns = ", ".join(column_in_sql(n) for n in dict.fromkeys(used) if n in file.names)
+    with temporary_file(suffix=ParquetFormat.suffix) as copy, connection() as database:
+        into = f"{file_name_in_sql(copy)} (FORMAT parquet)"
+        query = f"COPY (SELECT {columns} FROM {file._table}) TO {into}"
+        _safely(file.path, lambda: database.execute(query))
+        table = f"read_parquet({file_name_in_sql(copy)}, hive_partitioning=false, filename=false)"
+        yield replace(file, streams=() if file.is_text else (copy,), _table=table)
 
 
 _DECODED = "decoded"  # the table in which texts are columns of reports

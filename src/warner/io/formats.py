@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from warner._core.errors import ArgumentError, FileError, message
+from warner.io.addresses import shown
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import FileFormat
-from warner.io.parquet_format import ParquetFormat
+from warner.io.parquet_format import ParquetFormat, is_remote
 from warner.io.wire_format import WireFormat
 
 if TYPE_CHECKING:
@@ -47,8 +48,12 @@ def report_format(path: str) -> FileFormat:
 
     Raises:
         ArgumentError: a suffix of no format.
-        FileError: no such file.
+        FileError: no such file, or one at an address.
     """
+    if is_remote(path):
+        rule = "is an address, and no report file of warner on this machine"
+        remedy = "Count it with 'warner tally', and with --study if another program wrote it"
+        raise FileError(message(shown(path), rule, None, remedy))
     for form in FORMATS:
         if form.recognizes(path):
             if not Path(path).is_file():

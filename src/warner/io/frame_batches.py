@@ -17,7 +17,7 @@ ROWS = 2**20  # rows per batch
 def batches(lazy: Any, names: Sequence[str], rows: int = ROWS) -> Iterator[Any] | None:
     """Some columns of a frame in batches, in its order.
 
-    DuckDB and Polars stream them. Frames in memory are cut.
+    DuckDB, Polars and Ibis stream them. Frames in memory are cut.
 
     Args:
         lazy: a lazy Narwhals frame.
@@ -30,13 +30,31 @@ def batches(lazy: Any, names: Sequence[str], rows: int = ROWS) -> Iterator[Any] 
     wanted = lazy.select(list(names))
     native, library = wanted.to_native(), wanted.implementation
     if library.is_duckdb():
-        read = getattr(native, "to_arrow_reader", None) or native.fetch_record_batch  # before 2.0
-        return _frames(read(rows))
+        return _frames(_of_duckdb(native, rows))
     if library.is_polars():
         return _frames(native.collect_batches(chunk_size=rows, maintain_order=True))
+    if library.is_ibis():
+        return _frames(_of_ibis(native, rows))
     if library.is_pandas_like() or library.is_pyarrow():
         return _slices(wanted.collect(), rows)
     return None
+
+
+def _of_duckdb(relation: Any, rows: int) -> Any:
+    """A relation of DuckDB as batches of Arrow."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch  # before 2.0
+    return read(rows)
+
+
+def _of_ibis(table: Any, rows: int) -> Any:
+    """A table of Ibis as batches of Arrow."""
+    backend = table.get_backend()
+    if backend.name != "duckdb":
+        return table.to_pyarrow_batches(chunk_size=rows)
+    # Ibis calls a method that DuckDB 2 does not have. So DuckDB itself reads the statement of Ibis,
+    # after Ibis has registered the tables in memory.
+    table.limit(0).to_pyarrow()
+    return _of_duckdb(backend.con.sql(backend.compile(table)), rows)
 
 
 def _frames(parts: Any) -> Iterator[Any]:

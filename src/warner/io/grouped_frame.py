@@ -43,16 +43,28 @@ class GroupedFrame:
         self._place: dict[tuple[Any, ...], int] = {}
         self._last: list[tuple[Any, ...]] = []
 
+    @property
+    def _keys(self) -> dict[str, Any]:
+        """The public columns by short names of our own, because they may have any."""
+        import narwhals.stable.v2 as nw
+
+        return {f"by_{i}": nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)}
+
     def public_groups(self) -> Groups:
         """The groups of rows, numbered as the first axis of counts."""
+        import narwhals.stable.v2 as nw
+
         if self._found is None:
-            by = list(self._by)
-            table = self._lazy.select(by).unique().collect()
-            rows = list(zip(*(table[name].to_list() for name in by), strict=True))
+            names = list(self._keys)
+            keys = self._lazy.select(*self._keys.values())
+            # A GROUP BY, because Ibis has no distinct rows on every engine.
+            table = keys.group_by(names).agg(nw.len().alias("seen")).collect()
+            rows = list(zip(*(table[name].to_list() for name in names), strict=True))
             if not rows:
                 raise EmptyError(message("data", "holds no reports"))
             values = map(list, zip(*rows, strict=True))
-            self._found = checked_groups(dict(zip(by, values, strict=True)), self._by, len(rows))
+            named = dict(zip(self._by, values, strict=True))
+            self._found = checked_groups(named, self._by, len(rows))
             # Several raw values, such as the days of a week, may be of one group.
             self._place = dict(zip(rows, self._found.place.tolist(), strict=True))
         return self._found
@@ -78,15 +90,15 @@ class GroupedFrame:
         """
         import narwhals.stable.v2 as nw
 
-        # Short names of our own, because public columns may have any.
-        keys = [nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)]
+        keys = self._keys
         narrow = prod(_values(self._kinds[name]) for name in columns) <= _FEW
         codes = [
             (nw.col(name) if narrow else _code(self._kinds[name], name, size)).alias(f"of_{i}")
             for i, (name, size) in enumerate(columns.items())
         ]
-        names = [f"by_{i}" for i in range(len(keys))] + [f"of_{i}" for i in range(len(codes))]
-        found = self._lazy.select(*keys, *codes).group_by(names).agg(nw.len().alias("seen"))
+        names = list(keys) + [f"of_{i}" for i in range(len(codes))]
+        rows = self._lazy.select(*keys.values(), *codes)
+        found = rows.group_by(names).agg(nw.len().alias("seen"))
         rows = (found if most is None else found.head(most + 1)).collect()
         if most is not None and len(rows) > most:
             rule = f"has more than {most:,} different reports, and its library gives no batches"
@@ -100,7 +112,7 @@ class GroupedFrame:
             arrays[name] = code.astype(smallest_dtype(size))
         if not repeats.sum():
             raise EmptyError(message("data", "holds no reports"))
-        place = [rows[f"by_{i}"].to_list() for i in range(len(keys))]
+        place = [rows[name].to_list() for name in keys]
         self._last = list(zip(*place, strict=True))
         return arrays, repeats
 
@@ -189,7 +201,10 @@ def _code(dtype: Any, name: str, size: int) -> Any:
     elif dtype.is_decimal():
         # A float holds every whole number up to 2^53, and no column of reports has more values.
         number = column.cast(nw.Float64)
-        inside = (number >= 0) & (number < size) & (number == number.round(0))
+        inside = (number >= 0) & (number < size)
+        # Ibis rounds to an integer, which fails for large numbers. So these are replaced before.
+        number = nw.when(inside).then(number).otherwise(nw.lit(0.0))
+        inside = inside & (number == number.round(0))
     inside = inside.fill_null(False)
     # The cast of a number outside would fail in some engines. So it is replaced first.
     zero = nw.lit(0, dtype if dtype.is_unsigned_integer() else None)

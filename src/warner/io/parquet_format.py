@@ -126,13 +126,26 @@ class ParquetFormat(FileFormat):
 
 _SHARED: ContextVar[duckdb.DuckDBPyConnection | None] = ContextVar("database", default=None)
 
+_SYSTEM: ContextVar[Any] = ContextVar("file system", default=None)
+
 
 def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
     import duckdb
 
-    shared = _SHARED.get()
-    return duckdb.connect(":memory:") if shared is None else shared.cursor()
+    shared, system = _SHARED.get(), _SYSTEM.get()
+    database = duckdb.connect(":memory:") if shared is None else shared.cursor()
+    if system is not None:
+        _register(database, system)
+    return database
+
+
+def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
+    """Let a database read by a file system of fsspec, and by no other of its protocols."""
+    names = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+    for name in set(names) & set(database.list_filesystems()):
+        database.unregister_filesystem(name)
+    database.register_filesystem(system)
 
 
 @contextmanager
@@ -148,6 +161,16 @@ def one_database() -> Iterator[None]:
             yield
         finally:
             _SHARED.reset(token)
+
+
+@contextmanager
+def read_by(system: Any) -> Iterator[None]:
+    """Let all connections of the block read addresses by a file system of fsspec."""
+    token = _SYSTEM.set(system)
+    try:
+        yield
+    finally:
+        _SYSTEM.reset(token)
 
 
 @contextmanager
@@ -198,11 +221,12 @@ def file_name_in_sql(path: str) -> str:
     """A file name in SQL.
 
     DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network. Addresses are
-    left as they are.
+    left as they are where DuckDB reads them by itself: a ``?`` may begin a query.
     """
-    if is_remote(path):
+    if is_remote(path) and _SYSTEM.get() is None:
         return "'" + path.replace("'", "''") + "'"
-    text = "".join(f"[{c}]" if c in "*?[" else c for c in os.path.abspath(path))
+    name = path if is_remote(path) else os.path.abspath(path)
+    text = "".join(f"[{c}]" if c in "*?[" else c for c in name)
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -382,6 +382,25 @@ class GroupedTally(Mapping[Key, Tally]):
             self.sources,
         )
 
+    def only(self, keys: Iterable[Key]) -> GroupedTally:
+        """The tally of some of the groups; keys that are no groups of it are left out.
+
+        Args:
+            keys: their public values.
+        """
+        wanted = [self._place[key] for key in dict.fromkeys(keys) if key in self._place]
+        places = np.array(sorted(wanted), dtype=np.int64)
+        rows, of, counts = self._rows, self._places, self.counts
+        if rows is None or of is None:
+            counts = counts[places]
+        else:
+            kept = np.isin(of, places)
+            rows, counts, of = rows[kept], counts[kept], np.searchsorted(places, of[kept])
+        counted = CountedGroups(self.kind, counts, self.sizes[places], rows, of)
+        names = [self._keys[i] for i in places.tolist()]
+        most, own = self.reports_per_person, self.sources
+        return GroupedTally(self.header, self._columns, names, counted, self.simulated, most, own)
+
     def __add__(self, other: Any) -> GroupedTally:
         if not isinstance(other, GroupedTally):
             if isinstance(other, Tally):

@@ -127,3 +127,20 @@ def for_target(
         return variance
     more = data.reports_per_person - 1
     return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
+
+
+def covariance_of(
+    data: LikelihoodData, shares: np.ndarray, target: str = "population"
+) -> np.ndarray:
+    """The covariance (K, K) of the inversion per report, for a target.
+
+    Args:
+        data: the channel, and the most reports of one person.
+        shares: (K,) a distribution.
+        target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
+    """
+    found = data.channel.covariance(shares)
+    of_values = np.diag(shares) - np.multiply.outer(shares, shares)
+    if target == "respondents":
+        return np.asarray(found - of_values)
+    return np.asarray(found + (data.reports_per_person - 1) * of_values)

@@ -40,6 +40,7 @@ from warner.results.intervals import (
     normal_quantile,
     with_plan,
 )
+from warner.results.linear_limits import UnbiasedShares
 from warner.results.solution import Solution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -96,11 +97,15 @@ class Quantity(float):
             level: the coverage, in (0, 1).
             target: ``"population"`` for the distribution that people were drawn from;
                 ``"respondents"`` for exactly the people who reported.
-            kind: ``"bootstrap"``; ``"posterior"`` for quantiles of the posterior, where the
-                estimator has one; ``"fisher"`` for means and ranges; see
-                :mod:`warner.results.intervals`. None takes the posterior where there is one and
-                the target is the population, and otherwise the bootstrap. For a marginal, None
-                uses the reports of the marginal alone and widens the interval to hold the estimate.
+            kind: ``"wald"`` for means and ranges of numbers, from the unbiased estimates of the
+                shares and widened to hold the estimate: it holds for every distribution, see
+                :mod:`warner.results.linear_limits`. ``"bootstrap"``; ``"posterior"`` for quantiles
+                of the posterior, where the estimator has one; ``"fisher"`` for means and ranges;
+                see :mod:`warner.results.intervals`. None takes ``"wald"`` for means and ranges of
+                numbers where the channel has an inverse. Otherwise it takes the posterior where
+                there is one and the target is the population, and else the bootstrap. For a
+                marginal, None uses the reports of the marginal alone and widens the interval to
+                hold the estimate.
                 ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
                 every look, see :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
@@ -118,10 +123,12 @@ class Quantity(float):
         if isinstance(self._of, Sampled | Ratio):
             choice("kind", kind, ("wald", None))
             choice("target", target, TARGETS)
-            bounds = self._of.around(normal_quantile(level), target)
-            return self._holding(bounds) if isinstance(self._of, Ratio) else bounds
+            around: np.ndarray = self._of.around(normal_quantile(level), target)
+            return self._holding(around) if isinstance(self._of, Ratio) else around
         if kind is None and (alone := self._alone()) is not None:
             return self._holding(alone.interval(level, target, None, replicates, rng))
+        if kind in (None, "wald") and (bounds := self._wald(level, target)) is not None:
+            return bounds
         if kind is None:
             kind = (
                 "posterior"
@@ -144,6 +151,32 @@ class Quantity(float):
             asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
         )
         return found
+
+    def _wald(self, level: float, target: str) -> np.ndarray | None:
+        """The interval (2,) of a linear function that holds for every distribution.
+
+        None where the number is no such function, or the unbiased estimates are not known. See
+        :mod:`warner.results.linear_limits`.
+        """
+        block = getattr(self._of, "block", None)
+        inner = self._of if block is None else self._of.of
+        if not isinstance(inner, Linear):
+            return None
+        z = normal_quantile(level)
+        choice("target", target, TARGETS)
+        known = UnbiasedShares.of(self._estimate, target)
+        if known is None:
+            return None
+        least, most = inner.limits or (float(inner.weights.min()), float(inner.weights.max()))
+        estimate = min(max(float(self), least), most)
+        if block is None:
+            bounds = known.limits(inner.weights, z)
+        else:
+            weights, base = np.zeros((2, self._estimate.domain.size))
+            weights[block], base[block] = inner.weights, 1.0
+            bounds = known.limits_of_ratio(weights, base, estimate, z)
+        limits: np.ndarray = holding(np.clip(bounds, least, most)[None], estimate)[0]
+        return limits
 
     @property
     def _has_anytime(self) -> bool:

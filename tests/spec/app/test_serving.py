@@ -195,7 +195,7 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     assert lost.exit_code == 1 and "cannot be made again" in lost.stderr
     assert Path("codes.csv").read_bytes() == codes
     locked = run("invite", "study.toml", "-n", 1, "-o", "others.csv")
-    assert locked.exit_code == 1 and "Stop the other one first" in locked.stderr
+    assert locked.exit_code == 1 and "stop the other one first" in locked.stderr
     collector.stop()
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.counts*"))
     assert not any(row["code"].encode() in kept for row in rows)

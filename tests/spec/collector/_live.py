@@ -33,7 +33,8 @@ epsilon = 1.5
 """
 STUDY = Study.parse(STUDY_TEXT)
 ANSWERS = {"smokes": [0.7, 0.3], "alcohol": [0.3, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.03, 0.02]}
-WARDS = {"ward": [0.6, 0.38, 0.02]}
+WARDS = (0.6, 0.4, 0.0)
+ONE_IS_SMALL = (0.6, 0.38, 0.02)
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Memory:
 
     study: Study
     answers: dict[str, list[float]] = field(default_factory=lambda: dict(ANSWERS))
+    wards: tuple[float, ...] = WARDS
     seed: int = 1
     now: str = "open"
     facts: dict[str, bytes] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class Memory:
 
     def send(self, people: int) -> None:
         """Reports of ``people`` more people."""
-        wards = self.rng.choice(WARDS_OF, size=people, p=WARDS["ward"]).tolist()
+        wards = self.rng.choice(WARDS_OF, size=people, p=self.wards).tolist()
         reports = {}
         for name, mechanism in self.study.mechanisms.items():
             labels = mechanism.domain.labels

@@ -17,6 +17,7 @@ import numpy as np
 from warner.collector.access import Owner, new_token, token_hash
 from warner.collector.collector import Collector
 from warner.collector.live.publisher import LivePublisher
+from warner.collector.stores.base import Store
 from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.web.application import Application, Settings
 from warner.collector.web.limits import Limits
@@ -62,10 +63,12 @@ class Site:
 
 
 @contextlib.contextmanager
-def site(path: Path, more: str = "", settings: Settings | None = None) -> Iterator[Site]:
-    """The application of the study, with a store in a file."""
+def site(
+    path: Path, more: str = "", settings: Settings | None = None, store: Store | None = None
+) -> Iterator[Site]:
+    """The application of the study, with a store in a file unless another is given."""
     study = Study.parse(TEXT + more)
-    collector = Collector(study, SQLiteStore(path))
+    collector = Collector(study, SQLiteStore(path) if store is None else store)
     live = LivePublisher(collector, study)
     token = new_token()
     collector.keep_owner_hash(token_hash(token))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import sqlglot
 
 from tests.services import postgres_address
 from tests.spec.io._people import run
-from warner import Integers, LocalHashing, Reports, Study
+from warner import Integers, LocalHashing, Reports, Study, SubsetSelection
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import DIALECTS, count_statement, read_counts
 from warner.reports.grouped_tally import GroupedTally, load_grouped
@@ -124,6 +125,10 @@ def _count(dialect: str, *options: str) -> str:
     return run("sql", "study.toml", "--dialect", dialect, "--table", "reports", *options).stdout
 
 
+def _statement(*given: Any) -> str:
+    return count_statement(*given, study=PLAN.digest)
+
+
 def _run(request: Any, engine: str, statement: str, table: dict[str, list[Any]]) -> str:
     if engine == "duckdb":
         return _in_duckdb(statement, table, "counts.csv")
@@ -175,7 +180,7 @@ def test_rows_that_are_no_reports_are_named_and_nothing_is_counted(
     changed = [*_table()[column][:-1], value]
     counts = _run(request, engine, _count(engine), _table(**{column: changed}))
     with pytest.raises(ReportError, match=words):
-        read_counts(counts).tallies(PLAN.mechanisms, PLAN.public)
+        read_counts(counts).tallies(PLAN.mechanisms, PLAN.public, PLAN.digest)
     done = run("tally", "--counts", counts, "--study", "study.toml", "-o", "t.json", ok=False)
     assert done.exit_code == 1 and not Path("t.json").exists()
 
@@ -200,21 +205,22 @@ def test_counts_are_read_in_the_spellings_of_several_exports(folder: Path) -> No
     names, *rows = _rows(counts)
     for known, (head, body, mark) in _spelt(names, rows).items():
         path = _write(head, body, "again.csv", mark)
-        found = read_counts(path).tallies(PLAN.mechanisms, PLAN.public)
+        found = read_counts(path).tallies(PLAN.mechanisms, PLAN.public, PLAN.digest)
         assert {n: t.per_person(2) for n, t in found.items()} == _wanted_by("ward"), known
 
 
 def _without(rows: list[list[str]], part: str) -> list[list[str]]:
-    return [row for row in rows if row[1] != part]
+    return [row for row in rows if row[1].partition(" ")[0] != part]
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda rows: rows[:-1], "lacks the counts of 'seed,bucket'|counts .* reports"),
+        (lambda rows: rows[:-1], "lacks the counts of|counts .* reports"),
         (lambda rows: _without(rows, "bits_1"), "lacks the counts of 'bits_1'"),
         (lambda rows: _without(rows, "rows"), "lacks the counts of 'rows'"),
         (lambda rows: [r for r in rows if not r[1].startswith("check")], "lacks the counts of 'check"),
+        (lambda rows: _without(rows, "study"), "does not say of which study"),
         (lambda rows: [*rows, rows[3]], "holds a count twice"),
         (lambda rows: [*rows, ["colour", "report", "0", "1"]], "line .* which the study does not have"),
         (lambda rows: [*rows[:-1], [*rows[-1][:3], "1.5"]], "reports must be a whole number"),
@@ -229,7 +235,7 @@ def test_counts_that_do_not_agree_are_refused(folder: Path, change: Any, words: 
     names, *rows = _rows(_in_duckdb(_count("duckdb"), _table(), "counts.csv"))
     path = _write(names, change(rows), "wrong.csv")
     with pytest.raises(WarnerError, match=words):
-        read_counts(path).tallies(PLAN.mechanisms, PLAN.public)
+        read_counts(path).tallies(PLAN.mechanisms, PLAN.public, PLAN.digest)
 
 
 def test_other_tables_are_no_counts(folder: Path) -> None:
@@ -241,38 +247,79 @@ def test_other_tables_are_no_counts(folder: Path) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_is_one_statement_that_its_parser_reads(dialect: str) -> None:
-    statement = count_statement(PLAN.mechanisms, "survey.reports", dialect, None, ["ward"])
+    statement = _statement(PLAN.mechanisms, "survey.reports", dialect, None, ["ward"])
     (parsed,) = sqlglot.parse(statement, dialect=dialect)
-    assert parsed is not None and len(list(parsed.find_all(sqlglot.exp.Union))) > 5
-    tables = {t.name for t in parsed.find_all(sqlglot.exp.Table)}
-    assert tables == {"warner_codes", "reports"}
-    named = {c.name for c in parsed.find_all(sqlglot.exp.Column)}
+    assert parsed is not None and len(list(parsed.find_all(sqlglot.exp.Union))) == 1
+    tables = [t.name.lower() for t in parsed.find_all(sqlglot.exp.Table) if t.name]
+    assert tables.count("reports") == 1  # it is read once
+    named = {c.name.lower() for c in parsed.find_all(sqlglot.exp.Column)}
     assert {*COLUMNS, "ward"} <= named
 
 
-def test_the_dialects_are_parsed_back_to_one_statement(folder: Path) -> None:
-    """What is written for a warehouse that is not at hand, read back and run by DuckDB."""
-    for dialect in ("spark", "bigquery", "snowflake"):
-        (statement,) = sqlglot.transpile(_count(dialect), read=dialect, write="duckdb")
-        counts = _in_duckdb(statement, _table(), f"{dialect}.csv")
-        found = read_counts(counts).tallies(PLAN.mechanisms, PLAN.public)
-        assert {n: t.per_person(2) for n, t in found.items()} == _wanted(), dialect
+@pytest.mark.parametrize("dialect", ["spark", "bigquery", "snowflake"])
+def test_other_dialects_are_counted_by_duckdb_after_translation(dialect: str, folder: Path) -> None:
+    """What is written for a warehouse that is not at hand, translated and run by DuckDB."""
+    text = _count(dialect, "--by", "ward")
+    # The translator knows no FLATTEN of expressions, and does not add 1 to the place of GET.
+    given = re.search(r'FROM "warner_values",\nLATERAL FLATTEN\(.*\(([^()]*)\)\) AS u', text)
+    if given is not None:
+        text = text.replace(given[0], 'FROM "flat" AS u')
+    (statement,) = sqlglot.transpile(text, read=dialect, write="duckdb")
+    if given is not None:
+        last = given[1].count(",")
+        flat = f'*, UNNEST([{given[1]}]) AS "value", UNNEST(RANGE({last + 1})) AS "index"'
+        statement = statement.replace('["place"]', '["place" + 1]')
+        statement = statement.replace('"flat" AS u', f'(SELECT {flat} FROM "warner_values") AS u')
+    counts = _in_duckdb(statement, _table(), "c.csv")
+    run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
+    assert load_grouped("g.json") == _wanted_by("ward")
+
+
+def test_a_study_of_many_bits_is_a_short_statement_that_reads_the_table_once() -> None:
+    """By one GROUP BY for each column, 50 attributes of 128 bits took minutes to be written."""
+    mechanism = SubsetSelection(Integers(0, 127), 1.0)
+    mechanisms = {f"attribute {i}": mechanism for i in range(50)}
+    for dialect in DIALECTS:
+        text = _statement(mechanisms, "reports", dialect)
+        assert len(text) < 500_000, dialect
+    many = {f"attribute {i}": mechanism for i in range(150)}
+    for dialect, words in (
+        ("snowflake", "1,[0-9,]+ characters, and Snowflake takes 1,000,000"),
+        ("postgres", "2,551 columns, and PostgreSQL takes 1,600"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            _statement(many, "reports", dialect)
+
+
+def test_names_are_those_that_the_database_makes_of_them_and_reserved_words_are_names() -> None:
+    coin = {"Group": PLAN.mechanisms["setting"]}
+    for dialect, table, where, column in (
+        ("postgres", "Survey.Order", '"survey"."order"', '"Group_report"'),
+        ("snowflake", "Survey.order", '"SURVEY"."ORDER"', '"GROUP_REPORT"'),
+        ("snowflake", 'Survey."order"', '"SURVEY"."order"', '"GROUP_REPORT"'),
+        ("bigquery", "my-project.Survey.order", "`my-project`.`Survey`.`order`", "`Group_report`"),
+        ("duckdb", "lake/*.parquet", '"lake/*.parquet"', '"Group_report"'),
+    ):
+        text = _statement(coin, table, dialect)
+        assert f"FROM {where}\n" in text and f"CASE WHEN {column} IS NULL" in text, dialect
+    exact = count_statement(coin, "t", "snowflake", {"Group": '"select"'}, study="")
+    assert 'CASE WHEN "select" IS NULL' in exact
 
 
 def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     field = LocalHashing(Integers(0, 9), 1.0)
     assert field.schema.group_bys == 0
     with pytest.raises(ArgumentError, match=r"hashed: .* warner\.spark\.tally"):
-        count_statement({"hashed": field}, "reports", "duckdb")
+        _statement({"hashed": field}, "reports", "duckdb")
     with pytest.raises(ArgumentError, match="dialect: must be one of duckdb"):
-        count_statement(PLAN.mechanisms, "reports", "oracle")
+        _statement(PLAN.mechanisms, "reports", "oracle")
     with pytest.raises(ArgumentError, match="table: must be the name of a table"):
-        count_statement(PLAN.mechanisms, " ", "duckdb")
+        _statement(PLAN.mechanisms, " ", "duckdb")
     for table in ("a /*", "'a", "@a", "read_csv('a')", "a; DROP TABLE b"):
-        assert f'FROM "{table}"' in count_statement(PLAN.mechanisms, table, "duckdb")
+        assert f'FROM "{table}"' in _statement(PLAN.mechanisms, table, "duckdb")
     with pytest.raises(ArgumentError, match="must be of an attribute"):
-        count_statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
-    for options in (["--by", "town"], ["--column", "colour=x"]):
+        _statement(PLAN.mechanisms, "reports", "duckdb", {"colour": "x"})
+    for options in (["--by", "town"], ["--by", "ward,ward"], ["--column", "colour=x"]):
         run("sql", "study.toml", "--dialect", "duckdb", "--table", "t", *options, ok=False)
     assert "needs --study" in run("tally", "--counts", "c.csv", ok=False).output
     assert "must be named" in run("tally", ok=False).output

@@ -41,6 +41,12 @@ def _duckdb(table: pa.Table) -> Any:
     return duckdb.connect(":memory:").from_arrow(table)
 
 
+def _ibis(table: pa.Table) -> Any:
+    import ibis  # slow, so not where the tests are collected
+
+    return ibis.memtable(table)
+
+
 ENGINES: Mapping[str, Callable[[pa.Table], Any]] = {
     "pandas": lambda t: t.to_pandas(),
     "pandas of Arrow": lambda t: t.to_pandas(types_mapper=pd.ArrowDtype),
@@ -48,6 +54,7 @@ ENGINES: Mapping[str, Callable[[pa.Table], Any]] = {
     "polars": lambda t: pl.from_arrow(t),
     "lazy polars": lambda t: pl.from_arrow(t).lazy(),
     "duckdb": _duckdb,
+    "ibis": _ibis,
 }
 
 
@@ -178,7 +185,7 @@ def test_bytes_that_are_no_reports_are_refused(value: bytes | None) -> None:
         subsets.tally(pa.table({"q_records": pa.array([value], pa.binary())}))
 
 
-@pytest.mark.parametrize("engine", ["pyarrow", "lazy polars", "duckdb"])
+@pytest.mark.parametrize("engine", ["pyarrow", "lazy polars", "duckdb", "ibis"])
 def test_tuples_and_kept_reports_are_counted_in_batches(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,3 +228,15 @@ def _none(groups: GroupedTally) -> Any:
     from warner.reports.tally_kinds import CountedGroups
 
     return CountedGroups(groups.kind, groups.counts[:0], groups.sizes[:0])
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_some_of_the_groups_with_the_rest_are_all(keeps: bool) -> None:
+    bits = UnaryEncoding(Categorical(["a", "b", "c"]), 1.0)
+    reports = bits.randomize(["a", "b", "c", "a"] * 9)
+    groups = bits.tally_by(reports, {"ward": WARDS * 9}, keep_reports=keeps)
+    some, rest = groups.only([("south",), ("nowhere",)]), groups.only([("north",), ("west",)])
+    assert list(some) == [("south",)] and some["south"] == groups["south"]
+    assert some.kind == groups.kind and some.sources == groups.sources
+    assert some.of_others() + rest == groups and len(groups.only([])) == 0
+    assert rest["west"] == groups["west"] and rest.n == 27

@@ -295,8 +295,10 @@ def _spent(study: Study) -> str:
 @click.option(
     "--counts",
     type=click.Path(dir_okay=False),
+    multiple=True,
     metavar="FILE.csv",
-    help="Read the result of the statement that warner sql prints, instead of reports.",
+    help="Read the result of the statement that warner sql prints, instead of reports. May be "
+    "repeated, and REPORTS are then results too: they are added.",
 )
 @smallest_group
 @several_reports
@@ -310,7 +312,7 @@ def tally(
     by: str | None,
     columns: tuple[str, ...],
     checkpoint: str | None,
-    counts: str | None,
+    counts: tuple[str, ...],
     smallest_group: int,
     reports_per_person: int | None,
     allow_equal: bool,
@@ -351,20 +353,23 @@ def tally(
         warner tally lake/ --study study.toml --checkpoint lake.jsonl -o tally.json
         warner tally reports.parquet --ways 2 -o pairs.json
         warner tally --counts counts.csv --study study.toml -o tally.json
+        warner tally --counts monday.csv tuesday.csv --study study.toml -o tally.json
         warner estimate pairs.json --joint sex,age
     """
-    refuse_overwriting(output, *reports, *([study] if study else []), *([counts] if counts else []))
+    refuse_overwriting(output, *reports, *([study] if study else []), *counts)
     plan = None if study is None else Study.load(study)
-    if counts is not None:
+    if counts:
         others = {
-            "REPORTS": reports,
             "--checkpoint": checkpoint,
             "--ways": ways,
             "--by": by,
             "--column": columns,
+            "--keep-reports": keep_reports,
         }
-        found = tallies_of_counts(counts, plan, [name for name, given in others.items() if given])
-        total = per_person(found, reports_per_person)
+        wrong = [name for name, given in others.items() if given]
+        found = tallies_of_counts([*counts, *reports], plan, wrong)
+        added = add_tallies(found, allow_equal, allow_simulated)
+        total = per_person(added, reports_per_person)
         write_tallies(total, output)
         _warn_of_small_groups([t for t in [total] if next(iter(t.values())).names], smallest_group)
         return

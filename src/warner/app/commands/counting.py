@@ -12,7 +12,7 @@ import click
 from warner import io as files
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, message
 from warner._core.progress import stage
-from warner.app.checkpoint import Checkpoint, state
+from warner.app.checkpoint import Checkpoint
 from warner.app.command_files import as_file, require_study, warn_of_simulation
 from warner.app.commands.foreign import CountedFile, count_foreign, say_foreign
 from warner.app.terminal import plural
@@ -73,35 +73,36 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> P
     """
     sources = {path: _files(path) for path in dict.fromkeys(paths)}
     repeated = [path for path in sources if paths.count(path) > 1]
-    names = [file.path for found in sources.values() for file in found]
+    names = [file.name for found in sources.values() for file in found]
+    _refuse_alike(sources)
     if checkpoint is not None and "-" in names:
         rule, remedy = "does not go with standard input", "Name a file"
         raise ArgumentError(message("--checkpoint", rule, None, remedy))
     parts: Parts = {}
     seals: dict[str, str] = {}
-    total = sum(file.size for found in sources.values() for file in found if file.path != "-")
+    sizes = {f.path: 0 if f.path == "-" else f.state()[0] for v in sources.values() for f in v}
     kept = nullcontext() if checkpoint is None else Checkpoint(checkpoint, wanted.asked, names)
     several = files.one_database() if len(names) > 1 else nullcontext()
-    with several, kept as memory, stage("counting bytes", total) as tell:
+    with several, kept as memory, stage("counting bytes", sum(sizes.values())) as tell:
         done = 0
         for path, found in sources.items():
-            sums = _Sums(path)
+            sums = _Sums(files.shown(path))
             for file in found:
                 counted = _counted(file, wanted, memory)
                 if not counted.tallies:
-                    sums.empty.append(file.path)
+                    sums.empty.append(file.name)
                     continue
                 if counted.seal in seals or path in repeated:
-                    got = f"{file.path}, whose content was given before"
+                    got = f"{file.name}, whose content was given before"
                     raise ArgumentError(message("reports", "must not be counted twice", got))
-                seals[counted.seal] = file.path
-                sums.add(file.path, counted)
-                done += file.size if file.path != "-" else 0
+                seals[counted.seal] = file.name
+                sums.add(file.name, counted)
+                done += sizes[file.path]
                 tell(done)
             if not sums.totals:
-                raise EmptyError(message(path, "holds no reports"))
+                raise EmptyError(message(sums.path, "holds no reports"))
             for group, tallies in sums.said():
-                parts.setdefault(group, {})[path] = tallies
+                parts.setdefault(group, {})[sums.path] = tallies
     return parts
 
 
@@ -110,17 +111,27 @@ def _files(path: str) -> list[files.DataFile]:
     return files.files_of(path) if files.is_data_set(path) else [files.DataFile(path)]
 
 
+def _refuse_alike(sources: Mapping[str, Sequence[files.DataFile]]) -> None:
+    """Refuse different addresses that have one name without their queries and passwords."""
+    for paths in (sources, {file.path for found in sources.values() for file in found}):
+        named: dict[str, str] = {}
+        for path in paths:
+            if named.setdefault(files.shown(path), path) != path:
+                rule = "is the name of several addresses, but for queries and passwords"
+                raise ArgumentError(message(files.shown(path), rule, None, "Count them apart"))
+
+
 def _counted(file: files.DataFile, wanted: Wanted, memory: Checkpoint | None) -> CountedFile:
     """The tallies of a file, from the checkpoint if it has them."""
     if memory is None:
         return _count(file, wanted)
-    known = memory.found(file.path)
+    known = memory.found(file)
     if known is not None:
         return known
-    before = state(file.path)
+    before = file.state()
     counted = _count(file, wanted)
     if counted.tallies:  # a file without rows is read again, which costs nothing
-        memory.add(file.path, before, counted)
+        memory.add(file, before, counted)
     return counted
 
 

@@ -93,7 +93,7 @@ def count_foreign(
     if plan.groups:
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
-        raise ArgumentError(message(source.path, rule, None, remedy))
+        raise ArgumentError(message(source.name, rule, None, remedy))
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)
@@ -110,7 +110,7 @@ def count_foreign(
     for name, column in texts.items():
         if name in opened.names and name != column:
             click.echo(
-                f"WARNING: {source.path} has a column {name!r} beside the reports on it. If it "
+                f"WARNING: {source.name} has a column {name!r} beside the reports on it. If it "
                 "holds the answers, nothing protects them: the question must not be one of that "
                 "program.",
                 err=True,

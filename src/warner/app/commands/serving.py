@@ -32,7 +32,7 @@ _store = options(
     click.option(
         "--store",
         metavar="PATH",
-        help="Where counts and spent ids are kept: a SQLite file. "
+        help="Where counts and spent ids are kept: a SQLite file, or postgresql://HOST/DATABASE. "
         "Default: a file beside the study, STUDY.counts.sqlite.",
     ),
     click.option(
@@ -96,7 +96,14 @@ def _collecting(
     "--step",
     type=click.IntRange(1),
     help="The live page shows a new result after so many reports. Default: the study's. 1 is for "
-    "trials: whoever watches the page then sees what each single report changes.",
+    "trials: whoever watches the page then sees what each single report changes. It must not be "
+    "smaller than before in the same store.",
+)
+@click.option(
+    "--new-texts",
+    is_flag=True,
+    help="Other words of questions or choices than before mean the same, as after a corrected "
+    "typing error. Otherwise a store with answers refuses them.",
 )
 @click.option("--new-token", is_flag=True, help="Make a new token for the owner. The old one ends.")
 @click.option(
@@ -161,7 +168,8 @@ def serve(study: str, **asked: Any) -> None:
     address, which is thrown away every ten minutes.
 
     Ctrl-C or SIGTERM ends it, after all requests were answered. It goes on where it stopped when it
-    is started again, also after a crash.
+    is started again, also after a crash. Once somebody has answered, the words of questions and
+    choices must stay as they are, or --new-texts says that they mean the same.
 
     Browsers offer what the survey page needs on this machine's own address and over HTTPS only.
     Give --certificate and --key, or put it behind a proxy that speaks HTTPS.
@@ -193,6 +201,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import about_small_steps
     from warner.collector.remote import checked_url
+    from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.limits import Limits
     from warner.collector.web.server import Place, run
@@ -217,7 +226,10 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         asked["certificate"],
         asked["key"],
     )
+    served_at = url
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:
+        start = Start(collector, study, path)
+        start.check(asked["new_texts"])
         known = None if asked["new_token"] else collector.owner_hash
         token = new_token() if known is None else None
         digest = known or token_hash(token or "")
@@ -226,11 +238,14 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
+            nonlocal served_at
+            served_at = url or place.url(port)
+            start.keep()
             if token is not None:
                 # Not before the port is ours: a token that is kept and never printed is lost.
                 collector.keep_owner_hash(digest)
             live.start()
-            _say_ready(url or place.url(port), token, collector, study)
+            _say_ready(served_at, token, collector, study)
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
 
@@ -238,6 +253,26 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
             run(application, place, ready, live.stop)
         finally:
             live.stop()
+    _say_stopped(path, asked["store"], served_at or "URL", collector)
+
+
+def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
+    """Say what was counted, where it is, and what to do next."""
+    from warner.collector.store_address import shown_store
+
+    answered = plural(collector.n, "person has answered", "people have answered")
+    place = shown_store(store, path)
+    click.echo(f"Stopped. {answered}. The counts are in {place}.", err=True)
+    again = f"warner serve {path}" + ("" if store is None else f" --store {place}")
+    if collector.status() == "closed":
+        pull = f"warner pull {url} --token-file token.txt -o tally.json"
+        click.echo(
+            f"The survey is closed. The tally: start {again} again, and {pull}, where token.txt "
+            "holds the owner's token.",
+            err=True,
+        )
+    else:
+        click.echo(f"It goes on where it stopped with: {again}", err=True)
 
 
 def _say_ready(url: str, token: str | None, collector: Collector, study: Study) -> None:
@@ -293,9 +328,24 @@ _token_options = options(
     metavar="URL",
     help="The address of the survey, for a link beside each code.",
 )
+@click.option(
+    "--server",
+    metavar="URL",
+    help="The address of the collector while it runs, which then keeps the codes' hashes. It needs "
+    "the owner's token. Default with a token: that of --url.",
+)
+@_token_options
 @_store
 def invite(
-    study: str, count: int, output: str, url: str | None, store: str | None, ways: int | None
+    study: str,
+    count: int,
+    output: str,
+    url: str | None,
+    server: str | None,
+    token_file: str | None,
+    token_env: str | None,
+    store: str | None,
+    ways: int | None,
 ) -> None:
     """Make invitation codes for STUDY, each good for one report.
 
@@ -304,13 +354,19 @@ def invite(
     and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
     it and the files of the store can tell which codes were used, but not what was answered.
 
-    In a link the code stands behind "#", which browsers do not send to servers. Stop the server
-    first: a store is open in one process only.
+    In a link the code stands behind "#", which browsers do not send to servers.
+
+    While the server runs, give the owner's token: the running server keeps the hashes, whatever
+    its store is, and never sees the codes. Without a token the store is opened here. A store is
+    open in one process only, so the server must then be stopped.
 
     \b
         warner invite study.toml -n 500 -o codes.csv --url https://survey.example.org
+        warner invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
+            --token-file token.txt
     """
     from warner.collector.access import invited_ids, new_codes
+    from warner.collector.refusals import Refused
     from warner.collector.remote import checked_url
 
     plan = Study.load(study)
@@ -322,10 +378,18 @@ def invite(
     if output != "-" and Path(output).exists():
         rule = "is there already, and its codes cannot be made again"
         raise ArgumentError(message(output, rule, None, "Choose another name for the new codes"))
+    remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
     codes = new_codes(count)
-    with _collecting(study, plan, store, ways) as collector:
-        collector.invite(invited_ids(plan.digest, codes))
-        invited, _ = collector.invitations
+    ids = invited_ids(plan.digest, codes)
+    if remote is not None:
+        invited = remote.invite(plan.digest, ids)
+    else:
+        try:
+            with _collecting(study, plan, store, ways) as collector:
+                collector.invite(ids)
+                invited, _ = collector.invitations
+        except Refused as error:
+            raise (error.with_remedy(_SERVED) if error.name == "store_in_use" else error) from None
     lines = ["code" if base is None else "code,link"]
     lines += [code if base is None else f"{code},{base}/#code={code}" for code in codes]
     write_text("\r\n".join([*lines, ""]), output)
@@ -333,6 +397,37 @@ def invite(
         Path(output).chmod(0o600)  # who has a code can answer in its person's place
     counted = plural(invited, "person is", "people are")
     click.echo(f"{counted} invited in all. The store keeps hashes of codes only.", err=True)
+
+
+_SERVED = (
+    "Invite through the server that runs: --server and --token-file. Or stop the other one first"
+)
+
+
+def _inviting(
+    url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
+) -> Remote | None:
+    """The running collector that is to invite people; None where the store is opened here.
+
+    Raises:
+        ArgumentError: an address without a token, a token without an address, or a store besides.
+    """
+    from warner.collector.remote import Remote
+
+    if token is None:
+        if server is None:
+            return None
+        remedy = "Give it with --token-file or --token-env"
+        raise ArgumentError(message("--server", "needs the owner's token", None, remedy))
+    if url is None:
+        rule = "goes with the address of the running collector"
+        raise ArgumentError(message("the token", rule, None, "Give it with --server"))
+    if store is not None or ways is not None:
+        rule = "are known to the running collector"
+        raise ArgumentError(message("--store and --ways", rule, None, "Leave them out"))
+    remote = Remote(url, token)
+    _warn_of_listeners(remote)
+    return remote
 
 
 @click.command()

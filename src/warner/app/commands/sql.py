@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import click
 
 from warner import io as files
-from warner._core.errors import ArgumentError, message
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, EmptyError, message
+from warner.app.command_files import refuse_repeated, warn_of_simulation
 from warner.app.commands.foreign import column_names
 from warner.app.terminal import plural
 from warner.reports.grouped_tally import AnyTally
@@ -38,33 +40,63 @@ from warner.studies.study import Study
     help="The column with the reports of this attribute, where it is not called NAME_report. Of "
     "reports with several columns, the beginning of their names, or NAME.PART=COLUMN for each.",
 )
-def sql(study: str, dialect: str, table: str, by: str | None, columns: tuple[str, ...]) -> None:
+@click.option(
+    "--simulated",
+    is_flag=True,
+    help="The reports are of a simulation, made with a seed. The result says so, and its tally is "
+    "marked.",
+)
+def sql(
+    study: str,
+    dialect: str,
+    table: str,
+    by: str | None,
+    columns: tuple[str, ...],
+    simulated: bool,
+) -> None:
     """Print one SQL statement that counts the reports in a table.
 
     The reports stay where they are. The result has a row for each value of each attribute, and
     the checks: rows without a report, rows with a value that is none, and rows of bits that the
-    mechanism cannot have sent. Save it as CSV with its line of names, and read it with
-    warner tally --counts. The tally is the one that counting a file of these reports gives,
-    without the mark of a simulation: a database does not say it.
+    mechanism cannot have sent. It also says of which study it is, and warner tally --counts refuses
+    another one. Save it as CSV with its line of names. The tally is the one that counting a file of
+    these reports gives. A database does not know whether reports are simulated: say --simulated
+    where they are.
 
-    Names of columns are quoted, save plain ones in Snowflake, which are in capitals there.
+    Columns of reports hold numbers. Cast truth values and texts in a view. Names are quoted. Plain
+    names stand for those that the database makes of them without quotes: in capitals in Snowflake.
+    There a --column in double quotes is taken as it is: --column 'age="age_report"'.
 
-    Run the statement once for a consistent picture: it reads the table several times, and a
-    database in which rows arrive meanwhile needs a transaction or a snapshot. warner tally
-    refuses counts that disagree.
+    The statement reads the table once. A table with a row for each person of one day, or one shard,
+    has a result of its own, and warner tally --counts adds such results.
 
     \b
         warner sql study.toml --dialect duckdb --table reports > count.sql
         duckdb -csv survey.db < count.sql > counts.csv
         warner tally --counts counts.csv --study study.toml -o tally.json
-        warner sql study.toml --dialect postgres --table public.reports --by ward
+    \b
+        psql --csv -f count.sql > counts.csv
+        bq --format=csv query --nouse_legacy_sql --max_rows=1000000 < count.sql > counts.csv
+        snowsql -f count.sql -o output_format=csv -o friendly=false > counts.csv
+        spark-sql --conf spark.sql.cli.print.header=true -f count.sql > counts.csv
     """
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
         declared(plan.public, name, "--by")
+        if names.count(name) > 1:
+            raise ArgumentError(message("--by", "names a column twice", show(name)))
     named = column_names(columns)
-    click.echo(files.count_statement(plan.mechanisms, table, dialect, named, names) + ";")
+    text = files.count_statement(
+        plan.mechanisms,
+        table,
+        dialect,
+        named,
+        names,
+        study=plan.digest,
+        simulated=simulated,
+    )
+    click.echo(f"{text};")
 
 
 def _whole(path: str, plan: Study) -> Study:
@@ -76,16 +108,22 @@ def _whole(path: str, plan: Study) -> Study:
     return plan
 
 
-def tallies_of_counts(path: str, plan: Study | None, others: Sequence[str]) -> dict[str, AnyTally]:
-    """The tallies that the result of a counting statement holds, and a line that says so.
+def tallies_of_counts(
+    paths: Sequence[str], plan: Study | None, others: Sequence[str]
+) -> dict[str, dict[str, AnyTally]]:
+    """The tallies that the results of counting statements hold, and lines that say so.
 
     Args:
-        path: the file.
+        paths: the files, each with the result of one run of the statement.
         plan: the study that the statement was made from.
         others: the options that were given and do not go with counts.
 
+    Returns:
+        {path: {attribute: tally}}, without the files of tables that had no rows.
+
     Raises:
-        ArgumentError: no study, one with groups, or other options.
+        ArgumentError: no study, one with groups, a file twice, or other options.
+        EmptyError: no file that holds reports.
         FileError, ReportError: as :class:`warner.io.CountsTable`.
     """
     if others:
@@ -94,15 +132,30 @@ def tallies_of_counts(path: str, plan: Study | None, others: Sequence[str]) -> d
     if plan is None:
         rule = "needs --study, which says what the reports are"
         raise ArgumentError(message("--counts", rule))
+    refuse_repeated(paths)
     whole = _whole("--study", plan)
-    found = files.read_counts(path).tallies(whole.mechanisms, whole.public)
-    most = whole.rows_per_person
-    tallies = {name: tally.per_person(most) for name, tally in found.items()}
-    n = next(iter(tallies.values())).n
-    click.echo(
-        f"{path}: counted by a database, {plural(n, 'row', 'rows')}. Every report is one that the "
-        "study's mechanisms can send, and all counts agree. Which mechanism and budget made them, "
-        "and whether they are simulated, no database says, so it was not checked.",
-        err=True,
-    )
-    return tallies
+    found: dict[str, dict[str, AnyTally]] = {}
+    for path in paths:
+        try:
+            tallies = files.read_counts(path).tallies(whole.mechanisms, whole.public, whole.digest)
+        except EmptyError:
+            if len(paths) == 1:
+                raise
+            click.echo(f"{path}: the table had no rows, so it adds nothing.", err=True)
+            continue
+        most = whole.rows_per_person
+        found[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
+        first = next(iter(tallies.values()))
+        unknown = "" if first.simulated else ", and whether they are simulated"
+        click.echo(
+            f"{path}: counted by a database, {plural(first.n, 'row', 'rows')}. The statement was "
+            "of this study, every report is one that its mechanisms can send, and all counts "
+            f"agree. Which mechanism and budget made the reports{unknown}, no database says, so it "
+            "was not checked.",
+            err=True,
+        )
+        if first.simulated:
+            warn_of_simulation(path)
+    if not found:
+        raise EmptyError(message("--counts", "hold no reports: no table had rows"))
+    return found

@@ -25,7 +25,7 @@ class NotPublished(WarnerError):
     """A file that does not exist yet, or never will.
 
     Attributes:
-        name: ``no_estimate_yet``, ``small_groups`` or ``no_picture``.
+        name: ``no_estimate_yet``, ``groups_after_closing``, ``small_groups`` or ``no_picture``.
     """
 
     def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
@@ -57,13 +57,17 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
         by: a public column. Groups that the page hides are not in the file.
 
     Raises:
-        NotPublished: ``no_estimate_yet``, or ``small_groups``: all of them are hidden.
+        NotPublished: ``no_estimate_yet``, ``groups_after_closing``, or ``small_groups``: all of
+            them are hidden.
         ArgumentError: the study has no such column.
     """
     step = last_step(view)
     if by is None:
         return dump_tallies({name: tally.total() for name, tally in step.tallies.items()})
     declared(study.public, by, "by")
+    if not step.shows_groups:
+        rule = "has too many groups for the planned people, and shows them after the closing"
+        raise NotPublished("groups_after_closing", "result", rule, "Close the survey first")
     tallies = tallies_by(step, by)
     if not tallies:
         rule = "has too few people in each group"

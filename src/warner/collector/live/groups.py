@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from warner._core.text import visible
-from warner.collector.live.state import Question, Section, Step, questions_of
+from warner.collector.live.state import Question, Section, Step, grouped, questions_of
 from warner.collector.live.tables import Wording, sections_of
 from warner.domains import Domain
-from warner.reports.grouped_tally import GroupedTally, by_sort
+from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
 from warner.studies.public import SMALLEST_GROUP, declared
 from warner.studies.study import Study
@@ -76,16 +76,8 @@ def shown_groups(tally: GroupedTally, column: str) -> tuple[GroupedTally | None,
     """
     coarse = tally.by(column)
     hidden = hidden_groups(dict(zip(coarse, coarse.sizes.tolist(), strict=True)))
-    kept = {key: coarse[key] for key in coarse if key not in hidden}
-    people = sum(coarse[key].n for key in hidden)
-    if not kept:
-        return None, len(hidden), people
-    return GroupedTally.from_tallies(column, kept, coarse.columns[column]), len(hidden), people
-
-
-def grouped_tallies(step: Step) -> dict[str, GroupedTally]:
-    """The tallies of a step that are of groups."""
-    return {name: own for name, tally in step.tallies.items() for own in by_sort([tally])[1]}
+    kept = coarse.only(key for key in coarse if key not in hidden)
+    return kept if len(kept) else None, len(hidden), coarse.n - kept.n
 
 
 def tallies_by(step: Step, column: str) -> dict[str, GroupedTally]:
@@ -95,7 +87,7 @@ def tallies_by(step: Step, column: str) -> dict[str, GroupedTally]:
         step: the published step.
         column: a public column.
     """
-    found = {name: shown_groups(t, column)[0] for name, t in grouped_tallies(step).items()}
+    found = {name: shown_groups(t, column)[0] for name, t in grouped(step.tallies).items()}
     return {name: tally for name, tally in found.items() if tally is not None}
 
 
@@ -126,7 +118,7 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
     """
     domain = declared(study.public, column, "by")
     planned = planned_of_group(study.collect.people, domain)
-    tallies = grouped_tallies(step)
+    tallies = grouped(step.tallies)
     found = {name: shown_groups(tally, column) for name, tally in tallies.items()}
     _, hidden, people = next(iter(found.values()), (None, 0, 0))
     of_groups: dict[Key, list[Question]] = {}

@@ -5,7 +5,9 @@
 Two published steps therefore always differ by at least B people, also over a restart: the last
 step is remembered in the store. When the survey closes, the reports since the last step are
 published too, so that no answer is lost. They can be fewer than B. That happens once: whoever opens
-and closes the survey again and again would otherwise see every report alone.
+and closes the survey again and again would otherwise see every report alone. In a study with public
+columns a step holds of each group no new person or at least 10, see
+:mod:`warner.collector.live.release`.
 
 Between two steps the page says how many people are counted, and nothing else of their reports. That
 number needs no estimate. It is refreshed every few seconds.
@@ -26,6 +28,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from warner.collector.live.groups import GroupsView, groups_of
+from warner.collector.live.release import fewest_new, groups_come_late, next_step, step_due
 from warner.collector.live.state import LiveView, Question, State, Step, questions_of
 from warner.collector.live.tables import Wording, sections_of
 from warner.studies.study import Study
@@ -62,27 +65,6 @@ class Counting(Protocol):
     def remember(self, name: str, content: bytes) -> None: ...
 
 
-def step_due(n: int, status: str, last: Step | None, size: int) -> str:
-    """Whether a step is to be published: "step", "rest" with fewer than B reports, or "".
-
-    Args:
-        n: the number of people who are counted.
-        status: of the survey.
-        last: the last published step.
-        size: B.
-
-    >>> step_due(99, "open", Step(1, 50, {}), 50), step_due(100, "open", Step(1, 50, {}), 50)
-    ('', 'step')
-    >>> step_due(99, "closed", Step(1, 50, {}), 50)
-    'rest'
-    """
-    fresh = n - (0 if last is None else last.n)
-    if fresh >= size:
-        return "step"
-    rest_used = last is not None and last.rest_used
-    return "rest" if status == "closed" and fresh > 0 and not rest_used else ""
-
-
 class LivePublisher:
     """Publishes the steps of a survey.
 
@@ -115,7 +97,10 @@ class LivePublisher:
         self._next_rejects = self._next_count = 0.0
         collect, status = study.collect, collector.status()
         final = collector.is_final
-        self._view = LiveView(1, collect.people, collect.step, status, collector.n, final)
+        fewest = self._fewest(groups_come_late(study))
+        self._view = LiveView(
+            1, collect.people, collect.step, status, collector.n, final, fewest=fewest
+        )
 
     # What the page and the streams ask for.
 
@@ -144,7 +129,7 @@ class LivePublisher:
                 self._listeners.discard(listener)
 
     def groups(self, column: str) -> GroupsView | None:
-        """The tables by one public column, of the last published step; None before the first.
+        """The tables by one public column, of the last published step; None where there are none.
 
         It can take long, so it belongs into a thread of its own.
 
@@ -156,7 +141,7 @@ class LivePublisher:
         """
         with self._one_at_a_time:
             step = self.view().step
-            if step is None:
+            if step is None or not step.shows_groups:
                 return None
             known = self._groups.get(column)
             if known is None or known[0] != step.number:
@@ -217,28 +202,29 @@ class LivePublisher:
         if refresh_count:
             self._next_count = time.monotonic() + _COUNT_SECONDS
             self._change(counted=self._collector.n)
-        due = step_due(self._collector.n, status, shown.step, shown.size)
+        due = self._due(self._collector.n, status, shown)
+        if due == "step" and shown.fewest and not refresh_count:
+            due = ""  # whether too many people wait is told by all counts, which are not small
         if due or refresh_rejects:
             state = self._collector.state()
             # Between the two looks the survey can have been opened: then the rest is not due.
-            due = step_due(state.n, state.status, shown.step, shown.size)
+            due = self._due(state.n, state.status, shown)
+            step = next_step(state, shown.step, self.study, due == "rest") if due else None
             self._next_rejects = time.monotonic() + _REJECTS_SECONDS
             final, rejects = self._collector.is_final, dict(state.rejects)
             news = {"status": state.status, "is_final": final, "rejects": rejects}
-            self._change(**news, is_estimating=bool(due))
-            if due:
-                self._publish(state, shown.step, due == "rest")
+            self._change(**news, is_estimating=step is not None)
+            if step is not None:
+                # First remembered, then shown: otherwise a crash in between could lead to a
+                # smaller step.
+                self._collector.remember(FACT, step.to_bytes())
+                self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)
 
-    def _publish(self, state: State, last: Step | None, is_rest: bool) -> None:
-        """Remember a step and show it."""
-        number = 1 if last is None else last.number + 1
-        rest_used = is_rest or (last is not None and last.rest_used)
-        step = Step(number, state.n, dict(state.tallies), is_rest, rest_used)
-        # First remembered, then shown: otherwise a crash in between could lead to a smaller step.
-        self._collector.remember(FACT, step.to_bytes())
-        self._show(step)
+    def _due(self, n: int, status: str, shown: LiveView) -> str:
+        """Whether a step may be due, as :func:`step_due` says."""
+        return step_due(n, status, shown.step, shown.size, bool(self.study.public))
 
     def _show(self, step: Step) -> None:
         """Estimate a step and show it."""
@@ -246,9 +232,15 @@ class LivePublisher:
         with self._one_at_a_time:
             questions = tuple(self._estimating(step.tallies, planned))
             sections = sections_of(questions, self.wording, planned)
-        counted = max(step.n, self.view().counted)
-        shown = {"step": step, "questions": questions, "sections": sections}
+        counted = max(step.n + step.waiting, self.view().counted)
+        fewest = self._fewest(step.late_groups)
+        shown = {"step": step, "questions": questions, "sections": sections, "fewest": fewest}
         self._change(**shown, counted=counted, is_estimating=False)
+
+    def _fewest(self, late_groups: bool) -> int:
+        """The fewest new people of a group that a step adds; 0 where nobody waits for others."""
+        waits = self.study.public and not late_groups
+        return fewest_new(self.study.collect.step) if waits else 0
 
     def _change(self, **changes: object) -> None:
         """Show something new, unless it is what is shown."""

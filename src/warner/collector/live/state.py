@@ -1,6 +1,7 @@
 """What the live page shows: one published step, with the estimates of all questions.
 
-A step is a picture of the tallies after at least B more reports than the step before. Nothing that
+A step is a picture of the tallies after at least B more reports than the step before; of groups by
+public columns see :mod:`warner.collector.live.release`. Nothing that
 a page, an event or a download says of reports comes from anywhere else, but how many are counted.
 So of what happens between two steps only that number is seen, a few seconds late.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from warner._core.errors import WarnerError
-from warner.reports.grouped_tally import AnyTally, parse_any_tallies
+from warner.reports.grouped_tally import AnyTally, GroupedTally, by_sort, parse_any_tallies
 from warner.reports.tally import dump_tallies
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
@@ -122,8 +123,11 @@ class Step:
         number: 1 for the first step.
         n: the number of people whose reports are in it.
         tallies: {attribute: tally} of all reports in it.
-        is_rest: whether it has fewer than B new reports, because the survey was closed.
+        is_rest: whether it has everybody, also fewer than B new reports or few of a group, because
+            the survey was closed.
         rest_used: whether a step of this survey was such a rest, this one or one before it.
+        late_groups: whether groups are shown in the rest alone.
+        waiting: how many people were counted and are not in it.
     """
 
     number: int
@@ -131,6 +135,13 @@ class Step:
     tallies: Mapping[str, AnyTally]
     is_rest: bool = False
     rest_used: bool = False
+    late_groups: bool = False
+    waiting: int = 0
+
+    @property
+    def shows_groups(self) -> bool:
+        """Whether tables by public columns are shown of it."""
+        return self.is_rest or not self.late_groups
 
     def to_bytes(self) -> bytes:
         """The step as it is remembered over a restart.
@@ -143,6 +154,8 @@ class Step:
             "n": self.n,
             "is_rest": self.is_rest,
             "rest_used": self.rest_used,
+            "late_groups": self.late_groups,
+            "waiting": self.waiting,
             "tallies": dump_tallies(self.tallies) if self.tallies else "",
         }
         return json.dumps(data).encode()
@@ -154,6 +167,11 @@ class Step:
         stored = data.pop("tallies")
         tallies = parse_any_tallies(stored.encode(), "published step") if stored else {}
         return cls(tallies=tallies, **data)
+
+
+def grouped(tallies: Mapping[str, AnyTally]) -> dict[str, GroupedTally]:
+    """Those of some tallies that are of groups."""
+    return {name: own for name, tally in tallies.items() for own in by_sort([tally])[1]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +190,7 @@ class LiveView:
         questions: the results of its questions.
         sections: the same as they are shown.
         is_estimating: whether a newer step is being estimated.
+        fewest: the fewest new people of a group that a step adds; 0 where nobody waits for others.
     """
 
     version: int
@@ -185,6 +204,7 @@ class LiveView:
     questions: tuple[Question, ...] = ()
     sections: tuple[Section, ...] = ()
     is_estimating: bool = False
+    fewest: int = 0
 
     @property
     def n(self) -> int:

@@ -222,7 +222,10 @@ def progress(view: LiveView) -> str:
     if view.step is None:
         if view.status == "closed":
             return "No estimate: no report was counted."
-        return f"No estimate yet: the first one is published after {_reports(view.size)}."
+        of_groups = f" of groups with at least {view.fewest}" if view.fewest > 1 else ""
+        return (
+            f"No estimate yet: the first one is published after {_reports(view.size)}{of_groups}."
+        )
     people = f"{view.n:,} of {view.planned:,}"
     widths = [100 * width for width in half_widths(view)]
     if not widths:
@@ -240,6 +243,14 @@ def about_count(view: LiveView) -> str:
     """
     text = f"Counted so far: {_reports(view.counted)}."
     missing = view.n + view.size - view.counted
+    if view.fewest > 1:
+        # How many of a group wait is not said.
+        missing = 0
+        if view.status == "open" and not view.is_estimating:
+            text += (
+                f" The next result comes after {_reports(view.size)} more of groups with at least "
+                f"{view.fewest} new ones each."
+            )
     if view.status == "closed" or view.is_estimating or missing <= 0 or view.size == 1:
         return text
     return f"{text} The next result comes after {missing:,} more."
@@ -274,6 +285,13 @@ def about_step(view: LiveView) -> str:
             "For a trial with invented answers: warner serve with --step 1 --store trial.sqlite."
         )
     text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
+    if view.step.waiting:
+        wait = "1 more waits" if view.step.waiting == 1 else f"{view.step.waiting:,} more wait"
+        text += (
+            f" {wait}: of their groups by public columns there are too few new people, who could "
+            "be told from one another. They are in no table and no file. Where such groups answer "
+            "otherwise, the result is off by that until they are in it."
+        )
     if view.is_estimating:
         return f"{text} The next step is being estimated."
     if view.status == "closed":
@@ -285,6 +303,8 @@ def about_step(view: LiveView) -> str:
                 "only once, at the first closing."
             )
         return text
+    if view.fewest > 1:
+        return text + small
     more = "each report" if view.size == 1 else f"{view.size:,} more reports"
     return f"{text} The next step comes after {more}.{small}"
 
@@ -298,6 +318,8 @@ def about_intervals(view: LiveView) -> str:
         "number. The estimate lies in its interval, but need not be its centre. Each interval is "
         "for its number alone."
     )
+    if view.fewest > 1:
+        text += " They are of the people in the step. Those who wait may answer otherwise."
     if 0 < view.n < _FEW:
         text += f" Below {_FEW} reports they are approximate."
     return text

@@ -69,7 +69,7 @@ def live_page(
         '<div id="sections">',
         *(section_html(section) for section in view.sections),
         "</div>",
-        *_groups(study, by, groups),
+        *_groups(view, study, by, groups),
         '<section><h2>What the intervals hold</h2><p id="about-intervals">',
         text(about_intervals(view)),
         "</p></section>",
@@ -142,7 +142,9 @@ def table_html(table: TableView) -> Markup:
     return Markup(f"<details><summary>All {len(table.rows):,} rows</summary>{drawn}</details>")
 
 
-def _groups(study: Study, by: str | None, groups: GroupsView | None) -> Iterator[str]:
+def _groups(
+    view: LiveView, study: Study, by: str | None, groups: GroupsView | None
+) -> Iterator[str]:
     """Links to the tables by public columns, and those that were asked for."""
     if not study.public:
         return
@@ -153,14 +155,28 @@ def _groups(study: Study, by: str | None, groups: GroupsView | None) -> Iterator
     )
     yield (
         f"<p>Tables by {links}. Public columns are not protected. Groups of fewer than "
-        f"{SMALLEST_GROUP} people are hidden. Within one step a group can have very few new "
-        "reports.</p>"
+        f"{SMALLEST_GROUP} people are hidden. {_about_groups(view)}</p>"
     )
     if by is not None and groups is None:
-        yield "<p>There are no tables before the first step.</p>"
+        yield "<p>There are no tables of groups yet.</p>"
     elif groups is not None:
         yield from _group_tables(groups)
     yield "</section>"
+
+
+def _about_groups(view: LiveView) -> str:
+    """When groups are shown, and when they change."""
+    if view.fewest > 1:
+        return (
+            f"A step adds of each group no new person, or at least {view.fewest}. The first "
+            "closing adds all who waited."
+        )
+    if view.fewest:
+        return "With such small steps, a step can add a single person of a group."
+    return (
+        "Fewer than 50 people are planned for each group. So the groups are shown after the first "
+        "closing of the survey, and before it all people together."
+    )
 
 
 def _column(study: Study, name: str) -> str:

@@ -232,6 +232,7 @@ def _form(study: Study, asked: list[Question], public: list[Question], words: Wo
             f'<p class="error" id="code-error" hidden>{words("code_error")}</p>\n'
             f"{_code_field('code-0', words)}\n</fieldset>"
         )
+        code = _already(study, words) + code
     open_part = ""
     if public:
         open_part = (
@@ -250,6 +251,13 @@ aria-label="{text(words.plain("protected_title"))}"{words.mark}>
 </div>
 <p class="quiet">{words("continue_note")}</p>
 </form>"""
+
+
+def _already(study: Study, words: Words) -> str:
+    """What is said where this browser made a report to the survey before, with another code."""
+    if study.collect.access != "invited":
+        return ""
+    return f'<p class="notice" data-when="already" hidden>{words("already")}</p>\n'
 
 
 def _code_field(place: str, words: Words) -> Markup:
@@ -298,7 +306,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 <li>{words("before_once")}</li>
 <li>{words(once)}</li>
 </ul>
-<p class="notice" id="no-storage" hidden>{words("storage_warning")}</p>
+{_already(study, words)}<p class="notice" id="no-storage" hidden>{words("storage_warning")}</p>
 <div class="buttons">
 <button type="button" class="primary" id="send" data-action="send">{words("send")}</button>
 <button type="button" data-action="back">{words("back")}</button>

@@ -541,6 +541,8 @@ async function records() {
 async function earlier(kept) {
   const { survey, warner } = page;
   const ours = kept.filter(({ study }) => study === survey.study);
+  // With another code the answers would be randomised a second time.
+  showWhen("already", survey.access === "invited" && ours.length > 0);
   const code = survey.access === "invited" ? warner.plainCode(page.code) : "";
   if (code === null) return ours.find(({ state }) => state === "pending");
   const key = await keyOf(code);

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from warner._core.errors import MissingExtraError
-from warner.collector.access import COOKIE, Owner
+from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.live.downloads import (
@@ -31,12 +31,14 @@ from warner.collector.live.state import LiveView
 from warner.collector.pages.live import FIELD, live_page
 from warner.collector.pages.live_card import card_page
 from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.intake import CONTENT_TYPE
 from warner.collector.web.limits import Held, Limits
 from warner.collector.web.requests import Body, Headers
-from warner.collector.web.responses import NOT_STORED, page
+from warner.collector.web.responses import NOT_STORED, json_answer, page
 from warner.studies.study import Study
 
 _FORM = Limits(body=4096, body_seconds=10.0)
+_INVITATIONS = Limits(body=100 + 16 * MOST_INVITED, body_seconds=30.0)
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _PATH = "/live"
 
@@ -90,6 +92,7 @@ class OwnerPages:
             *(Route(f"{_PATH}/{n}", partial(self._download, n)) for n in _DOWNLOADS),
             Route(f"{_PATH}/close", self._close, methods=["POST"]),
             Route(f"{_PATH}/open", self._open, methods=["POST"]),
+            Route(f"{_PATH}/invite", self._invite, methods=["POST"]),
         ]
 
     async def _page(self, request: Request) -> Response:
@@ -170,6 +173,20 @@ class OwnerPages:
             await self._require_own_form(request)
         await asyncio.to_thread(change)
         return RedirectResponse(_place(request), 303, {"cache-control": NOT_STORED})
+
+    async def _invite(self, request: Request) -> Response:
+        """Invite people by the ids that their codes make. The codes never come here."""
+        if self._require_owner(request):
+            raise HttpRefused("forbidden")  # a browser sends the cookie for other sites too
+        study, headers = self._live.study, Headers.of(request.scope)
+        if headers.media_type != CONTENT_TYPE or headers.is_encoded:
+            raise HttpRefused("type")
+        if study.collect.access != "invited":
+            raise HttpRefused("not_by_invitation")
+        body = await Body(request.receive, headers).read(_INVITATIONS, self._held)
+        ids = invitations_in(body, study.digest)
+        await asyncio.to_thread(self._collector.invite, ids)
+        return json_answer({"invited": self._collector.invitations[0]}, 202)
 
     def _require_owner(self, request: Request) -> bool:
         """Refuse everyone but the owner.

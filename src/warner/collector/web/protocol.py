@@ -70,7 +70,15 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """A head ends."""
+        """A head ends.
+
+        Raises:
+            ValueError: its body is coded in a way that is not read. The parser takes it for a
+                broken request, before the application hears of it.
+        """
+        for name, value in self.headers:
+            if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+                raise ValueError("transfer-encoding")
         self._is_in_head = False
         super().on_headers_complete()
         while self._unanswered and self._unanswered[0].response_complete:
@@ -97,6 +105,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _end(self, refused: HttpRefused) -> None:
         """Send a refusal where no answer is on its way, and close the connection."""
         self._wait_no_longer()
+        self._give_up_on_body()
         if self.cycle is None or self.cycle.response_complete:
             headers: list[Any]
             headers, body = raw_json(refused.content, refused.headers)
@@ -105,3 +114,10 @@ class LimitedProtocol(HttpToolsProtocol):
             status = STATUS_LINE[refused.reason.status]
             self.transport.write(status + head + b"\r\n" + body)
         self.transport.close()
+
+    def _give_up_on_body(self) -> None:
+        """Take the only request that is not answered from the application if its body is broken."""
+        waiting = [cycle for cycle in self._unanswered if not cycle.response_complete]
+        if [cycle.more_body and not cycle.response_started for cycle in waiting] == [True]:
+            waiting[0].response_complete = waiting[0].disconnected = True
+            waiting[0].message_event.set()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.spec.app._command import run
-from tests.spec.collector._live import STUDY, Memory, published
+from tests.spec.collector._live import ONE_IS_SMALL, STUDY, Memory, published
 from warner.collector.live.downloads import (
     NotPublished,
     estimates_csv,
@@ -140,7 +140,7 @@ def test_before_the_first_step_there_are_no_files(file) -> None:  # type: ignore
 def test_the_tally_of_all_has_no_groups_and_that_of_groups_hides_small_ones(
     tmp_path: Path,
 ) -> None:
-    publisher = published(450)
+    publisher = published(450, wards=ONE_IS_SMALL, now="closed")
     path = tmp_path / "tally.json"
     path.write_text(tally_json(publisher.view(), STUDY))
     assert {tally.n for tally in load_tallies(path).values()} == {450}

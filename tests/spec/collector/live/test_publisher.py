@@ -21,7 +21,9 @@ from warner.collector.live.tables import about_step, progress
 def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
     assert view.step is None and view.n == 0 and view.sections == () and view.estimates == []
-    assert progress(view) == "No estimate yet: the first one is published after 100 reports."
+    assert progress(view) == (
+        "No estimate yet: the first one is published after 100 reports of groups with at least 10."
+    )
     event = json.loads(event_text(view).split(b"data: ")[1])
     assert event["counted"] == 99 and event["about_count"].startswith("Counted so far: 99 reports")
     assert event["n"] == event["step"] == 0 and not event["sections"]
@@ -53,7 +55,8 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
     assert changed == {"version", "counted", "about_count"}
     assert after["counted"] == 199 and publisher.view().n == 100
     assert (
-        after["about_count"] == "Counted so far: 199 reports. The next result comes after 1 more."
+        after["about_count"] == "Counted so far: 199 reports. The next result comes after 100 "
+        "reports more of groups with at least 10 new ones each."
     )
     # Nothing was estimated for it.
     assert publisher.view().questions is shown.questions
@@ -156,7 +159,10 @@ def test_a_status_is_shown_at_once_and_rejects_without_a_step() -> None:
     assert (publisher.view().status, publisher.view().rejects) == ("closed", {"closed": 3})
 
 
-def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next() -> None:
+def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(live_publisher, "_COUNT_SECONDS", 0.0)
     memory, at_work, go_on, seen = Memory(STUDY), threading.Event(), threading.Event(), []
 
     def slow(tallies: Any, planned: int) -> Any:

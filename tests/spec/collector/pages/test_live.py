@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import warner.collector
-from tests.spec.collector._live import STUDY, STUDY_TEXT, Memory, published
+from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, published
 from warner.collector.live import state as live_state
 from warner.collector.live.events import ALIVE, live_events
 from warner.collector.live.groups import hidden_groups
@@ -97,7 +97,7 @@ def test_forms_carry_the_anti_forgery_value_and_fit_the_status() -> None:
 
 
 def test_groups_are_shown_on_demand_and_small_ones_hidden() -> None:
-    publisher = published(150)
+    publisher = published(150, wards=ONE_IS_SMALL, now="closed")
     view, groups = publisher.view(), publisher.groups("ward")
     text = live_page(view, STUDY, "x", "ward", groups)
     assert "north:" in text and "west:" not in text and "small groups with" in text

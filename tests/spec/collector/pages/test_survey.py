@@ -206,6 +206,12 @@ def test_the_parts_are_those_of_a_submission(study: Study, page: Parsed) -> None
     assert spans[-1][1] == report_bytes(study)
 
 
+def test_a_second_code_in_one_browser_is_warned_of_twice(study: Study) -> None:
+    notice = 'data-when="already" hidden>'
+    assert survey_page(study).count(notice) == 2  # above the questions, and above Send
+    assert notice not in survey_page(Study.parse(WHOLE.replace('"invited"', '"open"')))
+
+
 def test_a_used_code_is_not_said_to_be_counted_again(study: Study) -> None:
     """A repeat and another report with the same code have the same reply."""
     invited = survey_page(study)

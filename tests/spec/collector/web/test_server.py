@@ -63,6 +63,12 @@ def test_slow_long_and_broken_requests_are_refused_by_name(
                 *[b"4e20\r\n" + CANARY * 2000 + b"\r\n"] * 9,
                 b"0\r\n\r\n",
             ),
+            "bad_request    ": (post + b"Transfer-Encoding: xchunked\r\n\r\n" + CANARY,),
+            "bad_request     ": (post + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",),
+            "bad_request      ": (
+                post + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+                b"not a length" + CANARY + b"\r\n",
+            ),
             "bad_request ": (post + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n12345",),
             "bad_request  ": (
                 post + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",

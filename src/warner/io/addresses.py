@@ -1,0 +1,273 @@
+"""Files at addresses, such as ``s3://bucket/reports/part-0.parquet``.
+
+Where fsspec and the package for the address are installed, such as s3fs, these list and read.
+Otherwise DuckDB does, by its own extension and its stored secrets.
+
+Of a Parquet file that another program wrote, only the columns of reports are fetched. Any other
+file is fetched whole: a seal is of all bytes, and CSV has no columns that could be fetched alone.
+
+An address may hold a password, a key or a signature. Messages and files name it without these.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from warner._core.atomic_files import temporary_file
+from warner._core.errors import FileError, WarnerError, message
+from warner._core.text import visible, without_secrets
+from warner.io.parquet_format import (
+    ParquetFormat,
+    connection,
+    file_name_in_sql,
+    interruptible,
+    is_remote,
+    read_by,
+)
+
+_WEB = ("http", "https")  # one file at each address
+_PATTERN = re.compile(r"[*?\[]")
+_STATES = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "modified",
+    "created",
+)
+"""What tells a changed file, by the names in fsspec's file systems; the best first."""
+_REMEDY = (
+    "Check the address. To read it, install the package of fsspec for it (pip install s3fs, for "
+    "s3://), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
+)
+
+
+def shown(path: str) -> str:
+    """An address without user, password, query and fragment; any other path as it is.
+
+    >>> shown("https://me:secret@host/a.parquet?X-Amz-Signature=1f"), shown("lake/a.parquet")
+    ('https://...@host/a.parquet?...', 'lake/a.parquet')
+    """
+    return without_secrets(path) if is_remote(path) else path
+
+
+def ending(path: str) -> str:
+    """How the name of a file ends, such as ``.parquet``, also at an address with a query.
+
+    >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("lake/a.csv")
+    ('.parquet', '.csv')
+    """
+    return Path(shown(path).removesuffix("?...")).suffix
+
+
+@cache
+def _system(root: str) -> Any:
+    """The file system of fsspec for addresses that begin so; None where it is not installed."""
+    try:
+        from fsspec.core import url_to_fs
+
+        # An instance of our own, because its way to open files is changed.
+        system, _ = url_to_fs(root, skip_instance_cache=True)
+    except (ImportError, ValueError):  # ValueError: a protocol that fsspec does not know
+        return None
+    opened = system.open
+    # DuckDB asks for the ranges that it needs. A cache would fetch megabytes around each.
+    system.open = lambda path, mode="rb", **options: opened(
+        path, mode, **{"cache_type": "none", **options}
+    )
+    return system
+
+
+def _system_of(address: str) -> Any:
+    """The file system of fsspec for an address; None where it is not installed."""
+    scheme, _, rest = address.partition("://")
+    return _system(f"{scheme}://{rest.partition('/')[0].partition('?')[0]}")
+
+
+def _is_web(address: str) -> bool:
+    return address.partition("://")[0].lower() in _WEB
+
+
+@contextmanager
+def _reached(address: str, rule: str) -> Iterator[None]:
+    """Replace the errors of a file system, which may quote an address."""
+    try:
+        yield
+        return
+    except WarnerError:
+        raise
+    except Exception as error:  # each file system has errors of its own
+        if type(error).__module__ == "builtins" and not isinstance(error, OSError):
+            raise
+        kind = type(error).__name__
+    remedy = "Check the address, and the credentials that are stored for it"
+    raise FileError(message(shown(address), rule, kind, remedy))
+
+
+State = tuple[int, int | str]
+"""The size of a file in bytes, and what changes with its content: a time in ns, or a tag."""
+
+
+def listed(address: str) -> dict[str, State | None]:
+    """The files at an address: one file, those below a folder, or those of a pattern.
+
+    Args:
+        address: an address; of ``http`` and ``https`` that of one file.
+
+    Returns:
+        {address of a file: its state, or None where it was not asked for}.
+
+    Raises:
+        FileError: an address that cannot be listed.
+    """
+    if _is_web(address):
+        return {address: None}
+    system = _system_of(address)
+    if system is None:
+        return dict.fromkeys(_listed_by_duckdb(address))
+    with _reached(address, "cannot be listed"):
+        system.invalidate_cache()
+        path = system._strip_protocol(address)
+        starts = sorted(system.glob(path)) if _PATTERN.search(path) else [path]
+        found: dict[str, State | None] = {}
+        for start in starts:
+            for name, told in sorted(system.find(start, detail=True).items()):
+                found[str(system.unstrip_protocol(name))] = _state(told)
+    return found
+
+
+def _state(told: Mapping[str, Any]) -> State:
+    """The state of a file by what a file system of fsspec tells of it."""
+    tag = next((told[name] for name in _STATES if told.get(name)), "")
+    return int(told.get("size") or 0), str(tag).removeprefix("W/").strip('"')
+
+
+def _listed_by_duckdb(address: str) -> list[str]:
+    """The files at an address, by DuckDB's own extension."""
+    import duckdb
+
+    is_file = _PATTERN.search(address) or ending(address)
+    pattern = address if is_file else f"{address.rstrip('/')}/**"
+    with connection() as database:
+        try:
+            with interruptible():
+                rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
+                found = [str(row[0]) for row in rows.fetchall()]
+        except duckdb.Error:
+            found = []
+    if found:
+        return found
+    # Of an address that it does not know, DuckDB says that there are no files.
+    rule = "has no files, or cannot be listed by DuckDB"
+    raise FileError(message(shown(address), rule, None, _REMEDY))
+
+
+def state_of(address: str) -> State:
+    """The state of a file at an address, asked anew; zeros where it is not known.
+
+    Raises:
+        FileError: an address that cannot be read.
+    """
+    system = _system_of(address)
+    if system is None:
+        return _state_by_duckdb(address)
+    with _reached(address, "cannot be read"):
+        system.invalidate_cache()
+        return _state(system.info(address))
+
+
+def _state_by_duckdb(address: str) -> State:
+    """The size and the time of the last change, by DuckDB's own extension."""
+    import duckdb
+
+    # A time itself would need pytz.
+    sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"
+    with connection() as database:
+        try:
+            with interruptible():
+                row = database.execute(sql).fetchone()
+            return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
+        except duckdb.Error:
+            pass
+    raise FileError(message(shown(address), "cannot be read", None, _REMEDY))
+
+
+@contextmanager
+def at_hand(path: str) -> Iterator[str]:
+    """A name by which a file can be read in the block.
+
+    It is the path itself for a file of this machine, and for one that is read where it lies. It is
+    that of a copy for any other file at an address. Errors of the block name the address.
+
+    Raises:
+        FileError: an address that cannot be read, or a file that was changed meanwhile.
+    """
+    if not is_remote(path):
+        yield path
+        return
+    system = _system_of(path)
+    with _named(path, path):
+        if system is None:
+            _refuse_sealed(path)
+            yield path
+        elif _is_whole(system, path):
+            with _copied(system, path) as copy:
+                yield copy
+        else:
+            before = state_of(path)
+            with read_by(system), _reached(path, "cannot be read"):
+                yield path
+            if state_of(path) != before:
+                rule, remedy = "was changed while it was counted", "Count it again"
+                raise FileError(message(path, rule, None, remedy))
+
+
+def _refuse_sealed(address: str) -> None:
+    """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
+    if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
+        rule = "is a report file of warner, and is fetched whole by a package of fsspec alone"
+        raise FileError(message(address, rule, None, "Install it, for s3:// by pip install s3fs"))
+
+
+def _is_whole(system: Any, address: str) -> bool:
+    """Whether a file is fetched whole: any but a Parquet file of another program."""
+    if _is_web(address) or ending(address) != ParquetFormat.suffix:
+        return True
+    with read_by(system), _reached(address, "cannot be read"):
+        return ParquetFormat().read_ends(address)[0] != b""
+
+
+@contextmanager
+def _copied(system: Any, address: str) -> Iterator[str]:
+    """A copy of a file at an address."""
+    with temporary_file(suffix=ending(address)) as copy, _named(copy, address):
+        with _reached(address, "cannot be read"):
+            size, _ = state_of(address)
+            system.get_file(system._strip_protocol(address), copy)
+        if size and os.path.getsize(copy) != size:
+            rule, remedy = "came shorter or longer than it is", "Count it again"
+            raise FileError(message(copy, rule, None, remedy))
+        yield copy
+
+
+@contextmanager
+def _named(path: str, address: str) -> Iterator[None]:
+    """Let errors of the block name an address where they name a path."""
+    try:
+        yield
+    except WarnerError as error:
+        said = shown(address)
+        error.args = tuple(
+            part.replace(visible(path), said) if isinstance(part, str) else part
+            for part in error.args
+        )
+        raise

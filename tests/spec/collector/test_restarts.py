@@ -1,0 +1,204 @@
+"""What may change between two starts with one store: nothing that changes what answers mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click.testing
+import numpy as np
+import pytest
+
+from tests.spec.collector._web import TEXT
+from warner.app.cli import main
+from warner.collector.collector import Collector
+from warner.collector.restarts import FACT, Start, changed_texts, texts_of
+from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.survey_document import survey_bytes
+from warner.collector.web import server
+from warner.errors import ArgumentError
+from warner.studies.study import Study
+
+TEXTS = """
+title = { en = "Habits", de = "Sitten" }
+languages = ["en", "de"]
+[public.ward]
+values = ["n", "s"]
+label = { en = "Ward", de = "Bezirk" }
+[attributes.smokes]
+label = { en = "Do you smoke?", de = "Rauchen Sie?" }
+help = { en = "In the last 30 days", de = "In 30 Tagen" }
+values = ["no", "yes"]
+answers = { de = ["nein", "ja"] }
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+label = { en = "Drinks", de = "Getraenke" }
+integers = [0, 9]
+unit = "glasses"
+mechanism = "UnaryEncoding"
+epsilon = 1.0
+[collect]
+people = 1000
+step = 50
+"""
+
+
+class Memory:
+    """What a start asks of a collector."""
+
+    def __init__(self, study: str = TEXTS, n: int = 3) -> None:
+        self.facts: dict[str, bytes] = {}
+        self.document, self.n = survey_bytes(Study.parse(study)), n
+
+    def remembered(self, name: str) -> bytes | None:
+        return self.facts.get(name)
+
+    def remember(self, name: str, content: bytes) -> None:
+        self.facts[name] = content
+
+
+def start(memory: Memory, study: str, new_texts: bool = False) -> None:
+    """A start that is kept if it is not refused."""
+    one = Start(memory, Study.parse(study), "habits.toml")
+    one.check(new_texts)
+    one.keep()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ('"Do you smoke?"', '"Did you ever smoke?"', "attributes.smokes.label.en"),
+        ('"Rauchen Sie?"', '"Rauchten Sie je?"', "attributes.smokes.label.de"),
+        ('"In the last 30 days"', '"Ever"', "attributes.smokes.help.en"),
+        ("help = {", "# help = {", "attributes.smokes.help.en"),
+        ('["nein", "ja"]', '["ja", "nein"]', "attributes.smokes.answers.de"),
+        ('"glasses"', '"litres"', "attributes.drinks.unit"),
+        ('en = "Ward"', 'en = "Ward of birth"', "public.ward.label.en"),
+    ],
+)
+def test_other_words_are_refused_by_their_place_and_can_be_meant(
+    old: str, new: str, place: str
+) -> None:
+    other = TEXTS.replace(old, new)
+    assert Study.parse(other).digest == Study.parse(TEXTS).digest  # which does not cover words
+    memory = Memory()
+    start(memory, TEXTS)
+    with pytest.raises(ArgumentError, match=f"{place}.*--new-texts"):
+        start(memory, other)
+    start(memory, other, new_texts=True)
+    start(memory, other)  # it is the text now
+    with pytest.raises(ArgumentError, match=place):
+        start(memory, TEXTS)
+
+
+def test_a_store_of_an_earlier_version_knows_the_words_of_its_first_start() -> None:
+    memory = Memory()
+    with pytest.raises(ArgumentError, match=r"drinks\.unit"):
+        start(memory, TEXTS.replace('"glasses"', '"litres"'))
+    assert FACT not in memory.facts
+    memory.document = b""
+    start(memory, TEXTS.replace('"glasses"', '"litres"'))  # nothing is known
+
+
+def test_what_does_not_change_the_questions_may_change() -> None:
+    memory = Memory()
+    start(memory, TEXTS)
+    for old, new in (
+        ('"Habits"', '"Health"'),
+        ("people = 1000", 'people = 2000\ncontact = "a@b.c"'),
+        ("step = 50", "step = 60"),
+    ):
+        start(memory, TEXTS.replace(old, new))
+
+
+def test_languages_come_and_go_and_are_remembered() -> None:
+    memory = Memory()
+    start(memory, TEXTS)
+    english = (
+        TEXTS.replace('["en", "de"]', '["en"]')
+        .replace(', de = "Bezirk"', "")
+        .replace(', de = "Rauchen Sie?"', "")
+        .replace(', de = "Sitten"', "")
+        .replace(', de = "In 30 Tagen"', "")
+        .replace(', de = "Getraenke"', "")
+        .replace('answers = { de = ["nein", "ja"] }\n', "")
+    )
+    start(memory, english)
+    with pytest.raises(ArgumentError, match=r"attributes\.smokes\.label\.de"):
+        start(memory, TEXTS.replace("Rauchen Sie?", "Trinken Sie?"))
+    start(memory, TEXTS)
+
+
+def test_before_anybody_answers_everything_may_change() -> None:
+    memory = Memory(n=0)
+    start(memory, TEXTS)
+    other = TEXTS.replace("Do you smoke?", "Do you vape?").replace("step = 50", "step = 20")
+    start(memory, other)
+    memory.n = 1
+    start(memory, other)
+    with pytest.raises(ArgumentError, match=r"label\.en"):
+        start(memory, TEXTS)
+
+
+def test_the_step_may_grow_and_not_shrink() -> None:
+    memory = Memory()
+    start(memory, TEXTS)
+    start(memory, TEXTS.replace("step = 50", "step = 100"))
+    with pytest.raises(ArgumentError, match=r"step: must be at least 100.*got 50.*--step 100"):
+        start(memory, TEXTS)
+
+
+def test_many_changes_are_a_short_message() -> None:
+    before = {f"attributes.a{i}.label.en": "x" for i in range(9)}
+    assert len(changed_texts(before, dict.fromkeys(before, "y"))) == 9
+    many = TEXTS + "".join(
+        f'[attributes.a{i}]\nvalues = ["a", "b"]\nlabel = {{ en = "Q{i}", de = "F" }}\n'
+        "mechanism = "
+        '"RandomizedResponse"\nepsilon = 0.1\n'
+        for i in range(9)
+    )
+    memory = Memory(many)
+    with pytest.raises(ArgumentError, match=r"a4\.label\.en and 4 more\."):
+        start(memory, many.replace('"Q', '"R'))
+    assert texts_of(b"") == {}
+
+
+def run(*arguments: object) -> click.testing.Result:
+    return click.testing.CliRunner().invoke(main, ["serve", *(str(a) for a in arguments)])
+
+
+def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    Path("study.toml").write_text(TEXT)
+    first = run("study.toml")
+    assert first.exit_code == 0
+    assert "0 people have answered. The counts are in study.counts.sqlite." in first.stderr
+    assert first.stderr.endswith("It goes on where it stopped with: warner serve study.toml\n")
+    study = Study.load("study.toml")
+    collector = Collector(study, SQLiteStore("study.counts.sqlite"))
+    made = {"smokes": ["yes"], "drinks": [3]}
+    reports = {name: m.randomize(made[name]) for name, m in study.mechanisms.items()}
+    ids = np.ones((1, 16), np.uint8)
+    collector.submit(collector.format.parse(collector.format.seal(reports, {}, ids))).result()
+    collector.stop()
+    Path("study.toml").write_text(
+        TEXT.replace("[attributes.drinks]", '[attributes.drinks]\nunit = "l"')
+    )
+    refused = run("study.toml")
+    assert refused.exit_code == 1 and "attributes.drinks.unit" in refused.stderr
+    assert "Stopped" not in refused.stderr and len(refused.stderr.strip().splitlines()) == 1
+    meant = run("study.toml", "--new-texts")
+    assert meant.exit_code == 0 and "1 person has answered" in meant.stderr
+    assert run("study.toml").exit_code == 0
+    smaller = run("study.toml", "--step", 9)
+    assert smaller.exit_code == 1 and "step: must be at least 10" in smaller.stderr
+    other = run("study.toml", "--step", 1, "--store", "trial.sqlite")
+    assert "warner serve study.toml --store trial.sqlite" in other.stderr
+    collector = Collector(study, SQLiteStore("study.counts.sqlite"))
+    collector.close_survey()
+    collector.stop()
+    closed = run("study.toml")
+    assert "warner pull http://127.0.0.1:8000 --token-file token.txt" in closed.stderr

@@ -1,0 +1,234 @@
+"""Results of counting statements: of which study they are, in which forms they come, and sums."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tests.spec.io._people import run
+from warner import Study
+from warner.errors import FileError
+from warner.io import count_statement, read_counts
+from warner.reports.grouped_tally import load_grouped
+from warner.reports.tally import load_tallies
+
+STUDY = """
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+PLAN = Study.parse(STUDY)
+WARDS = ["north", "south", "north", "north", "south"]
+REPORTS = [0, 1, 1, 0, 1]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+
+
+def _counts(
+    path: str, reports: list[int], wards: list[str] | None = None, study: str = STUDY, *more: str
+) -> str:
+    """The result of the statement that `warner sql` prints, in a file."""
+    Path("of.toml").write_text(study)
+    by = [] if wards is None else ["--by", "ward"]
+    text = run("sql", "of.toml", "--dialect", "duckdb", "--table", "reports", *by, *more).stdout
+    with duckdb.connect(":memory:") as database:
+        columns = {"smokes_report": pa.array(reports, pa.int16())}
+        columns |= {} if wards is None else {"ward": pa.array(wards)}
+        database.register("reports", pa.table(columns))
+        found = database.execute(text)
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([[c[0] for c in found.description], *found.fetchall()])
+    return path
+
+
+def _tally(*paths: str, ok: bool = True) -> str:
+    """What `warner tally --counts` says on standard error."""
+    done = run("tally", "--counts", *paths, "--study", "study.toml", "-o", "t.json", ok=ok)
+    assert ok or not Path("t.json").exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        STUDY.replace("epsilon = 1.0", "epsilon = 2.0"),
+        f"rows_per_person = 2\n{STUDY}",
+        STUDY.replace('["no", "yes"]', '["yes", "no"]'),
+        STUDY.replace('"south"', '"east"'),
+        STUDY.replace("[attributes.smokes]", "[attributes.drinks]"),
+    ],
+    ids=["epsilon", "rows of a person", "order of values", "public values", "attribute"],
+)
+def test_counts_of_another_study_are_refused(other: str) -> None:
+    column = ("--column", "drinks=smokes_report") if "drinks" in other else ()
+    said = _tally(_counts("c.csv", REPORTS, None, other, *column), ok=False)
+    assert "c.csv: line 2: is of another study, of another version of it, or was altered" in said
+    assert "Use the study file that the statement was printed from." in said
+
+
+def test_texts_for_people_may_change_between_the_statement_and_the_tally() -> None:
+    spelt = STUDY.replace("[attributes.smokes]", '[attributes.smokes]\nlabel = "Do you smoke?"')
+    assert "5 rows. The statement was of this study" in _tally(
+        _counts("c.csv", REPORTS, None, spelt)
+    )
+
+
+def _replaced(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda t: "\n".join(x for x in t.splitlines() if "study" not in x), "does not say of which"),
+        (_replaced("study ", "study 0"), "was altered"),
+        (_replaced("simulated study ", "study "), "was altered"),
+        (lambda t: t + t.splitlines()[1].replace("simulated study ", "study ") + "\n", "was altered"),
+        (lambda t: t + t.splitlines()[1] + "\n", "holds a count twice"),
+        (lambda t: t + t, "line 6: has the names again"),
+    ],
+    ids=["none", "digits", "simulation", "two", "twice", "two files"],
+)  # fmt: skip
+def test_an_altered_mark_is_refused(change: Callable[[str], str], words: str) -> None:
+    path = Path(_counts("c.csv", REPORTS, None, STUDY, "--simulated"))
+    path.write_text(change(path.read_text()))
+    assert words in _tally("c.csv", ok=False)
+
+
+def test_a_simulation_stays_one_and_is_not_added_to_real_reports() -> None:
+    _counts("real.csv", REPORTS)
+    _counts("simulated.csv", [1, 1, 0], None, STUDY, "--simulated")
+    assert "and whether they are simulated, no database says" in _tally("real.csv")
+    assert not load_tallies("t.json")["smokes"].simulated
+    Path("t.json").unlink()
+    assert "--allow-simulated" in _tally("real.csv", "simulated.csv", ok=False)
+    _tally("real.csv", "simulated.csv", "--allow-simulated")
+    assert load_tallies("t.json")["smokes"].simulated
+    said = _tally("simulated.csv")
+    assert "simulated.csv: these are reports of a simulation" in said
+    assert "whether they are simulated" not in said
+    assert load_tallies("t.json")["smokes"].simulated
+
+
+def test_results_of_several_tables_are_added() -> None:
+    _counts("a.csv", REPORTS)
+    _counts("b.csv", [1, 1])
+    _counts("none.csv", [])
+    said = _tally("a.csv", "b.csv", "none.csv")
+    assert "none.csv: the table had no rows, so it adds nothing." in said
+    together = load_tallies("t.json")
+    assert together["smokes"].counts.tolist() == [2, 5]
+    _tally(_counts("all.csv", [*REPORTS, 1, 1]))
+    assert load_tallies("t.json") == together
+    done = run("tally", "--counts", "a.csv", "--counts", "b.csv", "--study", "study.toml")
+    assert '"counts": [2, 5]' in done.stdout
+    _counts("g.csv", REPORTS, WARDS)
+    _counts("h.csv", [0, 1], ["south", "south"])
+    _tally("g.csv", "h.csv")
+    assert load_grouped("t.json")["smokes"].total().counts.tolist() == [3, 4]
+    Path("t.json").unlink()
+    assert "MismatchError" not in _tally("a.csv", "g.csv", ok=False)
+
+
+def test_a_result_is_read_from_standard_input() -> None:
+    text = Path(_counts("c.csv", REPORTS)).read_text()
+    run("tally", "--counts", "-", "--study", "study.toml", "-o", "t.json", text=text)
+    assert load_tallies("t.json")["smokes"].counts.tolist() == [2, 3]
+
+
+def test_a_result_given_twice_is_refused() -> None:
+    _counts("a.csv", REPORTS)
+    Path("copy.csv").write_bytes(Path("a.csv").read_bytes())
+    assert "must not be added twice" in _tally("a.csv", "a.csv", ok=False)
+    assert "a.csv and copy.csv, whose counts are equal" in _tally("a.csv", "copy.csv", ok=False)
+    _tally("a.csv", "copy.csv", "--allow-equal")
+    assert load_tallies("t.json")["smokes"].n == 10
+
+
+def test_a_table_without_rows_is_said_to_be_one() -> None:
+    for wards in (None, []):
+        said = _tally(_counts("none.csv", [], wards), ok=False)
+        assert "none.csv: holds no reports: the table has no rows" in said
+    assert "no table had rows" in _tally("none.csv", _counts("b.csv", []), ok=False)
+
+
+def _rows(text: str, mark: str, quote: str = '"', null: str = "") -> str:
+    """The same table with another delimiter, all cells quoted, and NULL spelt."""
+    cells = [[cell or null for cell in row] for row in csv.reader(text.splitlines())]
+    return "".join(mark.join(f"{quote}{c}{quote}" for c in row) + "\n" for row in cells)
+
+
+FORMS: dict[str, Callable[[str], bytes]] = {
+    "psql --csv": lambda t: t.encode(),
+    "psql -A": lambda t: (_rows(t, "|", "") + "(6 rows)\n").encode(),
+    "bq": lambda t: f"\nWaiting on bqjob_r1 ... (0s) Current status: DONE   \n{t}".encode(),
+    "snowsql": lambda t: (
+        f"* SnowSQL * v1.2.28\nType SQL statements or !help\n{_rows(t.upper().partition(chr(10))[0], ',')}"
+        f"{_rows(t.partition(chr(10))[2], ',')}6 Row(s) produced. Time Elapsed: 0.532s\n"
+    ).encode(),
+    "spark-sql": lambda t: (
+        _rows(t, "\t", "", "NULL") + "Time taken: 1.2 seconds, Fetched 6 row(s)\n"
+    ).encode(),
+    "COPY INTO": lambda t: _rows(t, ",", '"', "\\N").encode(),
+    "Excel": lambda t: b"\xef\xbb\xbf" + _rows(t, ";", "").replace("\n", "\r\n").encode(),
+    "PowerShell": lambda t: t.replace("\n", "\r\n").encode("utf-16"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", list(FORMS))
+def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
+    _counts("c.csv", REPORTS, WARDS)
+    _tally("c.csv")
+    wanted = load_grouped("t.json")
+    Path("of tool.csv").write_bytes(FORMS[tool](Path("c.csv").read_text().replace("\r", "")))
+    _tally("of tool.csv")
+    assert load_grouped("t.json") == wanted
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"\x1f\x8b\x08\x00", "is compressed by gzip. Unpack it with gunzip."),
+        (b"PAR1\x15\x04", "is a Parquet file, and no result"),
+        (b"PK\x03\x04abc", "must be CSV; got a spreadsheet"),
+        (b"", "must have the columns attribute, part, value, reports"),
+        (b" attribute | part | value\n-----+---\n", "must have the columns"),
+        (b'attribute,part,value,reports\n"a,b\n', "is not readable as CSV"),
+    ],
+)
+def test_other_files_are_refused_with_the_remedy(content: bytes, words: str) -> None:
+    Path("x.csv").write_bytes(content)
+    assert words in _tally("x.csv", ok=False)
+
+
+def test_counts_of_checks_that_were_cut_off_are_refused() -> None:
+    """A check that counts fewer rows than the table has did not look at every row."""
+    plan = Study.parse("""
+        [attributes.age]
+        integers = [0, 20]
+        mechanism = "SubsetSelection"
+        epsilon = 1.0
+    """)
+    reports = plan.mechanisms["age"].randomize([0, 7, 20])
+    columns = plan.mechanisms["age"].schema.to_file(reports.columns)
+    text = count_statement(plan.mechanisms, "reports", "duckdb", study=plan.digest)
+    with duckdb.connect(":memory:") as database:
+        database.register("reports", pa.table({f"age_{n}": c for n, c in columns.items()}))
+        rows = [list(map(str, row)) for row in database.execute(text).fetchall()]
+    next(row for row in rows if row[1].startswith("check"))[3] = "2"
+    lines = [["attribute", "part", "value", "reports"], *rows]
+    Path("c.csv").write_text("".join(",".join(line) + "\n" for line in lines))
+    with pytest.raises(FileError, match="counts 2 reports, and the table has 3 rows"):
+        read_counts("c.csv").tallies(plan.mechanisms, plan.public, plan.digest)
