@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from warner import io as files
 from warner._core.errors import WarnerError, message
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
@@ -118,7 +117,9 @@ class _Group(click.Group):
             sys.stderr.close()
             raise SystemExit(1) from None
         except OSError as error:
-            name = files.shown(str(error.filename or "file"))
+            from warner.io import shown as without_secrets
+
+            name = without_secrets(str(error.filename or "file"))
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__)
             ) from None
