@@ -11,6 +11,10 @@ Means and shares of ranges are linear in theta and take the estimated shares as 
 are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
 outside the simplex are first projected on it.
 
+The intervals of means and shares of ranges of numbers hold for every distribution, see
+:mod:`warner.results.linear_limits`. Those of variances and quantiles suppose a smooth one where the
+estimate does.
+
 Where silence is a value of its own, summaries are of the people who answered: of theta_x / f, with
 f = 1 - the share of silence.
 """
@@ -167,16 +171,13 @@ class Quantity(float):
         known = UnbiasedShares.of(self._estimate, target)
         if known is None:
             return None
-        least, most = inner.limits or (float(inner.weights.min()), float(inner.weights.max()))
-        estimate = min(max(float(self), least), most)
         if block is None:
-            bounds = known.limits(inner.weights, z)
-        else:
-            weights, base = np.zeros((2, self._estimate.domain.size))
-            weights[block], base[block] = inner.weights, 1.0
-            bounds = known.limits_of_ratio(weights, base, estimate, z)
-        limits: np.ndarray = holding(np.clip(bounds, least, most)[None], estimate)[0]
-        return limits
+            return known.interval(inner.weights, level, float(self), inner.limits)
+        least, most = self._of.limits
+        weights, base = np.zeros((2, self._estimate.domain.size))
+        weights[block], base[block] = inner.weights, 1.0
+        bounds = known.limits_of_ratio(weights, base, float(self), z)
+        return self._holding(np.clip(bounds, least, most))
 
     @property
     def _has_anytime(self) -> bool:
@@ -448,7 +449,7 @@ def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantit
     """A number of the answers, with an interval that knows the share of silence is estimated.
 
     Numbers that are linear in the shares are ratios c'theta / f. Their intervals are Fieller's,
-    around the unbiased estimates, unless there are posterior draws.
+    around the unbiased estimates; where there are posterior draws, with slack that these choose.
     """
     of = found._of
     if estimate.has_posterior_intervals or not estimate.has_intervals or not hasattr(of, "weights"):
