@@ -64,7 +64,7 @@ class Quantity(float):
     >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
     >>> mean = estimate(ages.tally(ages.randomize([2, 3, 4] * 500))).mean()
     >>> low, high = mean.interval()
-    >>> bool(low < mean < high), bool(abs(mean - 3) < 1)
+    >>> bool(low <= mean <= high), bool(abs(mean - 3) < 1)
     (True, True)
     """
 
