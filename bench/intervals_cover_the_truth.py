@@ -12,12 +12,22 @@ data are left out, as in the league. Simultaneous intervals are judged on some o
 often they hold all shares. ``--real`` takes the real data sets instead of the made-up ones, on which
 constants were chosen; ``--runs`` the tallies of each cell (with few, coverage over 60 values is
 uncertain by 1 %); ``--slice`` the cells; ``--only average`` leaves the rest out.
+
+Intervals of means of numbers (``--only mean``) are judged on shapes with much of their mass near a
+border, and on others, by how often they hold the mean, and by their median width over that of the
+posterior's. 200 tallies tell 95 % from 90 %: the standard error is 1.5 %. Each cell is one line of
+bench/results/mean_intervals.jsonl. Cells that are there are not done again. The shapes that choices
+were made on are others: beta (1.3, 8) and (12, 1.5), a triangle at the border, a normal shape in
+the middle, Weibull, and 90 % in the last bin. A width above 1.15 of the posterior's is printed,
+and counts where the posterior holds the mean in 93 % of the tallies.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -28,19 +38,45 @@ from warner import (
     EmpiricalBayes,
     HadamardResponse,
     Integers,
+    Interval,
     LocalHashing,
+    LogSpline,
     MaximumLikelihood,
     RandomizedResponse,
+    SquareWave,
+    SubsetSelection,
     UnaryEncoding,
 )
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, Piecewise, TruncatedGeometric
 from warner.results.estimate import Estimate
 
 RUNS, EPSILON, REPLICATES = 1000, 2.0, 100
 TRUTH = np.array([0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.05, 0.05])
 BORDER = np.array([0.5, 0.3, 0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
 SIZES = (10**4, 10**5, 10**6)
+MEANS = Path(__file__).parent / "results" / "mean_intervals.jsonl"
+NUMBERS = {"SS": 12, "SW": 20, "RR": 12, "PW": 16, "TG": 16}  # mechanisms, and their bins
+CELLS = {  # of each mechanism: shape, people, epsilon
+    "SS": (
+        "gamma 300 1.7, gamma 300 0.5, uniform 300 1, lognorm 300 3, expon 2000 1, "
+        "uniform 2000 1, gamma 20000 3, two 300 3, spike 2000 1, "
+        "gamma_hi 20000 0.5, expon 300 0.5, two 20000 1"
+    ),
+    "SW": (
+        "gamma 300 1.7, lognorm 2000 1, spike 300 1, gamma 2000 3, uniform 300 1, "
+        "expon 20000 1, two 20000 0.5, gamma_hi 300 0.5"
+    ),
+    "RR": (
+        "gamma 300 1.7, gamma_hi 2000 1, spike 300 3, two 2000 1, uniform 300 3, "
+        "lognorm 20000 0.5, expon 300 1, gamma 2000 3, uniform 20000 0.5, "
+        "spike 20000 3, two 20000 3"
+    ),
+    "PW": (
+        "gamma 300 1, uniform 2000 1, two 2000 3, expon 2000 3, spike 20000 1, gamma_hi 20000 0.5"
+    ),
+    "TG": ("expon 300 1, gamma_hi 2000 3, spike 2000 1, uniform 300 3, lognorm 20000 1"),
+}
 
 
 def coverage(
@@ -212,10 +248,94 @@ def together(chosen: list[Cell], runs: int) -> None:
     )
 
 
+def shape(name: str, bins: int) -> np.ndarray:
+    """(bins,) shares on [0, 1]; what lies beyond is clipped to the ends."""
+    from scipy import stats
+
+    def of(law: object) -> np.ndarray:
+        at = law.cdf(np.linspace(0, 1, bins + 1))  # type: ignore[attr-defined]
+        at[0], at[-1] = 0.0, 1.0
+        return np.asarray(np.diff(at))
+
+    if name.startswith("gamma"):
+        low = of(stats.gamma(2.25, scale=4 / 60))
+        return low[::-1] if name == "gamma_hi" else low
+    if name == "two":
+        return 0.55 * of(stats.norm(0.2, 0.06)) + 0.45 * of(stats.norm(0.75, 0.09))
+    if name == "spike":
+        return 0.6 * np.eye(bins)[0] + 0.4 * of(stats.norm(0.4, 0.15))
+    laws = {"expon": stats.truncexpon(8, scale=1 / 8), "lognorm": stats.lognorm(0.9, scale=0.45)}
+    return of(laws[name]) if name in laws else np.full(bins, 1 / bins)
+
+
+def of_numbers(name: str, epsilon: float) -> Mechanism:
+    """A mechanism of numbers; that with a metric has epsilon over the whole range."""
+    bins = NUMBERS[name]
+    if name == "TG":
+        return TruncatedGeometric(Integers(0, bins - 1), epsilon / (bins - 1))
+    makers = {"SS": SubsetSelection, "SW": SquareWave, "RR": RandomizedResponse, "PW": Piecewise}
+    return makers[name](Interval(0, 1, bins), epsilon)
+
+
+def mean_cell(name: str, which: str, n: int, epsilon: float, runs: int) -> dict[str, object]:
+    """How often the intervals of the mean hold it, and their median width, in the range's unit."""
+    mechanism, bins = of_numbers(name, epsilon), NUMBERS[name]
+    domain, truth = mechanism.domain, shape(which, bins)
+    assert domain.points is not None and domain.ends is not None
+    mean, (low, high) = float(truth @ domain.points[:, 0]), domain.ends[0]
+    rng = np.random.default_rng([77, n, int(10 * epsilon), bins, *map(ord, name + which)])
+    found: dict[str, list[np.ndarray]] = {"posterior": [], "wald": []}
+    for _ in range(runs):
+        channel, w = mechanism.channel().simulate_tally(truth, n, rng)
+        data = LikelihoodData(channel, w, n, domain)
+        number = Estimate(LogSpline().fit(data), data, LogSpline()).mean()
+        for kind, bounds in found.items():
+            bounds.append(number.interval(kind=kind))  # type: ignore[union-attr]
+    row: dict[str, object] = {"cell": [name, bins, which, n, epsilon], "runs": runs}
+    for kind, bounds in found.items():
+        ends = np.array(bounds)
+        inside = (ends[:, 0] <= mean + 1e-12) & (mean - 1e-12 <= ends[:, 1])
+        width = float(np.median(np.diff(ends)) / (high - low))
+        row[kind] = {"holds": round(float(inside.mean()), 4), "width": round(width, 4)}
+    return row
+
+
+def means(runs: int) -> None:
+    """The rows of all cells, and two claims."""
+    chosen = [
+        (name, which, int(n), float(epsilon))
+        for name, cells_of in CELLS.items()
+        for which, n, epsilon in (cell.split() for cell in cells_of.split(", "))
+    ]
+    lines = MEANS.read_text().splitlines() if MEANS.exists() else []
+    rows = [json.loads(line) for line in lines]
+    there = {(cell[0], *cell[2:]) for cell in (row["cell"] for row in rows)}
+    for cell in chosen:
+        if cell not in there:
+            rows.append(mean_cell(*cell, runs))
+            with MEANS.open("a") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    for row in sorted(rows, key=lambda row: row["wald"]["holds"]):
+        print(f"  mean {row['cell']!s:<36} wald {row['wald']} posterior {row['posterior']}")
+    worst = min(row["wald"]["holds"] for row in rows)
+    claim(
+        "intervals of the mean hold it in 93 % of the tallies in every cell",
+        worst >= 0.93,
+        f"{worst:.3f} at worst, in {len(rows)} cells",
+    )
+    right = [row for row in rows if row["posterior"]["holds"] >= 0.93]
+    ratios = [row["wald"]["width"] / row["posterior"]["width"] for row in right]
+    claim(
+        "they are at most 1.15 times as wide as the posterior's where that holds the mean",
+        max(ratios) <= 1.15,
+        f"{max(ratios):.2f} at most, {np.median(ratios):.2f} at the median of {len(ratios)} cells",
+    )
+
+
 def main() -> None:
     """The tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("single", "average", "simultaneous"))
+    parser.add_argument("--only", choices=("single", "average", "simultaneous", "mean"))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--slice", default="0/8", help="I/N: every N-th cell from the I-th")
     parser.add_argument("--real", action="store_true", help="the real data sets")
@@ -232,6 +352,8 @@ def main() -> None:
         on_average(chosen, arguments.runs)
     if arguments.only in (None, "simultaneous"):
         together(chosen[::4], arguments.runs)
+    if arguments.only in (None, "mean"):
+        means(200)
 
 
 if __name__ == "__main__":

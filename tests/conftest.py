@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 # Idle threads of a BLAS library wait by spinning. Two workers with two threads each then spend
@@ -17,6 +18,13 @@ for _name in (
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # The width of a terminal, which some runners of tests state, would fold what commands print.
 os.environ.pop("COLUMNS", None)
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves live to the end, so collections of garbage need not look at them."""
+    gc.collect()
+    gc.freeze()
+
 
 # The tests in a browser need Chromium and packages of another registry: make test-browser.
 collect_ignore = ["browser"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -135,8 +136,9 @@ def test_the_answers_are_gone_before_the_first_byte_leaves(people: Any, relayed:
         )
         assert '"controls":[]' in state
     assert len(seen) == 1
+    port = str(urlsplit(relay.url).port)  # any number
     for part in (sent.path, str(sent.headers)):
-        assert "7.8125" not in part and "47" not in part.replace(relay.url.split(":")[2], "")
+        assert "7.8125" not in part and "47" not in part.replace(port, "")
     people.check()
     length = (
         36 + 16 + 4 * 2 + sum(m.schema.bytes_per_report for m in served.study.mechanisms.values())

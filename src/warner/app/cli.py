@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from warner._core.errors import WarnerError, message
+from warner._core.text import without_secrets
 from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
 from warner.app.progress_bar import shown
@@ -117,8 +118,6 @@ class _Group(click.Group):
             sys.stderr.close()
             raise SystemExit(1) from None
         except OSError as error:
-            from warner.io import shown as without_secrets
-
             name = without_secrets(str(error.filename or "file"))
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__)

@@ -10,7 +10,8 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -19,6 +20,12 @@ import click
 from warner._core.errors import ArgumentError, message
 
 GROUP = "warner"  # of entry points
+
+
+@cache
+def declared() -> tuple[EntryPoint, ...]:
+    """The entry points of all installed packages, which are read once."""
+    return tuple(entry_points(group=GROUP))
 
 
 def load_all(names: Iterable[str]) -> None:
@@ -33,7 +40,7 @@ def load_all(names: Iterable[str]) -> None:
     Raises:
         ArgumentError: a file or module that is named and cannot be imported.
     """
-    for point in entry_points(group=GROUP):
+    for point in declared():
         try:
             point.load()
         except Exception as problem:

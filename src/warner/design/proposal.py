@@ -334,7 +334,7 @@ def _error(mechanism: Mechanism, question: Question, n: int) -> float:
     """The error that a mechanism is ranked by."""
     domain = question.domain
     if domain.answered.is_ordered:
-        found = expected_at_once(mechanism, question, n)
+        found = expected_at_once(mechanism, question, n, has_widths=False)
         return expected(mechanism, question, n, _FEWER).error if found is None else found.error
     if can_simulate(domain):
         return simulated_error(domain, mechanism, question.theta, n, _LEAST)[0]

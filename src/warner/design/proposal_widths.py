@@ -21,6 +21,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.blocks import within
 from warner.results.intervals import available_kind, interval, normal_quantile, posterior
+from warner.results.linear_limits import UnbiasedShares
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution
 
@@ -118,11 +119,19 @@ class Question:
     def widths(self, solution: Solution) -> tuple[float | None, float | None]:
         """The widths of the default intervals of the judged share, and of the mean of numbers.
 
+        Both are linear functions of the shares, see :mod:`warner.results.linear_limits`.
+
         None where there is no such interval.
         """
         kind = available_kind(solution)
         if kind == "posterior":
-            bounds = posterior(solution, self.level, weights=self.functions)
+            known = UnbiasedShares.of(solution, "population")
+            if known is None:
+                bounds = posterior(solution, self.level, weights=self.functions)
+            else:
+                middle = self.functions @ solution.probabilities
+                pairs = zip(self.functions, middle, strict=True)
+                bounds = np.stack([known.interval(c, self.level, float(at)) for c, at in pairs])
             share, mean = np.diff(bounds, axis=1)[:, 0]
             return float(share), float(mean)
         if kind == "none" or self.domain.answered.is_ordered:
@@ -164,7 +173,9 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
 
 
-def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expected | None:
+def expected_at_once(
+    mechanism: Mechanism, question: Question, n: int, has_widths: bool = True
+) -> Expected | None:
     """The error and the widths that the posterior states for the expected tally; one fit.
 
         w = A theta,   error = E loss(theta*, estimate) over draws theta* of the posterior at w
@@ -176,6 +187,7 @@ def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expect
         mechanism: the mechanism.
         question: the distribution and the share.
         n: number of people.
+        has_widths: whether the widths are computed, which take longer than the error.
 
     Returns:
         Expected, with margin 0; None where the recommended method has no posterior intervals.
@@ -190,7 +202,7 @@ def expected_at_once(mechanism: Mechanism, question: Question, n: int) -> Expect
         return None
     rng = np.random.default_rng(0)
     losses = [question.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
-    share, mean = question.widths(solution)
+    share, mean = question.widths(solution) if has_widths else (None, None)
     return Expected(float(np.mean(losses)), 0.0, share, mean, "posterior")
 
 

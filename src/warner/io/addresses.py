@@ -90,7 +90,8 @@ def _system(root: str) -> Any:
 def _system_of(address: str) -> Any:
     """The file system of fsspec for an address; None where it is not installed."""
     scheme, _, rest = address.partition("://")
-    return _system(f"{scheme}://{rest.partition('/')[0].partition('?')[0]}")
+    with _reached(address, "cannot be reached"):
+        return _system(f"{scheme}://{rest.partition('/')[0].partition('?')[0]}")
 
 
 def _is_web(address: str) -> bool:
@@ -98,15 +99,21 @@ def _is_web(address: str) -> bool:
 
 
 @contextmanager
-def _reached(address: str, rule: str) -> Iterator[None]:
-    """Replace the errors of a file system, which may quote an address."""
+def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
+    """Replace the errors of a file system, which may quote an address.
+
+    Args:
+        address: the address.
+        rule: what the message says.
+        ours: whether the block has work of our own, whose mistakes must not be taken for such.
+    """
     try:
         yield
         return
     except WarnerError:
         raise
     except Exception as error:  # each file system has errors of its own
-        if type(error).__module__ == "builtins" and not isinstance(error, OSError):
+        if ours and type(error).__module__ == "builtins" and not isinstance(error, OSError):
             raise
         kind = type(error).__name__
     remedy = "Check the address, and the credentials that are stored for it"
@@ -137,12 +144,17 @@ def listed(address: str) -> dict[str, State | None]:
     with _reached(address, "cannot be listed"):
         system.invalidate_cache()
         path = system._strip_protocol(address)
-        starts = sorted(system.glob(path)) if _PATTERN.search(path) else [path]
-        found: dict[str, State | None] = {}
-        for start in starts:
-            for name, told in sorted(system.find(start, detail=True).items()):
-                found[str(system.unstrip_protocol(name))] = _state(told)
-    return found
+        found: dict[str, Any] = {}
+        if _PATTERN.search(path):
+            found = system.glob(path, detail=True)
+        folders = [name for name, told in found.items() if told["type"] == "directory"]
+        for folder in folders if found else [path]:
+            found |= system.find(folder, detail=True)
+        return {
+            str(system.unstrip_protocol(name)): _state(told)
+            for name, told in sorted(found.items())
+            if told["type"] == "file"
+        }
 
 
 def _state(told: Mapping[str, Any]) -> State:
@@ -224,7 +236,7 @@ def at_hand(path: str) -> Iterator[str]:
                 yield copy
         else:
             before = state_of(path)
-            with read_by(system), _reached(path, "cannot be read"):
+            with read_by(system), _reached(path, "cannot be read", ours=True):
                 yield path
             if state_of(path) != before:
                 rule, remedy = "was changed while it was counted", "Count it again"
@@ -234,8 +246,9 @@ def at_hand(path: str) -> Iterator[str]:
 def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
     if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
-        rule = "is a report file of warner, and is fetched whole by a package of fsspec alone"
-        raise FileError(message(address, rule, None, "Install it, for s3:// by pip install s3fs"))
+        rule = "is a report file of warner, which DuckDB cannot fetch whole"
+        remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
+        raise FileError(message(address, rule, None, remedy))
 
 
 def _is_whole(system: Any, address: str) -> bool:

@@ -213,10 +213,12 @@ def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
     >>> common_denominator(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
     (array([3, 2], dtype=object), 6)
     """
-    exact = table.ravel().tolist()
-    total = math.lcm(*{v.denominator for v in exact})
+    exact = [v.as_integer_ratio() for v in table.ravel().tolist()]
+    denominators = {denominator for _, denominator in exact}
+    total = math.lcm(*denominators)
+    times = {denominator: total // denominator for denominator in denominators}
     out = np.empty(len(exact), dtype=object)
-    out[:] = [v.numerator * (total // v.denominator) for v in exact]
+    out[:] = [numerator * times[denominator] for numerator, denominator in exact]
     return out.reshape(table.shape), total
 
 

@@ -35,6 +35,7 @@ from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleR
 from warner.estimators import LogSpline
 from warner.estimators.base import threads_for
 from warner.metrics.simplex import project
+from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of
 from warner.results.solution import Solution
 
@@ -109,6 +110,26 @@ class UnbiasedShares:
             spread = np.sqrt(max(float(c @ self.covariance @ c), 0.0) / self.n)
             found.append(sign * (float(c @ self.shares) - bias + z * spread))
         return np.sort(found)
+
+    def interval(
+        self,
+        weights: np.ndarray,
+        level: float,
+        estimate: float,
+        range_: tuple[float, float] | None = None,
+    ) -> np.ndarray:
+        """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate.
+
+        Args:
+            weights: c (K,).
+            level: the coverage, in (0, 1).
+            estimate: of c'theta.
+            range_: the least and the largest possible c'theta; None for those of the weights.
+        """
+        least, most = range_ or (float(weights.min()), float(weights.max()))
+        bounds = np.clip(self.limits(weights, normal_quantile(level)), least, most)
+        held: np.ndarray = holding(bounds[None], min(max(estimate, least), most))[0]
+        return held
 
     def limits_of_ratio(
         self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float

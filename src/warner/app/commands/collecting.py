@@ -320,8 +320,9 @@ def tally(
 ) -> None:
     """Count the reports in one or more files (- is a file on standard input).
 
-    REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. All files of a
-    folder are counted, and one that is wrong stops the command: it is named, and nothing is
+    REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be
+    addresses, such as s3://bucket/reports/, with s3fs or with DuckDB's own extension. All files of
+    a folder are counted, and one that is wrong stops the command: it is named, and nothing is
     written. With --checkpoint a restart does not count again what was counted before.
 
     In folders that are named after values, such as ward=north, the files have this value where

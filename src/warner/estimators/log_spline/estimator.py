@@ -63,7 +63,9 @@ class LogSpline(Estimator):
     chooses a model by its weight, and then a normal u = X (phi - phi*) with covariance X H^-1 X'.
     theta is proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and
     it stays small where theta* is almost 0. Intervals from draws are valid if log theta is smooth.
-    At jumps, and for single shares, they do not include the error of smoothing.
+    At jumps, near a border that has much of the mass, and for single shares, they do not include
+    the error of smoothing. So means and ranges have other intervals by default
+    (:mod:`warner.results.linear_limits`).
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
