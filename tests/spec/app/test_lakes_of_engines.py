@@ -128,7 +128,7 @@ def test_reports_of_another_budget_name_both(lake: Path) -> None:
     Path("one.toml").write_text(f"[attributes.smokes]{alone}")
     Path("two.toml").write_text(f"[attributes.smokes]{alone}".replace("1.0", "1.2"))
     reports = Study.load("one.toml").mechanisms["smokes"].randomize(["no", "yes"])
-    write_reports(reports, "r.parquet", "smokes")
+    write_reports({"smokes": reports}, "r.parquet")
     said = run("tally", "r.parquet", "--study", "two.toml", ok=False).stderr
     assert "the study has epsilon 1.2, and the reports have 1.0." in said
 
