@@ -102,7 +102,8 @@ class ForeignFile:
             ReportError: a column that is not there.
         """
         problem, found = None, {}
-        remedy = f"Rename it in this file. If all files use one name, --column {attribute}=COLUMN"
+        place = "in its first line, which must have the names" if self.is_text else "in this file"
+        remedy = f"Rename it {place}. If all files use one name: --column {attribute}=COLUMN"
         try:
             found = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
