@@ -60,7 +60,7 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
-        raise ArgumentError(message("path", f"must end in {suffixes()}", path))
+        raise ArgumentError(message(path, f"must end in {suffixes()}"))
     if Path(path).is_dir():
         remedy = "Count a folder that another program wrote with 'warner tally --study'"
         raise FileError(message(path, "is not a file but a folder", None, remedy))
@@ -77,7 +77,7 @@ def output_format(path: str) -> FileFormat:
     for form in FORMATS:
         if form.suffix == suffix and form.is_writable:
             return form
-    raise ArgumentError(message("path", f"must end in {suffixes(writable=True)}", path))
+    raise ArgumentError(message(path, f"must end in {suffixes(writable=True)}"))
 
 
 def answer_batches(
