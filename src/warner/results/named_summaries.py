@@ -140,7 +140,7 @@ def summary_rows(
     >>> drinks = RandomizedResponse(Integers(0, 9), 4.0)
     >>> result = estimate(drinks.tally(drinks.randomize([2, 3, 4] * 500)))
     >>> rows = summary_rows(result, parse("median,above:2"))
-    >>> rows[0]["estimate"], bool(rows[1]["low"] < rows[1]["estimate"] < rows[1]["high"])
+    >>> rows[0]["estimate"], bool(rows[1]["low"] <= rows[1]["estimate"] <= rows[1]["high"])
     (3.0, True)
     """
     rows, looks = [], at_every_look(kind)

@@ -29,9 +29,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from warner._core.checks import choice, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    message,
+)
 from warner.domains import Domain
-from warner.estimators import LogSpline
+from warner.estimators import LogSpline, SampleMean
+from warner.estimators.fit import MeanFit
 from warner.metrics import ROUNDING, cumulative
 from warner.metrics.simplex import project
 from warner.results.blocks import BlockShares, WithinBlock, within
@@ -58,7 +64,7 @@ class Quantity(float):
     >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
     >>> mean = estimate(ages.tally(ages.randomize([2, 3, 4] * 500))).mean()
     >>> low, high = mean.interval()
-    >>> bool(low < mean < high), bool(abs(mean - 3) < 1)
+    >>> bool(low <= mean <= high), bool(abs(mean - 3) < 1)
     (True, True)
     """
 
@@ -106,12 +112,12 @@ class Quantity(float):
                 :mod:`warner.results.linear_limits`. ``"bootstrap"``; ``"posterior"`` for quantiles
                 of the posterior, where the estimator has one; ``"fisher"`` for means and ranges;
                 see :mod:`warner.results.intervals`. None takes ``"wald"`` for means and ranges of
-                numbers where the channel has an inverse. Otherwise it takes the posterior where
-                there is one and the target is the population, and else the bootstrap. For a
-                marginal, None uses the reports of the marginal alone and widens the interval to
-                hold the estimate.
-                ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
-                every look, see :func:`anytime_limits`. Variances have none.
+                numbers where the channel has an inverse, and for means that reports determine
+                without one. Otherwise it takes the posterior where there is one and the target is
+                the population, and else the bootstrap. For a marginal, None uses the reports of the
+                marginal alone and widens the interval to hold the estimate. ``"anytime"``, or
+                ``"anytime:1000"`` with the planned number of reports, holds at every look, see
+                :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
             rng: the generator of the bootstrap; None for fresh randomness.
             planned: for ``"anytime"``, the number of reports planned before the first look.
@@ -170,7 +176,7 @@ class Quantity(float):
         choice("target", target, TARGETS)
         known = UnbiasedShares.of(self._estimate, target)
         if known is None:
-            return None
+            return self._of_sample_mean(inner, z, target) if block is None else None
         if block is None:
             return known.interval(inner.weights, level, float(self), inner.limits)
         least, most = self._of.limits
@@ -178,6 +184,25 @@ class Quantity(float):
         weights[block], base[block] = inner.weights, 1.0
         bounds = known.limits_of_ratio(weights, base, float(self), z)
         return self._holding(np.clip(bounds, least, most))
+
+    def _of_sample_mean(self, of: Linear, z: float, target: str) -> np.ndarray | None:
+        """The interval (2,) of a mean of numbers around the sample mean.
+
+        Reports can determine the mean, and not the distribution. None for other functions, or where
+        they do not.
+        """
+        result = self._estimate
+        points = result.domain.points
+        if not result.domain.is_ordered or points is None:
+            return None
+        if not np.array_equal(of.weights, points[:, 0]):
+            return None
+        try:
+            fit = SampleMean().fit(result.data).mean
+        except (IdentifiabilityError, ArgumentError):
+            return None
+        assert fit is not None
+        return self._holding(_sampled(result, fit)[0].around(z, target))
 
     @property
     def _has_anytime(self) -> bool:
@@ -478,22 +503,23 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     if fit is None:
         linear = zip(points.T, ends, strict=True)
         return _each(estimate, [Linear(axis, limits) for axis, limits in linear])
-    given = zip(fit.value, fit.variance, ends, fit.bias, strict=True)
-    found = tuple(
-        Quantity(
+    found = tuple(Quantity(one.value, estimate, one) for one in _sampled(estimate, fit))
+    return found[0] if len(found) == 1 else found
+
+
+def _sampled(estimate: Solution, fit: MeanFit) -> tuple[Sampled, ...]:
+    """The sample mean of each coordinate, with what an interval needs."""
+    given = zip(fit.value, fit.variance, estimate.domain.ends, fit.bias, strict=True)
+    return tuple(
+        Sampled(
             float(m),
-            estimate,
-            Sampled(
-                float(m),
-                float(v / estimate.n),
-                limits,
-                float(b),
-                _repeated(estimate, float(m), float(v), limits),
-            ),
+            float(v / estimate.n),
+            limits,
+            float(b),
+            _repeated(estimate, float(m), float(v), limits),
         )
         for m, v, limits, b in given
     )
-    return found[0] if len(found) == 1 else found
 
 
 def _repeated(

@@ -63,3 +63,17 @@ def test_means_of_those_who_answered_hold_their_estimates() -> None:
         for target in ("population", "respondents"):
             low, high = result.mean().interval(target=target, replicates=20, rng=rng)
             assert 0 <= low <= result.mean() <= high <= 6
+
+
+def test_means_have_such_intervals_where_reports_tell_the_mean_alone() -> None:
+    """Stochastic rounding tells no distribution. Rejects the posterior, which the prior decides."""
+    mechanism = MECHANISMS["StochasticRounding"](Integers(0, 6), 1.0)
+    result = estimate(mechanism.tally(mechanism.randomize([0] * 900, np.random.default_rng(6))))
+    assert not result.has_intervals
+    low, high = result.mean().interval()
+    middle = warner.SampleMean().fit(result.data).mean
+    assert middle is not None
+    assert low <= result.mean() <= high
+    half = 1.96 * np.sqrt(middle.variance[0] / result.n)
+    assert high >= min(middle.value[0] + half, 6) - 1e-3
+    assert low <= max(middle.value[0] - half, 0) + 1e-3

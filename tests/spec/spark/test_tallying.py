@@ -17,6 +17,7 @@ from warner import Integers, LocalHashing, RandomizedResponse, Reports, Study, S
 from warner import UnaryEncoding as Bits
 from warner.domains.dates import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, ValuesError
+from warner.spark.tallying import _Job, _places
 
 N = 600
 _RNG = np.random.default_rng(11)
@@ -62,6 +63,12 @@ def _columns(reports: dict[str, Reports], mechanisms: Any) -> dict[str, Any]:
         for name, own in reports.items()
         for part, column in mechanisms[name].schema.to_file(own.columns).items()
     }
+
+
+@pytest.fixture(autouse=True)
+def by_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The frames of these tests have workers and no GROUP BY; tests/spark has engines with both."""
+    monkeypatch.setattr(_Job, "_by_engine", lambda *_: None)
 
 
 FRAME = Frame.of({"ward": WARDS, "day": DAYS, **_columns(REPORTS, MECHANISMS)})
@@ -200,10 +207,8 @@ def test_answers_outside_their_domain_are_not_shown() -> None:
 
 
 def test_the_work_of_a_partition_can_be_sent() -> None:
-    from warner.spark.tallying import _Job, _places
-
     places = _places({"q": MECHANISMS["bits"]}, {"q": "bits"}, FRAME, False)
-    job = pickle.loads(pickle.dumps(_Job.of({"q": MECHANISMS["bits"]}, places, {}, None)))
+    job = pickle.loads(pickle.dumps(_Job.of({"q": MECHANISMS["bits"]}, places, {}, None, False)))
     batches = FRAME.table().to_batches()
     (rows,) = list(job.count(iter(batches)))
     assert (

@@ -193,7 +193,8 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
                     lambda b, g, c=counts * weight: g.dirichlet(c + 1, b), for_intervals=True
                 ),
             )  # type: ignore[misc]
-            low, high = ask(warner.Estimate(fit, plain.data, plain.estimator)).interval(rng=rng)  # type: ignore[attr-defined]
+            number = ask(warner.Estimate(fit, plain.data, plain.estimator))
+            low, high = number.interval(kind="posterior", rng=rng)  # type: ignore[attr-defined]
             hits[j] += low <= ask(true) <= high
     mean, median, confident = hits / 60
     assert mean > 0.95 - 6 * 0.028 and median > 0.95 - 6 * 0.028
