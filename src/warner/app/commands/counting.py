@@ -243,9 +243,9 @@ class _Before:
             return
         chance = min(t.total().chance_of_a_twin for t in counted.tallies.values())
         if (both and alone) or chance * self.many * (self.many - 1) / 2 < _NO_CHANCE:
-            rule = f"has counts that are equal to those of {other}, and is not counted twice"
+            got = f"{other} and {name}, whose counts are equal"
             remedy = "Leave one out; if they are of different people, say --allow-equal"
-            raise ArgumentError(message(name, rule, None, remedy))
+            raise ArgumentError(message("reports", "must not be counted twice", got, remedy))
 
 
 def _counted(
