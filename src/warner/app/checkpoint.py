@@ -174,7 +174,7 @@ class Checkpoint:
             many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
             first = min(entry["file"] for entry in left.values())
             rule = f"has counted {many} not named now, the first is {first}"
-            remedy = f"Were they removed or moved? Put them back, or name them. {_ANEW}"
+            remedy = f"Were they removed or moved? Put them back, or name them as before. {_ANEW}"
             raise ArgumentError(message(self._path, rule, None, remedy))
 
     def knows(self, file: files.DataFile) -> bool:
