@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warner._core.text import visible
+from warner._core.text import in_one_line, visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,8 @@ MOST_POSITIONS = 20  # in one message
 def message(name: str, rule: str, got: str | None = None, remedy: str | None = None) -> str:
     """Return a message in the form ``name: rule; got this. Remedy.``
 
-    Parts may come from files of others, so characters that screens cannot show are escaped.
+    Parts may come from files of others, so characters that screens cannot show are escaped. In a
+    name line ends are escaped too.
 
     Args:
         name: the argument, file or place that breaks a rule.
@@ -49,7 +50,7 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
     >>> message("n", "must be positive", "-1", "Pass the number of people")
     'n: must be positive; got -1. Pass the number of people.'
     """
-    text = f"{name}: {rule}"
+    text = f"{in_one_line(name)}: {rule}"
     if got is not None:
         text += f"; got {got}"
     return visible(

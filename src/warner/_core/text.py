@@ -113,6 +113,15 @@ def visible(text: str) -> str:
     )
 
 
+def in_one_line(text: str) -> str:
+    """Return ``text`` with escapes for line ends too; names of files may have them.
+
+    >>> in_one_line("a\\nb.csv")
+    'a\\\\nb.csv'
+    """
+    return visible(text).replace("\n", "\\n")
+
+
 def nearest(written: str, known: Iterable[str]) -> str | None:
     """The known word that is nearest to a written one, in any case; None where none is near.
 

@@ -19,7 +19,7 @@ from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.errors import ArgumentError, MismatchError, message
 from warner._core.progress import steps
-from warner._core.text import file_name_key, visible
+from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, from_header
@@ -223,7 +223,7 @@ def write_text(text: str, path: str) -> None:
 
 def say_written(path: str) -> None:
     """Say on standard error, in one line, which file was written."""
-    click.echo(f"Written: {visible(path)}", err=True)
+    click.echo(f"Written: {in_one_line(path)}", err=True)
 
 
 def refuse_overwriting(output: str | None, *inputs: str) -> None:
@@ -262,7 +262,10 @@ def refuse_shared_outputs(outputs: Mapping[str, str | None]) -> None:
 
 
 def add_tallies(
-    parts: Mapping[str, dict[str, AnyTally]], allow_equal: bool, allow_simulated: bool
+    parts: Mapping[str, dict[str, AnyTally]],
+    allow_equal: bool,
+    allow_simulated: bool,
+    inputs: Sequence[str] = (),
 ) -> dict[str, AnyTally]:
     """The sum of the tallies of several inputs.
 
@@ -270,6 +273,7 @@ def add_tallies(
         parts: {path: {attribute: tally}}.
         allow_equal: whether two inputs may have equal counts.
         allow_simulated: whether simulated reports may be added to real ones.
+        inputs: all inputs of the command, where ``parts`` are only some of them.
 
     Raises:
         MismatchError: the inputs are of different attributes, or only some of them are simulated.
@@ -295,7 +299,7 @@ def add_tallies(
                 for name, t in total.items()
             )
             problem = (
-                f"{error} {_TOGETHER} {' '.join(map(shlex.quote, parts))}"
+                f"{error} {_TOGETHER} {' '.join(map(shlex.quote, inputs or parts))}"
                 if apart and same
                 else str(error)
             )

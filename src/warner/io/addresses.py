@@ -61,12 +61,12 @@ def shown(path: str) -> str:
 
 
 def ending(path: str) -> str:
-    """How the name of a file ends, such as ``.parquet``, also at an address with a query.
+    """How the name of a file ends, in lower case, also at an address with a query.
 
     >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("lake/a.csv")
     ('.parquet', '.csv')
     """
-    return Path(shown(path).removesuffix("?...")).suffix
+    return Path(shown(path).removesuffix("?...")).suffix.lower()
 
 
 @cache

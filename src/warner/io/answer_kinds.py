@@ -160,7 +160,7 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
 
 def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
     """The character between the columns, None for no CSV; and the names of all columns."""
-    if Path(path).suffix == ".parquet":
+    if Path(path).suffix.lower() == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
 

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from warner._core.errors import FileError, message
+from warner._core.text import in_one_line
 from warner.io.addresses import State, ending, listed, shown, state_of
 from warner.io.formats import FORMATS
 from warner.io.parquet_format import is_remote
@@ -44,7 +45,19 @@ class DataFile:
     @property
     def name(self) -> str:
         """What messages and checkpoints call it: the path, or the address without secrets."""
-        return shown(self.path)
+        return in_one_line(shown(self.path))
+
+    @property
+    def place(self) -> str:
+        """The real path, which two names of one file have in common; an address as it is shown."""
+        return (
+            self.name if self.path == "-" or is_remote(self.path) else os.path.realpath(self.path)
+        )
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there is no such file on this machine. Of an address nothing is asked."""
+        return self.path != "-" and not is_remote(self.path) and not Path(self.path).exists()
 
     def state(self) -> State:
         """What tells whether the file is the same as before; zeros where nothing does."""
@@ -68,41 +81,45 @@ def is_data_set(path: str) -> bool:
     return Path(path).is_dir() or (bool(_PATTERN.search(path)) and not Path(path).exists())
 
 
-def files_of(path: str) -> list[DataFile]:
+def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
     """The files of a data set, in the order of their names.
 
-    Names that begin with a dot or an underscore are left out, such as ``_SUCCESS``.
+    Names that begin with a dot or an underscore are left out, such as ``_SUCCESS``. So are files
+    whose ending is of no format.
 
     Args:
         path: a folder, a pattern with ``*``, ``?``, ``[`` or ``**``, or an address.
+        left_out: receives the files that are left out because of their ending.
 
     Raises:
         FileError: there are none, or an address that cannot be read.
     """
     if is_remote(path):
-        found = _at(path)
+        every = _at(path)
     else:
         whole = Path(path).is_dir()
         starts = [path] if whole else _matching(path)
         names = dict.fromkeys(name for start in starts for name in _below(start))
-        found = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
+        every = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
+    known = [form.suffix for form in FORMATS]
+    found = [file for file in every if ending(file.path) in known]
+    if left_out is not None:
+        left_out += [file.path for file in every if ending(file.path) not in known]
     if not found:
-        known = ", ".join(form.suffix for form in FORMATS)
-        rule = f"has no files that end in {known}"
+        rule = f"has no files that end in {', '.join(known)}"
         raise FileError(message(shown(path), rule, None, "Check the path"))
     return found
 
 
 def _at(address: str) -> list[DataFile]:
     """The files at an address."""
-    suffixes = {form.suffix for form in FORMATS}
     path = PurePosixPath(shown(address))
     whole = not _PATTERN.search(str(path))
     fixed = len(path.parts if whole else PurePosixPath(_fixed(str(path))).parts)
     return [
         DataFile(name, _values(name, address), told)
         for name, told in listed(address).items()
-        if ending(name) in suffixes and not _is_hidden(PurePosixPath(name).parts[fixed:])
+        if not _is_hidden(PurePosixPath(name).parts[fixed:])
     ]
 
 
@@ -120,14 +137,13 @@ def _matching(pattern: str) -> list[str]:
 
 def _below(start: str) -> list[str]:
     """The files of a folder and of the folders in it; of a file the file itself."""
-    suffixes = {form.suffix for form in FORMATS}
     if not Path(start).is_dir():
-        return [start] if Path(start).suffix in suffixes else []
+        return [str(Path(start))]
     found = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(names):
-            if not name.startswith((".", "_")) and Path(name).suffix in suffixes:
+            if not name.startswith((".", "_")):
                 found.append(str(Path(folder) / name))
     return found
 

@@ -80,7 +80,7 @@ class FileFormat(ABC):
 
     def recognizes(self, path: str) -> bool:
         """Whether a file has this format, by its name or its first bytes; it need not exist."""
-        return Path(path).suffix == self.suffix
+        return Path(path).suffix.lower() == self.suffix
 
     # Reports in.
 

@@ -285,7 +285,7 @@ def open_reports(path: str) -> ReportFile:
         or head.get("format") != "warner-reports"
         or not isinstance(head.get("attributes"), dict)
     ):
-        remedy = "Make one with 'warner randomize', or count it with 'warner tally --study'"
+        remedy = "If another program wrote it, count it with 'warner tally --study'"
         raise FileError(message(path, "is not a report file of warner", None, remedy))
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))

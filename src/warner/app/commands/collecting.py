@@ -18,6 +18,7 @@ from warner.app.command_files import (
     read_any,
     refuse_overwriting,
     refuse_repeated,
+    refuse_shared_outputs,
     say_written,
     write_tallies,
 )
@@ -322,14 +323,15 @@ def tally(
 
     REPORTS are files, folders, or patterns such as 'lake/**/*.parquet' in quotes. They may be
     addresses, such as s3://bucket/reports/, with s3fs or with DuckDB's own extension. All files of
-    a folder are counted, and one that is wrong stops the command: it is named, and nothing is
-    written. With --checkpoint a restart does not count again what was counted before.
+    a folder with the endings below are counted, and one that is wrong stops the command: it is
+    named, and nothing is written. How many files have other endings is printed. With --checkpoint a
+    restart does not count again what was counted before.
 
     In folders that are named after values, such as ward=north, the files have this value where
     they lack the column. That holds for public columns, and never for reports.
 
-    Files with the same content or with equal counts are refused. They are most likely copies of
-    the same reports.
+    Files with the same content are refused. So are two REPORTS with equal counts, and two files of
+    folders whose counts are not equal by chance. They are most likely copies of the same reports.
 
     Reports of the groups of a study go to a tally file for each group: tally.NAME.json for
     -o tally.json. warner estimate takes them together.
@@ -378,20 +380,20 @@ def tally(
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
         raise ArgumentError(message("REPORTS", rule, None, remedy))
     names = None if by is None else [name.strip() for name in by.split(",")]
-    wanted = Wanted(plan, column_names(columns), names, ways, keep_reports)
-    parts = count_all(reports, wanted, checkpoint)
-    paths = paths_of_groups(output, parts)
-    if len(parts) > 1 and output == "-":
-        rule = f"are of the groups {', '.join(map(str, parts))}, and each has a tally of its own"
+    refuse_shared_outputs({"output": output, "checkpoint": checkpoint})
+    wanted = Wanted(
+        plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated
+    )
+    counted = count_all(reports, wanted, checkpoint)
+    paths = paths_of_groups(output, counted)
+    if len(counted) > 1 and output == "-":
+        rule = f"are of the groups {', '.join(map(str, counted))}, and each has a tally of its own"
         raise ArgumentError(message("reports", rule, None, "Name a file with -o"))
     for path in paths.values():
-        refuse_overwriting(path, *reports)
-    totals = {
-        group: per_person(add_tallies(part, allow_equal, allow_simulated), reports_per_person)
-        for group, part in parts.items()
-    }
+        refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
+    totals = {group: per_person(own, reports_per_person) for group, own in counted.items()}
     for group, total in totals.items():
-        write_tallies(total, paths[group], group if len(parts) > 1 else None)
+        write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
 

@@ -118,7 +118,7 @@ def count_foreign(
     return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
 
 
-def say_foreign(path: str, rows: int, many: int, named: bool) -> None:
+def say_foreign(path: str, rows: int, many: int, named: bool, own: Sequence[int] = ()) -> None:
     """Say what was checked of files that another program wrote, and what was not.
 
     Args:
@@ -126,6 +126,7 @@ def say_foreign(path: str, rows: int, many: int, named: bool) -> None:
         rows: how many rows were counted.
         many: the number of files.
         named: whether all reports are texts that name the study.
+        own: the number of reports of each report file of warner beside them.
     """
     where = f" in {many:,} files" if many > 1 else ""
     whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
@@ -134,9 +135,14 @@ def say_foreign(path: str, rows: int, many: int, named: bool) -> None:
         if named
         else ("", "Which mechanism and budget made them, whether they are")
     )
+    beside = ""
+    if own:
+        is_are = "is 1 report file" if len(own) == 1 else f"are {len(own):,} report files"
+        beside = f" Beside {'them' if many > 1 else 'it'} {is_are} of warner with "
+        beside += f"{plural(sum(own), 'report', 'reports')}."
     click.echo(
         f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
         f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
-        f"{whole} whole: this the {say} not say, so it was not checked.",
+        f"{whole} whole: this the {say} not say, so it was not checked.{beside}",
         err=True,
     )
