@@ -35,7 +35,6 @@ from warner.io.frames import attribute_columns
 from warner.io.grouped_frame import BEYOND, GAP
 from warner.mechanisms import Mechanism
 from warner.reports.bit_rules import BitRule
-from warner.reports.schema import ReportSchema
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -215,16 +214,21 @@ def stated_columns(
     return found
 
 
-def parts_of(attribute: str, schema: ReportSchema) -> list[list[str]]:
+def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
     """The columns of reports that are counted together, such as the seed and the bucket of a hash.
 
     Raises:
         ArgumentError: reports that no GROUP BY of their columns counts.
     """
+    schema = mechanism.schema
     names = list(schema.file_columns())
     if not schema.group_bys:
-        rule = "has reports that are counted by a program, and not by a GROUP BY of their columns"
-        remedy = "Count them with 'warner tally', or with warner.spark.tally"
+        rule = f"has reports of {mechanism.header['mechanism']} that no GROUP BY of columns counts"
+        remedy = (
+            "Export the reports as Parquet and count them with 'warner tally', or use "
+            "warner.spark.tally. The other attributes can be counted here by a copy of the study "
+            "file without this one"
+        )
         raise ArgumentError(message(attribute, rule, None, remedy))
     return [names] if schema.group_bys == 1 else [[name] for name in names]
 
@@ -257,7 +261,7 @@ class _Writer:
             for part, size in sizes.items():
                 short[part] = self._name(f"c_{len(codes)}")
                 codes.append(f"{self._code(columns[attribute][part], size)} AS {short[part]}")
-            for parts in parts_of(attribute, schema):
+            for parts in parts_of(attribute, mechanism):
                 value = _place([short[p] for p in parts], [sizes[p] for p in parts])
                 values.append((attribute, ",".join(parts), value))
             for rule in schema.row_rules:

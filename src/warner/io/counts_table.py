@@ -143,7 +143,7 @@ class CountsTable:
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
             raise ArgumentError(message(self.path, rule, None, "Declare it: [public.NAME]"))
-        known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m.schema)}
+        known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
         known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, part), rows in self._rows.items():
             if (attribute, part) not in known | {(EVERYTHING, ROWS)} and not _is_mark(
@@ -213,7 +213,9 @@ class CountsTable:
                 rule = f"column {name!r} has rows without a value"
                 raise ReportError(message(self.path, rule, None, "Leave them out of the table"))
             column = pa.array(texts, pa.string())
-            indices[name] = indices_of(self.path, name, domain, column)
+            indices[name] = indices_of(
+                self.path, name, domain, column, rule="holds values that the study does not declare"
+            )
         groups = groups_in(by, indices)
         return groups, dict(zip(keys, groups.place.tolist(), strict=True))
 
@@ -310,8 +312,7 @@ class _Counts:
         broken = self._table.broken(self._attribute, rule, self._place, self._sizes)
         if broken:
             where = f"{self._table.path}: {self._attribute}"
-            remedy = "Were they made by this mechanism?"
-            raise ReportError(message(where, rule.text, f"{broken:,} other rows", remedy))
+            raise ReportError(message(where, rule.text, f"{broken:,} other rows", rule.remedy))
         return False
 
 

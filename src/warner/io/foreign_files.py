@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,13 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError, message
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
 from warner.io.addresses import ending, shown, state_of
 from warner.io.csv_format import CsvFormat
 from warner.io.file_tallies import JOINT
+from warner.io.foreign_problems import WHOLE, no_number, refuse_ragged, require_content
 from warner.io.formats import report_format
 from warner.io.frame_batches import batches
 from warner.io.frames import (
@@ -62,7 +64,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PIECE = 2**24  # bytes
-_WHOLE = r" *-?[0-9]+(\.0*)? *"  # other programs write whole numbers beside gaps as 1.0
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how a folder says that a value is missing
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
 
 
@@ -85,23 +88,43 @@ class ForeignFile:
     digest: str
     streams: tuple[str, ...]
     _table: str
+    _files: tuple[str, ...] = ()  # the files of this machine
     _texts: frozenset[str] = frozenset()  # the columns of texts
     _bytes: frozenset[str] = frozenset()  # the columns of bytes
 
-    def columns(self, mechanism: Mechanism, column: ColumnNames) -> dict[str, str]:
+    def columns(
+        self, mechanism: Mechanism, column: ColumnNames, attribute: str = "NAME"
+    ) -> dict[str, str]:
         """The columns of the reports of one attribute, as ``report_columns`` finds them.
 
         Raises:
+            FileError: a column that is not there, because the file is damaged.
             ReportError: a column that is not there.
         """
         problem, found = None, {}
+        place = "in its first line, which must have the names" if self.is_text else "in this file"
+        remedy = f"Rename it {place}. If all files use one name: --column {attribute}=COLUMN"
         try:
-            found = report_columns(mechanism.schema, self.names, column, self.is_text)
+            found = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
             problem = f"{self.path}: {str(error).removeprefix('data: ')}"
         if problem is not None:
+            self.refuse_damage()
             raise ReportError(problem)
         return found
+
+    def refuse_damage(self) -> None:
+        """Refuse a file that was removed, or whose rows of text differ in their fields.
+
+        Raises:
+            FileError: the file, and its first wrong row.
+        """
+        for part in self._files:
+            if not Path(part).exists():
+                rule = "was removed while it was counted"
+                raise FileError(message(part, rule, None, "Run the command again"))
+            if self.is_text:
+                refuse_ragged(part)
 
     def records(
         self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
@@ -119,12 +142,15 @@ def is_foreign(path: str) -> bool:
 
     Raises:
         ArgumentError: a suffix of no format.
-        FileError: no such file.
+        FileError: no such file, or one that is empty or something else than its ending says.
     """
     if is_remote(path) or (Path(path).suffix in _SUFFIXES and Path(path).is_dir()):
         return True
     form = report_format(path)
-    return form.suffix in _SUFFIXES and form.read_ends(path)[0] == b""
+    if form.suffix not in _SUFFIXES:
+        return False
+    require_content(path, form.suffix)
+    return form.read_ends(path)[0] == b""
 
 
 def open_foreign(path: str) -> ForeignFile:
@@ -138,20 +164,25 @@ def open_foreign(path: str) -> ForeignFile:
     """
     suffix = ending(path)
     parts = _parts(path, suffix)
+    local = () if any(map(is_remote, parts)) else tuple(parts)
+    for part in local:
+        require_content(part, suffix)
     files = ", ".join(map(file_name_in_sql, parts))
     is_text = suffix == CsvFormat.suffix
     options = "header=true, all_varchar=true" if is_text else "filename=false"
     read = "read_csv" if is_text else "read_parquet"
     table = f"{read}([{files}], hive_partitioning=false, {options})"
+    bare = ForeignFile(path, (), is_text, "", (), table, local)
     with connection() as database:
-        described = _safely(
-            path, lambda: database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()
-        )
+        query = f"DESCRIBE SELECT * FROM {table}"
+        described = _safely(bare, lambda: database.execute(query).fetchall())
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
-    streams = () if is_text or any(map(is_remote, parts)) else tuple(parts)
-    return ForeignFile(path, names, is_text, _digest(parts), streams, table, texts, binary)
+    streams = () if is_text else local
+    return replace(
+        bare, names=names, digest=_digest(parts), streams=streams, _texts=texts, _bytes=binary
+    )
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -196,7 +227,7 @@ def content_digest(path: str) -> str:
     return _digest([path]) if is_foreign(path) else str(open_reports(path).end["sha256"])
 
 
-def _safely(path: str, work: Callable[[], Any]) -> Any:
+def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     """The result of work in the database, whose errors may quote the file and are not shown."""
     import duckdb
 
@@ -205,10 +236,11 @@ def _safely(path: str, work: Callable[[], Any]) -> Any:
             return work()
     except duckdb.Error:
         pass
-    rule = "cannot be read as a table of reports"
-    raise FileError(
-        message(path, rule, None, "Is it Parquet, or CSV in UTF-8 with a line of names?")
-    )
+    file.refuse_damage()
+    rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
+    if file.is_text:
+        remedy = "Is it CSV in UTF-8 with a line of names?"
+    raise FileError(message(file.path, rule, None, remedy))
 
 
 def tally_foreign(
@@ -248,7 +280,7 @@ def tally_foreign(
         ReportError: a column that is missing or has gaps, or a report that its mechanism cannot
             have sent.
     """
-    given = dict(columns or {})
+    given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
         raise ArgumentError(message("column", rule, show(unknown[0])))
@@ -258,15 +290,13 @@ def tally_foreign(
     }
     records = {} if ways is not None else file.records(mechanisms, stated)
     named = {
-        name: file.columns(mechanism, stated[name])
+        name: file.columns(mechanism, stated[name], name)
         for name, mechanism in mechanisms.items()
         if name not in texts and name not in records
     }
     named |= {name: {RECORDS: column} for name, column in records.items()}
-    beside = {name: v for name, v in (values or {}).items() if name not in file.names}
-    if missing := [name for name in by or () if name not in (*file.names, *beside)]:
-        rule = f"has no public column {show(missing[0])}"
-        raise ReportError(message(file.path, rule))
+    _require_public(file, by or {}, stated_by)
+    beside = {name: v for name, v in stated_by.items() if name not in file.names}
     wanted = dict(mechanisms)
     decoded = None
     if texts and starts:
@@ -287,20 +317,20 @@ def tally_foreign(
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(wanted.items()), "counting attributes"):
             own = named[name]
-            table = _relation(database, file, own, by or {}, beside)
+            read = partial(_relation, database, file, own, by or {}, beside)
+            table = _safely(file, read)
             work = partial(_counted, table, mechanism, own, by, ways, keep_reports, file.streams)
             if name in records:
                 work = partial(_counted_records, table, mechanism, own[RECORDS], by, keep_reports)
             try:
-                found[name] = _safely(file.path, work)
+                found[name] = _safely(file, work)
             except ReportError as error:
-                find = partial(_first_wrong, table, mechanism, own, by or {})
-                row = None if name in records else _safely(file.path, find)
-                where = "" if row is None else f" The first such row is row {row + 1:,}."
                 said = str(error).removeprefix("data: ")
                 if said.startswith("reports: "):
                     said = f"{name}: {said.removeprefix('reports: ')}"
-                problem = f"{file.path}: {said}{where}"
+                find = partial(_first_wrong, table, mechanism, own, by or {})
+                row = None if name in records else _safely(file, find)
+                problem = _located(file, own, said, row)
                 break
     if problem is not None:
         raise ReportError(problem)
@@ -317,7 +347,7 @@ def _near(file: ForeignFile, used: Sequence[str]) -> Iterator[ForeignFile]:
     with temporary_file(suffix=ParquetFormat.suffix) as copy, connection() as database:
         into = f"{file_name_in_sql(copy)} (FORMAT parquet)"
         query = f"COPY (SELECT {columns} FROM {file._table}) TO {into}"
-        _safely(file.path, lambda: database.execute(query))
+        _safely(file, lambda: database.execute(query))
         table = f"read_parquet({file_name_in_sql(copy)}, hive_partitioning=false, filename=false)"
         yield replace(file, streams=() if file.is_text else (copy,), _table=table)
 
@@ -348,7 +378,7 @@ def columns_of_texts(
     )
     with connection() as database:
         query = f"SELECT {holds} FROM {file._table}"
-        row = _safely(file.path, lambda: database.execute(query).fetchone())
+        row = _safely(file, lambda: database.execute(query).fetchone())
     return {name: c for (name, c), is_text in zip(found.items(), row, strict=True) if is_text}
 
 
@@ -383,7 +413,7 @@ def _decoded(
     query = f"SELECT {', '.join([*cells, *kept.values()])} FROM {file._table}"
     with connection() as database:
         database.execute("SET preserve_insertion_order = true")  # rows are named by their numbers
-        rows = _safely(file.path, lambda: database.sql(query).to_arrow_table())
+        rows = _safely(file, lambda: database.sql(query).to_arrow_table())
     arrays = {name: rows.column(len(cells) + i) for i, name in enumerate(kept)}
     problems = []
     for i, (name, mechanism) in enumerate(mechanisms.items()):
@@ -436,6 +466,84 @@ def _counted_records(
     return count_records(mechanism, table, name, None, keep_reports)
 
 
+def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping[str, str]) -> None:
+    """Refuse public values that are missing or not declared, or that a folder denies.
+
+    Args:
+        file: the file.
+        by: {name: domain} of the public columns.
+        values: {public column: the value that a folder states}.
+    """
+    for name, domain in by.items():
+        if name not in values:
+            if name not in file.names:
+                raise ReportError(_no_public(file.path, name))
+            continue
+        text = values[name]
+        folder: int | str | None = (
+            int(text) if holds_integers(domain) and _INTEGER.fullmatch(text) else text
+        )
+        try:
+            checked_groups({name: [folder]}, {name: domain}, 1)
+        except ReportError:
+            folder = None
+        if folder is None:
+            rule = f"folder {name}={text}: {text} is not among the values that the study declares"
+            raise ReportError(message(file.path, f"{rule} for {name}"))
+        if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
+            many = "1 row" if rows == 1 else f"{rows:,} rows"
+            rule = f"the folder says {name}={text}, and the column says something else in {many}"
+            raise ReportError(message(file.path, rule, None, "Move the file, or drop the column"))
+
+
+def _no_public(path: str, name: str) -> str:
+    """The message of a file without a public column, whose folder may say that it is missing."""
+    if f"{name}={_NO_VALUE}" in Path(path).parts:
+        remedy = "Give the file a value, or count without it"
+        return message(path, f"its folder says that {name} is missing (NULL)", None, remedy)
+    remedy = f"A column or a folder {name}=VALUE must say it"
+    return message(path, f"has no public column {show(name)}", None, remedy)
+
+
+def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -> int:
+    """How many rows are of another group of a public column than their folder says.
+
+    0 where any value is not declared: that is refused by its row.
+    """
+    (cell,) = _cells(file, {}, {name: domain}, {}).values()
+    query = f"SELECT value, count(*) FROM (SELECT {cell} FROM {file._table}) AS t(value) GROUP BY 1"
+    with connection() as database:
+        rows = _safely(file, lambda: database.execute(query).fetchall())
+    values = [folder, *(value for value, _ in rows)]
+    try:
+        place = checked_groups({name: values}, {name: domain}, len(values)).place.tolist()
+    except ReportError:
+        return 0
+    return sum(n for at, (_, n) in zip(place[1:], rows, strict=True) if at != place[0])
+
+
+def _located(file: ForeignFile, names: Mapping[str, str], said: str, row: int | None) -> str:
+    """The message of reports that are wrong, with their first row.
+
+    Args:
+        file: the file.
+        names: the columns of the reports.
+        said: what is wrong.
+        row: the first row, from 0; None where none can be told.
+    """
+    if row is None:
+        return f"{file.path}: {said}"
+    if file.is_text:
+        cells = ", ".join(column_in_sql(name) for name in names.values())
+        query = f"SELECT {cells} FROM {file._table} LIMIT 1 OFFSET {row}"
+        with connection() as database:
+            found = _safely(file, lambda: database.execute(query).fetchone())
+        if column := no_number(dict(zip(names.values(), found or (), strict=False))):
+            rule = f"row {row + 1:,} of {column} holds no whole number"
+            return message(file.path, rule, None, "Is the file damaged?")
+    return f"{file.path}: {said} The first such row is row {row + 1:,}."
+
+
 def _first_wrong(
     table: duckdb.DuckDBPyRelation,
     mechanism: Mechanism,
@@ -453,11 +561,15 @@ def _first_wrong(
             if by:
                 checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
             return False
+        except EmptyError:
+            return False
         except ReportError:
             return True
 
     first = 0
     for rows in batches(_as_lazy(table), [*dict.fromkeys([*by, *names.values()])]) or ():
+        if is_wrong(rows[:0]):  # the type of a column, which no row is to blame for
+            return None
         if is_wrong(rows):
             low, high = 0, len(rows)  # the first `low` rows are right, the first `high` are not
             while high - low > 1:
@@ -513,7 +625,7 @@ def _cells(
             continue
         # What is no whole number becomes a gap, which is refused without showing it. The database
         # itself would round 0.4 to 0, and take answers for reports.
-        is_whole = f"regexp_full_match({column}, '{_WHOLE}')"
+        is_whole = f"regexp_full_match({column}, '{WHOLE}')"
         cast = f"CASE WHEN {is_whole} THEN TRY_CAST({column} AS BIGINT) END AS {column}"
         parts[name] = cast if file.is_text and is_number else column
     return parts

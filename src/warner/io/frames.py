@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -21,7 +22,16 @@ from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
 from warner.io.file_columns import to_file
 from warner.io.frame_batches import batches, records_in
-from warner.io.grouped_frame import ELSEWHERE, MOST_ROWS, GroupedFrame, checked_groups
+from warner.io.grouped_frame import (
+    ELSEWHERE,
+    MOST_ROWS,
+    GroupedFrame,
+    checked_groups,
+    gap,
+    no_report,
+    no_whole_number,
+    require_numbers,
+)
 from warner.io.parquet_counts import StreamedColumns
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.grouped_tally import GroupedTally
@@ -30,6 +40,7 @@ from warner.reports.reports import Reports
 from warner.reports.schema import GroupedColumns, ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
 
+_NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 _SHOWN = 8  # names of columns in a message
 RECORDS = "records"  # the name of a column of bytes that holds reports
 _BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
@@ -438,6 +449,7 @@ def report_columns(
     found: Sequence[str],
     column: ColumnNames = None,
     may_hold_answers: bool = False,
+    remedy: str | None = None,
 ) -> dict[str, str]:
     """The columns of a frame that hold reports.
 
@@ -450,12 +462,13 @@ def report_columns(
             the only column of a frame.
         may_hold_answers: whether ``found`` is a line of a text file, which may be answers by
             mistake. Messages do not show it then.
+        remedy: what helps where a column is not there; None for what helps with a frame.
 
     Returns:
         {name in the schema: name in the frame}.
 
     Raises:
-        ReportError: a column that is not there.
+        ReportError: a column that is not there, or columns of reports of more values.
         ArgumentTypeError: a name that is no text.
         ArgumentError: names that the schema does not have, or reports of several attributes.
 
@@ -483,14 +496,36 @@ def report_columns(
     if missing := [name for name in named.values() if name not in found]:
         several = len(named) > 1
         listed = _few(list(named.values()))
-        if isinstance(column, str) and not several:
+        if isinstance(column, str) and not several and not column.endswith(f"_{wanted[0]}"):
             listed = f"{column} or {listed}"
         rule = f"must have the {'columns' if several else 'column'} {listed}"
         there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
         got = f"no {_few(missing)} among {there}" if found else "no columns"
-        remedy = "Name the column that holds the reports" + " of each" * several
-        raise ReportError(message("data", rule, got, remedy))
+        cure = "Name the column that holds the reports" + " of each" * several
+        raise ReportError(message("data", rule, got, remedy or cure))
+    _refuse_more(named, found)
     return named
+
+
+def _refuse_more(named: Mapping[str, str], found: Sequence[str]) -> None:
+    """Refuse a frame with bits or digits beyond the last: its reports are of more values.
+
+    Args:
+        named: {name in the schema: name in the frame}.
+        found: the names of the frame's columns.
+    """
+    last: dict[str, int] = {}
+    for part, own in named.items():
+        of, numbered = _NUMBERED.fullmatch(part), _NUMBERED.fullmatch(own)
+        if of and numbered and of[2] == numbered[2]:
+            last[numbered[1]] = max(int(of[2]), last.get(numbered[1], 0))
+    for name in found:
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered and int(numbered[2]) > last.get(numbered[1], int(numbered[2])):
+            start, end = numbered[1], last[numbered[1]]
+            few = f"{start}0" + f" to {start}{end}" * (end > 0)
+            rule = f"has {name}, and reports of this mechanism have only {few}"
+            raise ReportError(message("data", rule, None, "Were they made for more values?"))
 
 
 def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
@@ -604,17 +639,23 @@ def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
     """A Narwhals series as an array of the smallest type, refused unless it holds 0..size-1."""
     import narwhals.stable.v2 as nw
 
-    rule, got = "must be a column of integers without gaps", str(series.dtype)
+    dtype = series.dtype
+    require_numbers(name, dtype)
     if series.null_count():
-        missing = f"{got} with missing values"
-        raise ReportError(message(name, rule, missing, "Leave out the rows without a report"))
-    if not series.dtype.is_integer():
-        cure = "Cast it to integers" if series.dtype.is_numeric() else None
-        raise ReportError(message(name, rule, got, cure))
+        raise gap(name, dtype)
+    if not dtype.is_integer():
+        # A float holds every whole number up to 2^53, and no column of reports has more values.
+        numbers = series.cast(nw.Float64).to_numpy()
+        inside = (numbers >= 0) & (numbers < size)
+        if (inside & (numbers != np.floor(numbers))).any():
+            raise no_whole_number(name, dtype)
+        if not inside.all():
+            raise no_report(name, size)
+        whole: np.ndarray = numbers.astype(smallest_dtype(size))
+        return whole
     if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
-        remedy = "Check that it holds reports, and that they were made with this domain"
-        raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
-    if series.dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
+        raise no_report(name, size)
+    if dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
         series = series.cast(nw.Int64)
     array: np.ndarray = series.to_numpy().astype(smallest_dtype(size))
     return array

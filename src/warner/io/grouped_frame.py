@@ -1,10 +1,11 @@
 """The columns of a data frame, counted by the library of the frame.
 
 Columns of 8 or 16 bits have few values, and are grouped as they are. Any other is first made a
-column of signed integers: 0..size-1 for reports, and one number each for a gap and for whatever is
-no report. So at most ``size + 2`` rows leave the library, even where a column is a wrong one with a
-billion different values. Unsigned and decimal
-columns are counted too: Spark reads uint64 as a decimal, and some engines have no unsigned types.
+column of signed integers: 0..size-1 for reports, and one number each for a gap, for a fraction and
+for whatever else is no report. So at most ``size + 3`` rows leave the library, even where a column
+is a wrong one with a billion different values. Unsigned columns are counted too, and decimals and
+floats that are whole numbers: Spark reads uint64 as a decimal, some engines have no unsigned types,
+and pandas makes floats of integers beside gaps.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.schema import smallest_dtype
 
 GAP, BEYOND = -1, -2  # a row without a report, and one whose value is no report
+_FRACTION = -3  # a row whose value is in the range, and no whole number
 MOST_ROWS = 2**22  # different whole reports that may leave a library that gives no batches
 
 
@@ -176,40 +178,73 @@ ELSEWHERE = (
 _LARGEST = {"UInt8": 2**8 - 1, "UInt16": 2**16 - 1, "UInt32": 2**32 - 1}
 _FEW = 2**16  # values of a column, which are grouped faster as they are
 _SHORT = 2**12  # rows
-_RULE = "must be a column of integers without gaps"
+_INTEGERS = "must be a column of integers"
+_GAPS = f"{_INTEGERS} without gaps"
+
+
+def require_numbers(name: str, dtype: Any) -> None:
+    """Refuse a column whose type holds no whole numbers.
+
+    Args:
+        name: the name of the column.
+        dtype: its type in Narwhals.
+
+    Raises:
+        ReportError: texts, truth values, or whatever else is no number.
+    """
+    if not dtype.is_numeric():
+        raise ReportError(message(name, _INTEGERS, str(dtype), "Cast it to integers"))
+
+
+def no_report(name: str, size: int) -> ReportError:
+    """The error of a column with values that are no reports."""
+    remedy = "Were the reports made for other values?"
+    return ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
+
+
+def no_whole_number(name: str, dtype: Any) -> ReportError:
+    """The error of a column with fractions."""
+    remedy = "Is it a column of reports?"
+    return ReportError(message(name, "holds numbers that are not whole", str(dtype), remedy))
+
+
+def gap(name: str, dtype: Any) -> ReportError:
+    """The error of a column with missing values."""
+    got = f"{dtype} with missing values"
+    return ReportError(message(name, _GAPS, got, "Leave out the rows without a report"))
 
 
 def _code(dtype: Any, name: str, size: int) -> Any:
-    """A column as a Narwhals expression of the signed integers 0..size-1, GAP and BEYOND.
+    """A column as a Narwhals expression of the integers 0..size-1, GAP, BEYOND and _FRACTION.
 
     Raises:
-        ReportError: a column that does not hold integers.
+        ReportError: a column that does not hold numbers.
     """
     import narwhals.stable.v2 as nw
 
+    require_numbers(name, dtype)
     column = nw.col(name)
-    if not (dtype.is_integer() or dtype.is_decimal()):
-        cure = "Cast it to integers" if dtype.is_numeric() else None
-        raise ReportError(message(name, _RULE, str(dtype), cure))
-    number, inside = column, (column >= 0) & (column < size)
+    number, inside, outside = column, (column >= 0) & (column < size), nw.lit(BEYOND)
     if dtype.is_unsigned_integer():
         inside = (
             column < nw.lit(size, dtype)
             if size <= _LARGEST.get(str(dtype), size)
             else ~column.is_null()
         )
-    elif dtype.is_decimal():
+    elif not dtype.is_integer():
         # A float holds every whole number up to 2^53, and no column of reports has more values.
         number = column.cast(nw.Float64)
         inside = (number >= 0) & (number < size)
         # Ibis rounds to an integer, which fails for large numbers. So these are replaced before.
         number = nw.when(inside).then(number).otherwise(nw.lit(0.0))
-        inside = inside & (number == number.round(0))
+        whole = number == number.round(0)
+        outside = nw.when(whole).then(nw.lit(BEYOND)).otherwise(nw.lit(_FRACTION))
+        inside = inside & whole
     inside = inside.fill_null(False)
     # The cast of a number outside would fail in some engines. So it is replaced first.
     zero = nw.lit(0, dtype if dtype.is_unsigned_integer() else None)
     safe = nw.when(inside).then(number).otherwise(zero).cast(nw.Int64)
-    beyond = nw.when(inside).then(safe).otherwise(nw.lit(BEYOND))
+    beyond = nw.when(inside).then(safe).otherwise(outside)
     return nw.when(column.is_null()).then(nw.lit(GAP)).otherwise(beyond).cast(nw.Int64)
 
 
@@ -243,11 +278,11 @@ def _integers(series: Any) -> np.ndarray:
 def _refuse_codes(code: np.ndarray, name: str, size: int, dtype: Any) -> None:
     """Refuse a column with gaps, or with values that are no reports."""
     if (code == GAP).any():
-        got = f"{dtype} with missing values"
-        raise ReportError(message(name, _RULE, got, "Leave out the rows without a report"))
+        raise gap(name, dtype)
+    if (code == _FRACTION).any():
+        raise no_whole_number(name, dtype)
     if (code == BEYOND).any():
-        remedy = "Check that it holds reports, and that they were made with this domain"
-        raise ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
+        raise no_report(name, size)
 
 
 def checked_groups(
@@ -292,4 +327,7 @@ def _undeclared(name: str, values: list[Any]) -> ReportError:
     rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
     kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
     got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
-    return ReportError(message(f"data: public column {name!r}", rule, got))
+    remedy = "Correct these rows, or declare their values"
+    if not kinds:
+        remedy = "Give these rows a value, or leave them out"
+    return ReportError(message(f"data: public column {name!r}", rule, got, remedy))

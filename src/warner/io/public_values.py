@@ -53,7 +53,12 @@ def to_arrow(domain: Domain, index: np.ndarray) -> pa.Array:
 
 
 def indices_of(
-    path: str, name: str, domain: Domain, column: Any, row: int | None = None
+    path: str,
+    name: str,
+    domain: Domain,
+    column: Any,
+    row: int | None = None,
+    rule: str = "holds values that its header does not declare",
 ) -> np.ndarray:
     """The indices (n,) of the values in a public column of a report file.
 
@@ -63,11 +68,12 @@ def indices_of(
         domain: its domain.
         column: an Arrow array.
         row: the number of rows before these; None where they are not the rows of the file.
+        rule: what a message says of other values, where no row is named.
 
     Raises:
         ReportError: a value that is missing or was never declared, by its row.
     """
-    problem = message(f"{path}: column {name!r}", "holds values that its header does not declare")
+    problem = message(f"{path}: column {name!r}", rule)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)
     except (ValuesError, ArgumentTypeError) as error:

@@ -112,6 +112,7 @@ class ReportFile:
                 mechanism.header,
                 header if isinstance(header, dict) else {},
                 f"{self.path}: reports of {name!r} and the study",
+                ("the study has", "the reports have"),
             )
         return replace(self, known=dict(known))
 

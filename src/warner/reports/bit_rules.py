@@ -17,6 +17,7 @@ class BitRule:
         least: the least number of bits under the mask that are 1.
         most: the greatest number of bits under the mask that are 1.
         text: the rule in words, for messages.
+        remedy: what may have made reports that break it, as a question.
 
     >>> rule = BitRule(bytes([0b1000, 0b11]), 0, 1, "at most one bit may be set")
     >>> rule.broken_by(np.array([[8, 0], [8, 2], [7, 3]], dtype=np.uint8)).tolist()
@@ -27,6 +28,7 @@ class BitRule:
     least: int
     most: int
     text: str
+    remedy: str = "Were they made by this mechanism?"
 
     @cached_property
     def masks(self) -> dict[int, int]:

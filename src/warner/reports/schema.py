@@ -450,10 +450,15 @@ class BitVector(_OneArray):
         rules = []
         if self.padding:
             mask = b"\0" * (self.bytes - 1) + (2**self.padding - 1).to_bytes()
-            rules.append(BitRule(mask, 0, 0, "padding bits must be 0"))
+            remedy = (
+                f"The last byte has bits set after bit {self.width}. Were the reports made for "
+                "more values, or with the lowest bit first?"
+            )
+            rules.append(BitRule(mask, 0, 0, "padding bits must be 0", remedy))
         if self.ones is not None:
             text = f"every report must have {self.ones} bits set"
-            rules.append(BitRule(b"\xff" * self.bytes, self.ones, self.ones, text))
+            remedy = "Were they made with another epsilon, or for other values?"
+            rules.append(BitRule(b"\xff" * self.bytes, self.ones, self.ones, text, remedy))
         if any(self.exclusive_mask):
             text = "at most one bit of a non-sensitive value may be set"
             rules.append(BitRule(self.exclusive_mask, 0, 1, text))
@@ -469,7 +474,7 @@ class BitVector(_OneArray):
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         """Refuse reports that break one of ``rules``."""
         for rule in self.rules:
-            refuse_reports(rule.broken_by(columns["bits"]), rule.text)
+            refuse_reports(rule.broken_by(columns["bits"]), rule.text, rule.remedy)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Packed bits from zeros and ones (n, K), or from {"bits": packed bytes (n, bytes)}."""
@@ -536,13 +541,13 @@ class BitVector(_OneArray):
         for i, histogram in enumerate(self._histograms(source, names)):
             for rule in self.rules:
                 if list(rule.masks) == [i] and histogram[:, rule.broken_bytes].any():
-                    raise ReportError(message("reports", rule.text))
+                    raise ReportError(message("reports", rule.text, None, rule.remedy))
             sums.append(histogram @ bits)
             sizes = histogram.sum(axis=1)
         for rule in self.row_rules:
             masks = {names[i]: mask for i, mask in rule.masks.items()}
             if source.any_breaks(rule, masks):
-                raise ReportError(message("reports", rule.text))
+                raise ReportError(message("reports", rule.text, None, rule.remedy))
         return CountedGroups(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 
     def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
@@ -711,12 +716,15 @@ def total_reports(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None)
     return len(next(iter(columns.values())))
 
 
-def refuse_reports(wrong: np.ndarray, rule: str) -> None:
+def refuse_reports(
+    wrong: np.ndarray, rule: str, remedy: str = "Were they made by this mechanism?"
+) -> None:
     """Refuse reports of which any is wrong, with a message of the first such row and the rule.
 
     Args:
         wrong: (n,) booleans, which reports break the rule.
         rule: the rule in words.
+        remedy: what helps.
 
     Raises:
         ReportError: any entry of ``wrong`` is True.
@@ -724,7 +732,6 @@ def refuse_reports(wrong: np.ndarray, rule: str) -> None:
     where = np.flatnonzero(wrong)
     if where.size:
         text = f"row {where[0]}: {rule}"
-        remedy = "Were they made by this mechanism?"
         raise ReportError(message("reports", text, f"{where.size} such rows", remedy))
 
 

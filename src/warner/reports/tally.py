@@ -606,21 +606,33 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
         raise MismatchError(message(name, rule, None, remedy))
 
 
-def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any], name: str) -> None:
+_SHOWN = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}
+"""Entries of headers whose values messages show, and what they are called there."""
+
+
+def require_same(
+    ours: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    name: str,
+    who: tuple[str, str] = ("the one has", "the other has"),
+) -> None:
     """Refuse headers that differ; the message names the first difference.
 
     Args:
         ours, theirs: headers of mechanisms.
         name: the name of the two things in the message.
+        who: the beginnings of what the message says of each, such as ``the study has``.
 
     Raises:
         MismatchError: the headers differ.
     """
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
-            values = f": {ours.get(key)!r} and {theirs.get(key)!r}"
-            shown = "" if key in ("domain", "thresholds", "parameters") else values
-            rule = f"do not belong together: different {key}{shown}"
+            said = f"different {key}"
+            if key in _SHOWN:
+                own, other = (show(header.get(key)) for header in (ours, theirs))
+                said = f"{who[0]} {_SHOWN[key]} {own}, and {who[1]} {other}"
+            rule = f"do not belong together: {said}"
             remedy = "Combine only reports of one and the same mechanism"
             raise MismatchError(message(name, rule, None, remedy))
     if dict(ours) != dict(theirs):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -440,16 +440,19 @@ def _array(column: pa.ChunkedArray, name: str, size: int, row: int) -> np.ndarra
     if column.null_count:
         got = f"{column.type} with missing values"
         raise ReportError(message(name, rule, got, "Leave out the rows without a report"))
-    is_whole = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
-    try:
-        values = column.cast(pa.int64()).to_numpy() if is_whole else None
-    except pa.ArrowInvalid:  # a decimal that is no whole number, or a huge one
-        values = None
+    tests = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_floating)
+    values, of = None, str(column.type)
+    if not any(is_one(column.type) for is_one in tests):
+        rule = "must be a column of integers"
+        raise ReportError(message(name, rule, of, "Cast it to integers"))
+    with suppress(pa.ArrowInvalid):  # a number that is not whole, or a huge one
+        values = column.cast(pa.int64()).to_numpy()
     if values is None:
-        raise ReportError(message(name, rule, str(column.type)))
+        rule, remedy = "holds numbers that are not whole, or huge", "Is it a column of reports?"
+        raise ReportError(message(name, rule, of, remedy))
     if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
         first = row + int(np.flatnonzero((values < 0) | (values >= size))[0])
-        remedy = "Check that it holds reports, and that they were made with this domain"
+        remedy = "Were the reports made for other values?"
         text = message(
             name, f"must lie in 0..{size - 1}", f"row {first} of the partition beyond it", remedy
         )

@@ -89,4 +89,4 @@ def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
         run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv")
         run("tally", f"{name}.csv", "-o", f"{name}.json")
     result = run("merge", "study.json", "other.json", ok=False)
-    assert "different requested: 1.5 and 1.6" in result.stderr
+    assert "the one has epsilon 1.5, and the other has 1.6" in result.stderr

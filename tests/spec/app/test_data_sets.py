@@ -104,9 +104,11 @@ def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     slow = PLAN.tally_by(REPORTS, {"ward": WARDS, "year": [2024] * N})
     assert found == slow
     shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
-    assert "has no public column 'ward'" in _tally("lake", "--by", "ward", ok=False).stderr
+    said = _tally("lake", "--by", "ward", ok=False).stderr
+    assert "its folder says that ward is missing (NULL). Give the file a value, or count" in said
     shutil.move("lake/ward=__HIVE_DEFAULT_PARTITION__", "lake/ward=west")
-    assert "public column 'ward'" in _tally("lake", "--by", "ward", ok=False).stderr
+    said = _tally("lake", "--by", "ward", ok=False).stderr
+    assert "folder ward=west: west is not among the values that the study declares for ward" in said
 
 
 @pytest.mark.parametrize("name", ["setting_report=1", "SETTING_REPORT=1", "long_bits_0=255"])
@@ -121,13 +123,25 @@ def test_folders_never_stand_for_columns_of_reports(lake: Path, name: str) -> No
     assert "no setting_report" in _tally("lake", ok=False).stderr
 
 
-def test_a_column_of_the_file_comes_before_its_folder(lake: Path) -> None:
+def test_a_column_of_the_file_must_agree_with_its_folder(lake: Path) -> None:
     for path in Path("lake").rglob("part*.*"):
         if "temporary" not in str(path):
             path.unlink()
-    pq.write_table(TABLE.append_column("ward", [WARDS]), "lake/ward=north/all.parquet")
+    for ward, name in (("north", "north"), ("the south", "the%20south")):
+        rows = [i for i, own in enumerate(WARDS) if own == ward]
+        table = TABLE.take(rows).append_column("ward", [[ward] * len(rows)])
+        pq.write_table(table, f"lake/ward={name}/all.parquet")
     _tally("lake", "--by", "ward")
     assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
+    pq.write_table(TABLE.append_column("ward", [WARDS]), "lake/ward=north/all.parquet")
+    said = _tally("lake", "--by", "ward", ok=False).stderr
+    wrong = WARDS.count("the south")
+    assert (
+        "lake/ward=north/all.parquet: the folder says ward=north, and the column says something "
+        f"else in {wrong} rows. Move the file, or drop the column." in said
+    )
+    # Without groups, nothing depends on it.
+    _tally("lake")
 
 
 def test_files_of_blocks_are_counted(lake: Path) -> None:
@@ -172,7 +186,7 @@ BAD = {
     ),
     "no column": (TABLE[:12].drop_columns(["long_bits_0"]), "no long_bits_0 among"),
     "drift to text": (_spoiled("setting_report", ["a"] * 12), "column of integers"),
-    "drift to floats": (_spoiled("setting_report", [0.5] * 12), "column of integers"),
+    "drift to floats": (_spoiled("setting_report", [0.5] * 12), "not whole.*row 1[.]"),
 }
 
 

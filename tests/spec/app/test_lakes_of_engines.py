@@ -11,6 +11,7 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Study
+from warner.io import write_reports
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -76,20 +77,25 @@ def test_a_lake_without_rows_is_named(lake: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "got"), [("west", "got a string that is not declared"), (None, "got no value")]
+    ("value", "got"),
+    [
+        ("west", "got a string that is not declared. Correct these rows, or declare their values."),
+        (None, "got no value. Give these rows a value, or leave them out."),
+    ],
 )
 def test_a_wrong_public_value_is_named_by_its_row(lake: Path, value: Any, got: str) -> None:
     wards = ["north"] * 5 + [value] + ["south"] * 2
     pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
     said = _tally("--by", "ward", ok=False).stderr
     assert "lake/c.parquet: public column 'ward': must hold declared values" in said
-    assert f"{got}. The first such row is row 6." in said and "west" not in said
+    assert f"{got} The first such row is row 6." in said and "west" not in said
 
 
 def test_a_broken_rule_names_the_attribute(lake: Path) -> None:
     pq.write_table(_reports(8, drug_bits_0=[32] * 7 + [33]), "lake/c.parquet")
     said = _tally(ok=False).stderr
-    assert "lake/c.parquet: drug: padding bits must be 0. The first such row is row 8." in said
+    rule = "lake/c.parquet: drug: padding bits must be 0. The last byte has bits set after bit 3."
+    assert rule in said and "The first such row is row 8." in said
 
 
 def test_a_broken_rule_in_counts_names_file_and_attribute(lake: Path) -> None:
@@ -102,6 +108,29 @@ def test_a_broken_rule_in_counts_names_file_and_attribute(lake: Path) -> None:
         database.execute(f"COPY ({statement.rstrip().rstrip(';')}) TO 'counts.csv' (HEADER)")
     said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
     assert "counts.csv: drug: padding bits must be 0" in said
+
+
+def test_counts_of_a_value_that_is_not_declared_name_the_study(lake: Path) -> None:
+    import duckdb
+
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", "seen", "--by", "ward")
+    with duckdb.connect() as database:
+        database.register("seen", _reports(8, ward=["west"] * 8))
+        query = statement.stdout.rstrip().rstrip(";")
+        database.execute(f"COPY ({query}) TO 'counts.csv' (HEADER)")
+    said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
+    assert "counts.csv: column 'ward': holds values that the study does not declare." in said
+    assert "west" not in said
+
+
+def test_reports_of_another_budget_name_both(lake: Path) -> None:
+    alone = STUDY.partition("[attributes.drug]")[0].partition("[attributes.smokes]")[2]
+    Path("one.toml").write_text(f"[attributes.smokes]{alone}")
+    Path("two.toml").write_text(f"[attributes.smokes]{alone}".replace("1.0", "1.2"))
+    reports = Study.load("one.toml").mechanisms["smokes"].randomize(["no", "yes"])
+    write_reports({"smokes": reports}, "r.parquet")
+    said = run("tally", "r.parquet", "--study", "two.toml", ok=False).stderr
+    assert "the study has epsilon 1.2, and the reports have 1.0." in said
 
 
 def test_a_printed_table_is_no_csv_and_the_remedy_says_so(lake: Path) -> None:
@@ -139,4 +168,4 @@ def test_another_encoding_is_told_what_to_do(lake: Path, encoding: str) -> None:
     text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
     Path("export.csv").write_bytes(text.encode(encoding))
     said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
-    assert "Is it Parquet, or CSV in UTF-8 with a line of names?" in said
+    assert "Is it CSV in UTF-8 with a line of names?" in said

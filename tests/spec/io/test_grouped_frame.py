@@ -84,9 +84,14 @@ def test_every_engine_gives_the_tally_of_the_same_reports_in_memory(engine: str,
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    "dtype", [pa.uint8(), pa.int8(), pa.uint64(), pa.int64(), pa.decimal128(20, 0)], ids=str
+    "dtype",
+    [
+        *(pa.uint8(), pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float64()),
+        *(pa.decimal128(20, 0), pa.decimal128(10, 2)),
+    ],
+    ids=str,
 )
-def test_unsigned_and_decimal_columns_are_counted(engine: str, dtype: Any) -> None:
+def test_whole_numbers_of_any_type_are_counted(engine: str, dtype: Any) -> None:
     if engine == "pandas" and pa.types.is_decimal(dtype):
         pytest.skip("pandas keeps decimals as objects")
     frame = ENGINES[engine](_table("index", dtype))
@@ -98,9 +103,19 @@ WRONG = {
     "below": (pa.array([1, -1], pa.int8()), "must lie in 0..9"),
     "2^64 - 1": (pa.array([1, 2**64 - 1], pa.uint64()), "must lie in 0..9"),
     "a gap": (pa.array([1, None], pa.int64()), "without gaps"),
-    "no whole number": (pa.array([Decimal(1), Decimal("0.5")], pa.decimal128(9, 1)), "0..9|gaps"),
-    "a huge decimal": (pa.array([Decimal(1), Decimal(2**100)], pa.decimal128(38, 0)), "0..9|gaps"),
-    "text": (pa.array(["1", "0"]), "without gaps"),
+    "no whole number": (
+        pa.array([Decimal(1), Decimal("0.5")], pa.decimal128(9, 1)),
+        "whole|got Obj",
+    ),
+    "a huge decimal": (
+        pa.array([Decimal(1), Decimal(2**100)], pa.decimal128(38, 0)),
+        "0..9|got Obj",
+    ),
+    "a fraction": (pa.array([1.0, 0.5]), "numbers that are not whole; got Float64"),
+    "a large float": (pa.array([1.0, 1e300]), r"must lie in 0\.\.9"),
+    "no number": (pa.array([1.0, float("nan")]), r"must lie in 0\.\.9|missing values"),
+    "text": (pa.array(["1", "0"]), "a column of integers; got .*. Cast it to integers"),
+    "truth values": (pa.array([True, False]), "a column of integers; got Bool.*Cast it"),
     "nothing": (pa.array([], pa.int64()), "no reports"),
 }
 

@@ -127,7 +127,7 @@ def test_only_tallies_of_the_same_groups_and_mechanism_add() -> None:
     other = _groups(RandomizedResponse(COIN.domain, 0.5), ward=WARDS)
     declared = _groups(ward=PublicColumn(Categorical(["north", "south", "west"]), WARDS))
     for wrong, words in (
-        (other, "different requested"),
+        (other, "the one has epsilon|the other has"),
         (declared, "declared otherwise"),
         (_groups(street=WARDS), "by other columns"),
         (groups.total(), "with groups and without"),

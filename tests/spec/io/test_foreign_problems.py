@@ -1,0 +1,173 @@
+"""Files of other programs that are no reports say what is wrong, where, and what helps."""
+
+from __future__ import annotations
+
+import gzip
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from warner import Categorical, Integers, LocalHashing, RandomizedResponse, UnaryEncoding
+from warner.errors import ReportError, WarnerError
+from warner.io import is_foreign, open_foreign, tally_foreign
+
+MECHANISMS = {
+    "smokes": RandomizedResponse(Categorical(["no", "yes", "else"]), 1.0),
+    "item": UnaryEncoding(Integers(0, 9), 1.0),
+}
+WARD = Categorical(["north", "south"])
+COLUMNS: dict[str, list[Any]] = {
+    "ward": ["south"] * 20,
+    "smokes_report": [0, 1] * 10,
+    "item_bits_0": [255, 1] * 10,
+    "item_bits_1": [192, 64] * 10,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _bytes(form: str, **changed: Any) -> bytes:
+    """A file of 20 rows, with other columns; None drops one."""
+    columns = {name: v for name, v in (COLUMNS | changed).items() if v is not None}
+    buffer = pa.BufferOutputStream()
+    (pq.write_table if form == "parquet" else pa.csv.write_csv)(pa.table(columns), buffer)
+    content: bytes = buffer.getvalue().to_pybytes()
+    return content
+
+
+def _csv(row: int, cell: str) -> bytes:
+    """CSV whose cell of smokes_report in a row, from 1, is another text."""
+    lines = _bytes("csv").decode().splitlines()
+    cells = lines[row].split(",")
+    lines[row] = ",".join([cells[0], cell, *cells[2:]])
+    return "\n".join(lines).encode()
+
+
+def _tally(path: str, by: bool = False, values: Any = None) -> Any:
+    assert is_foreign(path)
+    wanted = {"ward": WARD} if by else None
+    return tally_foreign(open_foreign(path), MECHANISMS, by=wanted, values=values)
+
+
+def test_the_file_itself_is_counted(folder: Path) -> None:
+    for form in ("parquet", "csv"):
+        Path(f"x.{form}").write_bytes(_bytes(form))
+        counted = _tally(f"x.{form}")
+        assert counted["item"].n == 20
+        # Other programs make floats of integers beside gaps.
+        floats = {name: [float(v) for v in c] for name, c in COLUMNS.items() if name != "ward"}
+        Path(f"x.{form}").write_bytes(_bytes(form, **floats))
+        assert _tally(f"x.{form}") == counted
+
+
+WRONG = {
+    "cut off": ("csv", _bytes("csv")[:-6], "row 20 has 2 fields, and the first line has 4. Is"),
+    "one field more": ("csv", _csv(7, "1,1"), "row 7 has 5 fields, and the first line has 4"),
+    "no bytes": ("csv", b"", "x.csv: is empty"),
+    "no bytes of Parquet": ("parquet", b"", "x.parquet: is empty"),
+    "Parquet as CSV": ("csv", _bytes("parquet"), "x.csv: is Parquet, though its name ends in .csv"),
+    "CSV as Parquet": ("parquet", _bytes("csv"), "is text such as CSV, though its name ends"),
+    "packed": ("csv", gzip.compress(_bytes("csv")), "is compressed by gzip. Unpack it"),
+    "a word": ("csv", _csv(9, "two"), "row 9 of smokes_report holds no whole number. Is the file"),
+    "a fraction": ("csv", _csv(9, "1.5"), "row 9 of smokes_report holds no whole number"),
+    "a gap": ("csv", _csv(9, ""), "without gaps; got Int64 with .* first such row is row 9"),
+    "beyond": ("csv", _csv(9, "3"), r"smokes_report: must lie in 0\.\.2.*other values\? .*row 9"),
+    "a decimal": (
+        "parquet",
+        _bytes("parquet", smokes_report=[Decimal("1.00")] * 5 + [Decimal("1.50")] * 15),
+        "smokes_report: holds numbers that are not whole; got Decimal.* row is row 6",
+    ),
+    "a float": ("parquet", _bytes("parquet", smokes_report=[1.0] * 5 + [0.5] * 15), "row 6"),
+    "a text": (
+        "parquet",
+        _bytes("parquet", smokes_report=["1"] * 20),
+        r"x.parquet: smokes_report: must be a column of integers; got String. Cast it to integers\.$",
+    ),
+    "another name": (
+        "parquet",
+        _bytes("parquet", smokes_report=None, smoke_report=[1] * 20),
+        "must have the column smokes_report; got no .* --column smokes=COLUMN",
+    ),
+    "more values": (
+        "parquet",
+        _bytes("parquet", item_bits_2=[0] * 20, item_bits_x=[0] * 20),
+        "has item_bits_2, and reports of this mechanism have only item_bits_0 to item_bits_1. Were",
+    ),
+    "padding": (
+        "parquet",
+        _bytes("parquet", item_bits_1=[192] * 19 + [32]),
+        "item: padding bits must be 0.*row is row 20",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_file_says_what_is_wrong(folder: Path, wrong: str) -> None:
+    form, content, words = WRONG[wrong]
+    Path(f"x.{form}").write_bytes(content)
+    with pytest.raises(WarnerError, match=words) as caught:
+        _tally(f"x.{form}")
+    assert str(caught.value).startswith(f"x.{form}: ") and "two" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "words"),
+    [
+        ("north", COLUMNS["ward"], "folder says ward=north, and the column says .* in 20 rows. Move"),
+        ("south", ["north"] + ["south"] * 19, "ward=south, and the column says .* in 1 row. Move"),
+        ("east", None, "folder ward=east: east is not among the values that the study declares"),
+        ("east", COLUMNS["ward"], "folder ward=east: east is not among the values"),
+        ("south", ["west"] * 20, "must hold declared values.* a string that is not declared. Corr"),
+        (None, None, "has no public column 'ward'. A column or a folder ward=VALUE must say it"),
+    ],
+)  # fmt: skip
+def test_a_folder_and_its_files_say_the_same(
+    folder: Path, value: Any, column: Any, words: str
+) -> None:
+    for form in ("parquet", "csv"):
+        Path(f"x.{form}").write_bytes(_bytes(form, ward=column))
+        values = {} if value is None else {"ward": value}
+        assert _tally(f"x.{form}", values=values)["item"].n == 20
+        with pytest.raises(ReportError, match=words) as caught:
+            _tally(f"x.{form}", by=True, values=values)
+        assert "west" not in str(caught.value)
+        Path(f"x.{form}").write_bytes(_bytes(form))
+        assert _tally(f"x.{form}", by=True, values={"ward": "south"})["item"].total().n == 20
+
+
+def test_a_folder_of_integers_agrees_by_value(folder: Path) -> None:
+    pq.write_table(pa.table({"report": [0, 1], "week": [3, 3]}), "x.parquet")
+    file, by = open_foreign("x.parquet"), {"week": Integers(1, 9)}
+    one = {"q": MECHANISMS["smokes"]}
+    assert tally_foreign(file, one, by=by, values={"week": "03"})["q"].total().n == 2
+    with pytest.raises(ReportError, match=r"the folder says week=4, .* in 2 rows"):
+        tally_foreign(file, one, by=by, values={"week": "4"})
+
+
+def test_decimals_of_hashed_reports_are_counted(folder: Path) -> None:
+    hashing = LocalHashing(Integers(0, 9), 1.0)
+    reports = hashing.randomize(list(range(10)))
+    columns = {
+        f"units_{name}": [Decimal(int(v)) for v in column]
+        for name, column in hashing.schema.to_file(reports.columns).items()
+    }
+    pq.write_table(pa.table(columns), "x.parquet")
+    found = tally_foreign(open_foreign("x.parquet"), {"units": hashing})["units"]
+    assert (found.counts == hashing.tally(reports).counts).all()
+
+
+def test_a_file_that_is_removed_meanwhile_is_named(folder: Path) -> None:
+    Path("x.parquet").write_bytes(_bytes("parquet"))
+    file = open_foreign("x.parquet")
+    Path("x.parquet").unlink()
+    with pytest.raises(WarnerError, match=r"x.parquet: was removed while it was counted\. Run"):
+        tally_foreign(file, MECHANISMS)
