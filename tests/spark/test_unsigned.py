@@ -1,4 +1,4 @@
-"""Spark reads unsigned integers as wider ones, and those of 64 bits as decimals: both are counted."""
+"""Spark reads unsigned integers as wider ones or as decimals, and pandas writes floats: all are counted."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import warner.spark
 from tests.spark.test_tallying import MECHANISMS, REPORTS
 
 
-@pytest.mark.parametrize("dtype", [pa.uint8(), pa.uint64(), pa.decimal128(20, 0)], ids=str)
-def test_unsigned_and_decimal_columns_are_counted(spark: Any, dtype: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "dtype", [pa.uint8(), pa.uint64(), pa.decimal128(20, 0), pa.float64()], ids=str
+)
+def test_whole_numbers_of_any_type_are_counted(spark: Any, dtype: Any, tmp_path: Path) -> None:
     mechanism, real = MECHANISMS["index"], REPORTS["index"]
     values = pa.array(real.columns["report"], pa.int64()).cast(dtype)
     path = str(tmp_path / "reports.parquet")
