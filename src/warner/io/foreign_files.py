@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_PIECE = 2**24  # bytes
+_PIECE = 2**20  # bytes
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how a folder says that a value is missing
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
@@ -205,6 +205,7 @@ def _digest(parts: Sequence[str]) -> str:
     is not fetched twice.
     """
     digest = hashlib.sha256()
+    buffer = memoryview(bytearray(_PIECE))  # one, because new memory costs as much as the digest
     for part in parts:
         if is_remote(part):
             digest.update(repr((shown(part), *state_of(part))).encode())
@@ -212,7 +213,7 @@ def _digest(parts: Sequence[str]) -> str:
         with open(part, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
-                digest.update(file.read(_PIECE))
+                digest.update(buffer[: file.readinto(buffer)])
     return digest.hexdigest()
 
 
