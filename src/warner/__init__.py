@@ -179,6 +179,8 @@ _HOMES = {
     "warner.studies.study": ("Study",),
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
+# Not public, but scripts and messages name modules in them, such as warner.reports.tally.
+_ROOMS = ("channels", "design", "groups", "regression", "reports", "results", "studies")
 
 
 def __dir__() -> list[str]:
@@ -271,6 +273,10 @@ else:
         if name in _PLACES:
             thing = getattr(_import_module(_PLACES[name]), name)
         elif name in __all__:
+            thing = _import_module(f"warner.{name}")
+        elif name in _ROOMS:
+            for module in _HOMES:  # which import the modules of these packages
+                _import_module(module)
             thing = _import_module(f"warner.{name}")
         else:
             raise AttributeError(f"module 'warner' has no attribute {name!r}")

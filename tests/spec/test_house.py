@@ -5,6 +5,7 @@ is quick.
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -255,6 +256,17 @@ whole_commands()
 print(all(loaded(room) > 0 for room in ("domains", "mechanisms", "estimators", "studies", "results", "design")))
 """
     assert _fresh(code).splitlines() == ["0 0 0 0", "0 0 0 0 0 True", "True"]
+
+
+def test_modules_that_messages_name_are_there_after_import_warner_alone() -> None:
+    named = {
+        found
+        for path in ROOT.rglob("*.py")
+        for found in re.findall(r"Use (warner(?:\.\w+)+)", path.read_text())
+    }
+    assert "warner.reports.tally.load_tallies" in named
+    for name in sorted(named):
+        assert _fresh(f"import warner; print(callable({name}))").strip() == "True", name
 
 
 def test_names_are_imported_from_where_type_checkers_read_them() -> None:

@@ -24,6 +24,8 @@ FILE_NAME_RULE = (
 )
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+# Several in a chain, such as simplecache::https://host/a.csv.
+_NEXT = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:://|::))")
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account.host
 _PORT = re.compile(r"[^:]*:\d+")
 
@@ -34,6 +36,8 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("s3://key:secret@bucket/a.csv"), without_secrets("s3://bucket/part-?.csv")
     ('s3://...@bucket/a.csv', 's3://bucket/part-?.csv')
     """
+    if len(links := _NEXT.split(text)) > 1:
+        return "::".join(map(without_secrets, links))
     if (found := _ADDRESS.fullmatch(text)) is None:
         return text
     scheme, rest = found.groups()
@@ -43,7 +47,8 @@ def without_secrets(text: str) -> str:
     if mark and (is_web or "=" in query):  # elsewhere it may be a sign of a pattern
         rest, more = start, "?..."
     if is_web:
-        rest = rest.partition("#")[0]
+        rest, mark, _ = rest.partition("#")[0].partition(";")
+        more = "?..." if mark else more
     host, slash, below = rest.partition("/")
     if "@" in host:
         user, _, host_alone = host.rpartition("@")

@@ -106,7 +106,7 @@ class Missing:
             if of.__name__ in _NONE or of is type(np.ma.masked):
                 return lambda answer: True
             if issubclass(of, np.generic):
-                return lambda answer: is_spelled(answer.item())
+                return lambda answer: bool(answer != answer) or is_spelled(answer.item())
             return is_spelled
 
         tests = {of: test(of) for of in classes}

@@ -241,7 +241,7 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
     if file.is_text:
         remedy = "Is it CSV in UTF-8 with a line of names?"
-    raise FileError(message(file.path, rule, None, remedy))
+    raise FileError(message(shown(file.path), rule, None, remedy))
 
 
 def tally_foreign(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]*://")
 _CELLS = 2**24  # entries per batch, about
 _DTYPES = {
     "UTINYINT": "uint8",

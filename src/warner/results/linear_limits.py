@@ -27,6 +27,7 @@ Source: METHODS 5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,13 +104,17 @@ class UnbiasedShares:
             weights: c (K,).
             z: the normal quantile of each limit.
         """
+        return _in_order(lambda with_slack: self._limits(weights, z, with_slack))
+
+    def _limits(self, weights: np.ndarray, z: float, with_slack: bool) -> np.ndarray:
+        """Both limits (2,), which cross where slack takes more than the noise."""
         found = []
         for sign in (-1.0, 1.0):
-            slack, bias = self.slack(sign * weights, z)
+            slack, bias = self.slack(sign * weights, z) if with_slack else (0.0, 0.0)
             c = sign * weights + slack
             spread = np.sqrt(max(float(c @ self.covariance @ c), 0.0) / self.n)
             found.append(sign * (float(c @ self.shares) - bias + z * spread))
-        return np.sort(found)
+        return np.array(found)
 
     def interval(
         self,
@@ -146,9 +151,16 @@ class UnbiasedShares:
             ratio: about which the slack is the best.
             z: the normal quantile of each limit.
         """
+        return _in_order(lambda with_slack: self._ratios(weights, base, ratio, z, with_slack))
+
+    def _ratios(
+        self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float, with_slack: bool
+    ) -> np.ndarray:
+        """Both limits (2,) of a ratio, which may cross."""
         found = []
         for sign in (-1.0, 1.0):
-            slack, bias = self.slack(sign * (weights - ratio * base), z)
+            about = sign * (weights - ratio * base)
+            slack, bias = self.slack(about, z) if with_slack else (0.0, 0.0)
             both = np.stack([sign * weights + slack, base])
             (nn, nf), (_, ff) = z**2 * (both @ self.covariance @ both.T) / self.n
             numerator, share = both @ self.shares - np.array([bias, 0.0])
@@ -156,7 +168,7 @@ class UnbiasedShares:
             if a <= 0 or share <= 0:
                 return np.array([-np.inf, np.inf])
             found.append(sign * float((b + np.sqrt(max(b**2 - a * c, 0.0))) / a))
-        return np.sort(found)
+        return np.array(found)
 
     def slack(self, weights: np.ndarray, z: float) -> tuple[np.ndarray, float]:
         """s (K,) of an upper limit of c'theta, and the bias b <= 0 of s'T.
@@ -182,10 +194,23 @@ class UnbiasedShares:
         return np.repeat(each.mean(axis=0), np.diff(np.append(starts, size))), min(bias, 0.0)
 
 
+def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
+    """A lower and an upper limit (2,), with slack if they do not cross.
+
+    Each limit has a slack of its own, and with few reports or at a low level they may cross. Without
+    slack they lie on both sides of the unbiased estimate.
+
+    Args:
+        limits: takes whether with slack, and returns the limits.
+    """
+    found = limits(True)
+    return found if found[0] <= found[1] else limits(False)
+
+
 def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
     """The log-spline of the reports (K,), and draws (B, K) from its posterior.
 
-    None and no draws where the reports cannot have one.
+    None and no draws where no log-spline fits, as with reports that no people can have sent.
     """
     fit = solution.fit
     if solution.estimator != LogSpline() or fit.posterior is None:

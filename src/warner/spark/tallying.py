@@ -69,8 +69,9 @@ def tally(
 ) -> Any:
     """Count the reports in a Spark frame, where it lies.
 
-    Reports of one or two integers are counted by one GROUP BY of each attribute, and all others
-    in one pass of the Python workers.
+    Reports of one integer, or of a small table of two, are counted by one GROUP BY of each
+    attribute, and all others in one pass of the Python workers. Each of these computes the frame
+    anew. So write a frame that is costly, or random, and count what was written.
 
     Args:
         what: a mechanism, or a study.
@@ -216,10 +217,13 @@ class _Job:
         """The tallies of a frame."""
         quick = {n: t for n in self.mechanisms if (t := self._by_engine(n, frame)) is not None}
         rest = [name for name in self.mechanisms if name not in quick]
-        if not rest:
-            return quick
-        slow = replace(self, mechanisms={name: self.mechanisms[name] for name in rest})
-        counted = quick | slow._by_workers(frame)
+        counted = quick
+        if rest:
+            slow = replace(self, mechanisms={name: self.mechanisms[name] for name in rest})
+            counted = quick | slow._by_workers(frame)
+        if len({tally.n for tally in counted.values()}) > 1:
+            rule = "gives other rows each time that Spark computes it"
+            raise ReportError(message("frame", rule, None, "Write it once, and count that"))
         return {name: counted[name] for name in self.counted}
 
     def _by_engine(self, name: str, frame: Any) -> AnyTally | None:

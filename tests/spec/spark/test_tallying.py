@@ -207,6 +207,16 @@ def test_answers_outside_their_domain_are_not_shown() -> None:
         warner.spark.randomize(STUDY, PEOPLE, blocks=0)
 
 
+def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = STUDY.mechanisms["setting"]
+    fewer = setting.tally_columns({"report": OF_STUDY["setting"].columns["report"][1:]})
+    monkeypatch.setattr(
+        _Job, "_by_engine", lambda job, name, frame: fewer if name == "setting" else None
+    )
+    with pytest.raises(ReportError, match="Write it once"):
+        warner.spark.tally(STUDY, OF_PEOPLE)
+
+
 def test_the_work_of_a_partition_can_be_sent() -> None:
     places = _places({"q": MECHANISMS["bits"]}, {"q": "bits"}, FRAME, False)
     job = pickle.loads(pickle.dumps(_Job.of({"q": MECHANISMS["bits"]}, places, {}, None, False)))
