@@ -197,7 +197,7 @@ class UnbiasedShares:
 def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
     """A lower and an upper limit (2,), with slack if they do not cross.
 
-    Each limit has a slack of its own, and with few reports or at a low level they may cross. Without
+    Each limit has a slack of its own. With few reports or at a low level they may cross. Without
     slack they lie on both sides of the unbiased estimate.
 
     Args:
