@@ -89,7 +89,7 @@ class Start:
         self._known = known if stored is None else json.loads(stored)
 
     def check(self, new_texts: bool = False) -> None:
-        """Refuse what those who are counted did not answer, or not under these conditions.
+        """Refuse questions and conditions that differ from those of the people who are counted.
 
         Args:
             new_texts: whether the owner says that changed texts mean the same.

@@ -267,7 +267,7 @@ def _copied(system: Any, address: str) -> Iterator[str]:
             size, _ = state_of(address)
             system.get_file(system._strip_protocol(address), copy)
         if size and os.path.getsize(copy) != size:
-            rule, remedy = "came shorter or longer than it is", "Count it again"
+            rule, remedy = "was fetched with another size than the store states", "Count it again"
             raise FileError(message(copy, rule, None, remedy))
         yield copy
 

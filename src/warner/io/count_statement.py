@@ -54,8 +54,8 @@ _NAMES = {"bigquery": "BigQuery", "snowflake": "Snowflake", "postgres": "Postgre
 def mark_of(study: str, simulated: bool = False) -> str:
     """The part of the first row of a result, which says of which study the counts are.
 
-    The digits of simulated reports are others than those of real ones. So a simulation does not
-    become real where one word is deleted.
+    Simulated and real reports of one study have different digits. So a simulation does not become
+    real where one word is deleted.
 
     Args:
         study: the digest of the study.

@@ -37,7 +37,7 @@ class StreamedColumns:
 
     Args:
         paths: the files.
-        otherwise: counts the same columns, where reading them does not end in counts.
+        otherwise: counts the same columns where a row is no report, or a file cannot be read.
     """
 
     def __init__(self, paths: Sequence[str], otherwise: GroupedColumns) -> None:
@@ -60,7 +60,7 @@ def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarra
 
     Returns:
         int64, one axis per column, as long as the column has values. None where there are no rows,
-        where the table would be large, or where any row is not one of reports.
+        where the table would be large, or where a row is no report.
     """
     import pyarrow as pa
 

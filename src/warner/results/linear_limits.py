@@ -15,9 +15,9 @@ s for a distribution m makes the expected limit least:
     min_s  (c + s)'m + z sd(s)
     = max { c'theta : theta >= 0, sum theta = 1, n (theta - m)' C^+ (theta - m) <= z^2 }
 
-s is the mean of the best s_i for draws m_i from the posterior of a log-spline. How smooth the true
-distribution is decides the width alone. But the same reports choose s and make T, and so s'T is too
-small on average. With normal errors this bias is b below (Stein's identity, where T and the smooth
+s is the mean of the best s_i for draws m_i from the posterior of a log-spline. A distribution that
+is not smooth makes the interval wider, and changes nothing else. But the same reports choose s and
+make T, and so s'T is too small on average. With normal errors this bias is b below (Stein's identity, where T and the smooth
 estimate have the posterior's covariance). The limit is
 
     (c + s)'T - b + z sd(s),   b = mean_i s_i'(m_i - mean m) <= 0

@@ -2,8 +2,8 @@
 
 A group is everybody with the same values in all public columns. The rule:
 
-    a step adds of each group no new person, or at least 10 (or B, where B is less);
-    it adds at least B people in all;
+    a step adds at least B people in all;
+    of each group it adds nobody, or at least 10 new people (at least B, where B is below 10);
     all tables and files are of the same people: the whole is the sum of its groups.
 
 Those of whom a group has fewer wait, in all tables at once. Everything that is published is a sum
@@ -21,7 +21,8 @@ happens once, as with steps of fewer than B people.
 Who waits is missing from the results, at most 9 people of each group. Where groups are many, that
 is most of the survey. So if fewer than 50 people are planned for each group, groups are shown after
 the closing only. Until then only all people together are published, at each step of B, and nobody
-waits. The first step decides this for good: a change afterwards would be a difference of two rules.
+waits. The first step decides this for good. Otherwise the difference of a step by one rule and a
+step by the other could be one person.
 """
 
 from __future__ import annotations
