@@ -17,8 +17,8 @@ s for a distribution m makes the expected limit least:
 
 s is the mean of the best s_i for draws m_i from the posterior of a log-spline. A distribution that
 is not smooth makes the interval wider, and changes nothing else. But the same reports choose s and
-make T, and so s'T is too small on average. With normal errors this bias is b below (Stein's identity, where T and the smooth
-estimate have the posterior's covariance). The limit is
+make T, and so s'T is too small on average. With normal errors this bias is b below (Stein's
+identity, where T and the smooth estimate have the posterior's covariance). The limit is
 
     (c + s)'T - b + z sd(s),   b = mean_i s_i'(m_i - mean m) <= 0
 
