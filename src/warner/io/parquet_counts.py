@@ -29,6 +29,7 @@ _ROWS = 2**18  # rows per batch, so that the arrays of a batch fit the cache
 _MOST = 2**20  # counts of a table, which each batch adds up
 _STREAM = 2**20  # bytes that are read at a time
 _SHARES = 8  # of a file for each thread, which end at about the same time
+_CAN_ASK = hasattr(os, "sched_getaffinity")  # for its processors; not on macOS and Windows
 _THREADS = 8  # more wait for each other: a histogram holds Python's lock
 
 
@@ -88,9 +89,6 @@ def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarra
         finally:
             stop.set()  # also after Ctrl-C: a task of a large file runs for minutes
     return total if total.any() else None
-
-
-_CAN_ASK = hasattr(os, "sched_getaffinity")  # not on macOS and Windows
 
 
 def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[int], Any]]:

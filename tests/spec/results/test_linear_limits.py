@@ -9,6 +9,8 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Integers, estimate
 from warner.domains import Optional
+from warner.results.intervals import normal_quantile
+from warner.results.linear_limits import UnbiasedShares
 
 NAMES = (
     "RandomizedResponse",
@@ -77,3 +79,24 @@ def test_means_have_such_intervals_where_reports_tell_the_mean_alone() -> None:
     half = 1.96 * np.sqrt(middle.variance[0] / result.n)
     assert high >= min(middle.value[0] + half, 6) - 1e-3
     assert low <= max(middle.value[0] - half, 0) + 1e-3
+
+
+@pytest.mark.parametrize("level", [0.3, 0.5])
+def test_limits_that_cross_are_replaced(level: float) -> None:
+    """The wrong program sorts them, so that a lower limit is taken for an upper one."""
+    mechanism, points = warner.RandomizedResponse(Integers(0, 9), 1.0), np.arange(10.0)
+    z, crossed = normal_quantile(level), 0
+    for seed in range(12):
+        reports = mechanism.randomize(np.full(300, 3), np.random.default_rng(seed))
+        result = estimate(mechanism.tally(reports))
+        shares = UnbiasedShares.of(result, "population")
+        assert shares is not None
+        low, high = shares.limits(points, z)
+        assert low <= high
+        raw = shares._limits(points, z, True)
+        if raw[0] > raw[1]:
+            crossed += 1
+            assert [low, high] == shares._limits(points, z, False).tolist()
+        else:
+            assert [low, high] == raw.tolist()
+    assert crossed
