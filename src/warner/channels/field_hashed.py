@@ -171,9 +171,6 @@ class WindowChannel(SupportInverse, Channel):
         u = (c.T / self.gap).T
         return np.asarray(self._supporting(u) - self.q @ u)
 
-    def second_moments(self, weights: FloatArray) -> FloatArray:
-        return self.rmatvec(weights.T**2).T
-
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         shares = self.support_shares(w)
         weights = np.concatenate([shares, 1 - shares]) / self.shape[1]

@@ -272,6 +272,12 @@ class SupportChannel(SupportInverse, CompositeChannel):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
 
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = (k u, 0) - q'u, with u = c / gap and the number k of a report's bits."""
+        u = (c.T / self.gap).T
+        rows = np.concatenate([self.rows_per_report * u, np.zeros(u.shape)])
+        return np.asarray(rows - self.q @ u)
+
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w
 
