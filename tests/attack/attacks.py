@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers
+from tests.attack import canaries, foreign, laws, live, metamorphic, requests, samplers
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -29,6 +29,9 @@ ATTACKS: dict[str, Attack] = {
     "studies": Attack(foreign.studies, "forged and damaged study files", 1, 20.0, _FORGED),
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
+    ),
+    "live": Attack(
+        live.case, "live estimates of very many values: their memory and their tables", 1, 300.0
     ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"

@@ -56,7 +56,7 @@ from warner.results.solution import Solution
 _F = TypeVar("_F", bound=Callable[..., Any])
 # A quantile is bounded by the limits of so many cumulative shares of K values each, or of all.
 # Where there are more, its interval is wider by the values between two of them.
-_LOOKED, _FEWEST_LOOKED = 2**24, 256
+_LOOKED, _FEWEST_LOOKED = 2**22, 256
 _AT_A_TIME = 2**20  # numbers in the functions whose variances are computed together
 _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
 
