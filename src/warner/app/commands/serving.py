@@ -250,7 +250,11 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
             for name, size in too_large(study).items():
-                click.echo(f"No live estimate of {name}: {about_many_values(size)}.", err=True)
+                click.echo(
+                    f"No live estimate of {name}: {about_many_values(size)}. "
+                    "Load its tally, and use warner estimate.",
+                    err=True,
+                )
 
         try:
             run(application, place, ready, live.stop)
