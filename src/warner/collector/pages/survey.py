@@ -22,6 +22,8 @@ from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
 from warner.collector.survey_document import survey_bytes
+from warner.design.privacy_words import Strength, strength
+from warner.privacy.guarantees import LDP
 from warner.studies.study import Study
 
 _CODE_LENGTH = 24  # letters of a code, with marks between them
@@ -91,13 +93,13 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <body data-fingerprint="{digest}" data-error-prefix="{text(words.plain("error_prefix"))}">
 <a class="skip" href="#questions">{words("skip")}</a>
 <header>
-<p class="badge">{_SHIELD}{words("badge")}</p>
+<p class="badge">{_SHIELD}{words(_badge(study))}</p>
 {_languages(study, tag, words)}
 </header>
 <main id="main">
 <h1>{text(title)}</h1>
 {_introduction(texts.introduction(tag))}
-{_promise(study, words)}
+{_promise(study, tag, words)}
 <p class="progress" id="loading" role="status" hidden>{words("loading")}</p>
 <div class="notice" id="left-over" hidden>
 <p>{words("left_over")}</p>
@@ -209,13 +211,52 @@ def _introduction(introduction: str) -> str:
     )
 
 
-def _promise(study: Study, words: Words) -> str:
-    """How answers are protected and which are not, and why nothing happens without a script."""
+def _promises(study: Study) -> list[str]:
+    """What may be promised, and what has to be added: ``promisesOf`` of warner.js says the same.
+
+    First how well answers are hidden, ``strong``, or which less than that occur; ``together`` where
+    all answers together are hidden less than the one that is hidden least.
+    """
     promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
-    exceptions = ["promise_public"] if study.public else []
-    exceptions += ["promise_sensitive"] if any(p.sensitive is not None for p in promised) else []
-    told = "\n".join(f"<p>{words(key)}</p>" for key in ("promise", *exceptions))
-    return f"""<aside class="promise" aria-label="{text(words.plain("badge"))}"{words.mark}>
+    levels = {strength(each) for each in promised}
+    least = max(levels)
+    below = sorted(levels - {Strength.STRONG}) or [Strength.STRONG]
+    conditions = {
+        "together": strength(LDP(study.epsilon)) > least,
+        "sensitive": any(each.sensitive is not None for each in promised),
+        "public": bool(study.public),
+    }
+    return [level.name.lower() for level in below] + [
+        key for key, is_so in conditions.items() if is_so
+    ]
+
+
+def _badge(study: Study) -> str:
+    """The key of the words beside the shield."""
+    return "badge_hardly" if "none" in _promises(study) else "badge"
+
+
+def _questions_of(study: Study, level: Strength, tag: str, words: Words) -> Markup:
+    """Which questions are hidden so well, where others are hidden better or less."""
+    names = [name for name, m in study.mechanisms.items() if strength(m.guarantee) is level]
+    if len(names) == len(study.mechanisms):
+        return Markup("")
+    questions = "; ".join(study.texts.question(name, tag) for name in names)
+    return Markup(f" {words('promise_concerns', questions=questions)}")
+
+
+def _promise(study: Study, tag: str, words: Words) -> str:
+    """How answers are protected and which are not, and why nothing happens without a script."""
+    promises = _promises(study)
+    about = {
+        key: _questions_of(study, Strength[key.upper()], tag, words) for key in ("weak", "none")
+    }
+    told = "\n".join(
+        f"<p>{words(f'promise_{key}')}{about.get(key, '')}</p>" for key in ("start", *promises)
+    )
+    badge, kind = text(words.plain(_badge(study))), " hardly" if "none" in promises else ""
+    return f"""<aside class="promise{kind}" id="promise" data-promises="{" ".join(promises)}"
+aria-label="{badge}"{words.mark}>
 {told}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
