@@ -1461,7 +1461,8 @@ function shiftedOdds(entries, inner, places) {
       "must have masses that fall with the distance, where there are many cells",
     );
     // The pair is chosen by doubles, and its odds are exact.
-    const nats = table.map((row) => row.map((mass) => logarithm(ratio(mass, 1n))));
+    const nats = table.map((row) => row.map((mass) => (
+      mass < 1n << 1000n ? Math.log(Number(mass)) : logarithm(ratio(mass, 1n)))));
     for (const [down, across] of shifts) {
       const [a, b] = [Math.min(down, last), Math.min(across, end)];
       for (let i = 0; i + a <= last; i += 1) {

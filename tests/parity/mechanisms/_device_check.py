@@ -295,7 +295,7 @@ def _column(name: str, size: int) -> dict[str, Any]:
     return {"name": name, "dtype": dtype, "length": 1}
 
 
-def _columns(p: dict[str, Any]) -> list[dict[str, Any]]:
+def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
     s = p["sampler"]
     if s in ("bits", "subset", "utility_bits"):
         return [{"name": "bits", "dtype": "|u1", "length": -(-p["size"] // 8)}]
@@ -403,7 +403,7 @@ def _exponential_odds(p: dict[str, Any]) -> tuple[Fraction, str]:
     return found, "neighbours" if near else "any"
 
 
-def _planar_odds(p: dict[str, Any]) -> Fraction:
+def planar_odds(p: dict[str, Any]) -> Fraction:
     (height, width), inner = p["shape"], [[read(v) for v in row] for row in p["quadrant"]]
 
     def sums(table: list[list[int]]) -> list[list[int]]:
@@ -456,7 +456,7 @@ def odds_of(p: dict[str, Any]) -> Odds | None:
     if s == "exponential":
         return *_exponential_odds(p), 1
     if s == "planar":
-        return _planar_odds(p), "neighbours", 1
+        return planar_odds(p), "neighbours", 1
     limited = "sensitive" in p and (s == "table" or len(p["sensitive"]) < p["size"])
     return _simple_odds(p), "sensitive" if limited else "any", 1
 
@@ -516,7 +516,7 @@ def check(p: Any) -> None:
     _require(p.get("sampler") in ENTRIES, "unknown_sampler")
     _require(_well_formed(p), "malformed")
     _require(_is_law(p), "not_a_law")
-    _require(p["columns"] == _columns(p), "columns_differ")
+    _require(p["columns"] == columns_of(p), "columns_differ")
     found, stated, most = odds_of(p), p["odds"], _read(p["odds_at_most"])
     if found is None:
         _require(stated is None, "odds_differ")
