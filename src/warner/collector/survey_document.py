@@ -7,9 +7,12 @@ integers of its program, and refuses a document that does not hold what it state
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from warner._core.canonical_json import canonical
@@ -105,6 +108,17 @@ def survey_digest(served: bytes) -> str:
     return hashlib.sha256(served).hexdigest()
 
 
+@cache
+def integrity(*path: str) -> str:
+    """The SHA-256 of a script in this package, as the attribute ``integrity`` of a page states it.
+
+    Args:
+        path: the folders below the package and the name of the script.
+    """
+    script = resources.files("warner").joinpath(*path).read_bytes()
+    return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}"
+
+
 def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer.
 
@@ -170,7 +184,9 @@ def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
     found = mechanism.guarantee
     total = at_most(found.total, 4)
     if found.diameter is not None:
-        total += f" ({found.epsilon:.4g} for each unit of distance, over {at_most(found.diameter, 4)})"
+        total += (
+            f" ({found.epsilon:.4g} for each unit of distance, over {at_most(found.diameter, 4)})"
+        )
     most = 10 * mechanism.requested / found.total
     step = 10.0 ** (math.floor(math.log10(most)) - 2)
     # Rounded down to three digits, so that the number can be copied.

@@ -21,12 +21,13 @@ from warner.collector.pages.survey_leaves import (
 from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
-from warner.collector.survey_document import survey_bytes
+from warner.collector.survey_document import integrity, survey_bytes
 from warner.design.privacy_words import Strength, strength
 from warner.privacy.guarantees import LDP
 from warner.studies.study import Study
 
 _CODE_LENGTH = 24  # letters of a code, with marks between them
+_STATIC = ("collector", "static")
 _CURRENT = ' aria-current="page"'
 
 
@@ -39,7 +40,9 @@ def survey_page(study: Study, language: str | None = None) -> str:
             the first of them.
 
     Returns:
-        The text of an HTML page. It loads ``survey.css`` and ``survey.js`` and nothing else.
+        The text of an HTML page. It loads ``survey.css``, ``survey.js`` and the two modules that
+        this imports, and nothing else. A browser runs these scripts only as they are in this
+        package: an import takes the module that was loaded with its integrity.
 
     Raises:
         StudyProblems: a study that cannot be served.
@@ -88,7 +91,9 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <title>{text(title)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="survey.css">
-<script type="module" src="survey.js"></script>
+<link rel="modulepreload" href="outbox.js" integrity="{integrity(*_STATIC, "outbox.js")}">
+<link rel="modulepreload" href="warner.js" integrity="{integrity("browser", "warner.js")}">
+<script type="module" src="survey.js" integrity="{integrity(*_STATIC, "survey.js")}"></script>
 </head>
 <body data-fingerprint="{digest}" data-error-prefix="{text(words.plain("error_prefix"))}">
 <a class="skip" href="#questions">{words("skip")}</a>
