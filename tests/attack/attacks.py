@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers
+from tests.attack import canaries, foreign, laws, metamorphic, promises, requests, samplers
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -29,6 +29,11 @@ ATTACKS: dict[str, Attack] = {
     "studies": Attack(foreign.studies, "forged and damaged study files", 1, 20.0, _FORGED),
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
+    ),
+    "promises": Attack(
+        promises.case,
+        "surveys that hide little: no explicit yes, a promise too much, a smaller epsilon",
+        memory=64 * 2**30,  # node asks for address space that it never uses
     ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"

@@ -44,6 +44,7 @@ def strength(promised: Guarantee) -> Strength:
     Args:
         promised: the guarantee; with metric privacy that of the two most distant answers counts.
 
+    >>> from warner.privacy import LDP, MetricLDP
     >>> strength(LDP(1.0)).name, strength(LDP(10.0)).name, strength(MetricLDP(1.0, 200.0)).name
     ('STRONG', 'WEAK', 'NONE')
     """
