@@ -110,7 +110,7 @@ def test_a_promise_that_the_integers_do_not_keep_is_refused(people: Any, relayed
         relay.url,
         lambda route: route.fulfill(
             response=(reply := route.fetch()),
-            body=reply.text().replace('data-promises="weak none"', 'data-promises="strong"'),
+            body=reply.text().replace('data-promises="none weak"', 'data-promises="strong"'),
         ),
     )
     page.goto(relay.url)

@@ -2626,7 +2626,7 @@ export function promisesOf({ questions, public: columns, epsilon }) {
   const isSensitive = (/** @type {Question} */ { program }) => (
     prepare(program).between === "sensitive");
   return [
-    ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)),
+    ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
     ...(levelOf(epsilon, null) > least ? ["together"] : []),
     ...(questions.some(isSensitive) ? ["sensitive"] : []),
     ...(columns.length > 0 ? ["public"] : []),

@@ -98,7 +98,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <body data-fingerprint="{digest}" data-error-prefix="{text(words.plain("error_prefix"))}">
 <a class="skip" href="#questions">{words("skip")}</a>
 <header>
-<p class="badge">{_SHIELD}{words(_badge(study))}</p>
+<p class="badge">{_SHIELD if _badge(study) == "badge" else ""}{words(_badge(study))}</p>
 {_languages(study, tag, words)}
 </header>
 <main id="main">
@@ -225,7 +225,7 @@ def _promises(study: Study) -> list[str]:
     promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
     levels = {strength(each) for each in promised}
     least = max(levels)
-    below = sorted(levels - {Strength.STRONG}) or [Strength.STRONG]
+    below = sorted(levels - {Strength.STRONG}, reverse=True) or [Strength.STRONG]
     conditions = {
         "together": strength(LDP(study.epsilon)) > least,
         "sensitive": any(each.sensitive is not None for each in promised),
@@ -237,32 +237,31 @@ def _promises(study: Study) -> list[str]:
 
 
 def _badge(study: Study) -> str:
-    """The key of the words beside the shield."""
+    """The key of the words at the top of the page."""
     return "badge_hardly" if "none" in _promises(study) else "badge"
 
 
-def _questions_of(study: Study, level: Strength, tag: str, words: Words) -> Markup:
-    """Which questions are hidden so well, where others are hidden better or less."""
-    names = [name for name, m in study.mechanisms.items() if strength(m.guarantee) is level]
-    if len(names) == len(study.mechanisms):
-        return Markup("")
+def _concerned(study: Study, level: str, tag: str, words: Words) -> str:
+    """Which questions hide their answers no better than this; "" where all of them do so."""
+    names = [n for n, m in study.mechanisms.items() if strength(m.guarantee).name.lower() == level]
+    if not 0 < len(names) < len(study.mechanisms):
+        return ""
     questions = "; ".join(study.texts.question(name, tag) for name in names)
-    return Markup(f" {words('promise_concerns', questions=questions)}")
+    return f" {words('promise_concerns', questions=questions)}"
 
 
 def _promise(study: Study, tag: str, words: Words) -> str:
     """How answers are protected and which are not, and why nothing happens without a script."""
     promises = _promises(study)
-    about = {
-        key: _questions_of(study, Strength[key.upper()], tag, words) for key in ("weak", "none")
-    }
-    told = "\n".join(
-        f"<p>{words(f'promise_{key}')}{about.get(key, '')}</p>" for key in ("start", *promises)
-    )
+    told = [words("promise_start")]
+    for key in promises:
+        concerned = "" if key == "strong" else _concerned(study, key, tag, words)
+        told.append(Markup(f"{words(f'promise_{key}')}{concerned}"))
     badge, kind = text(words.plain(_badge(study))), " hardly" if "none" in promises else ""
+    paragraphs = "\n".join(f"<p>{sentences}</p>" for sentences in told)
     return f"""<aside class="promise{kind}" id="promise" data-promises="{" ".join(promises)}"
 aria-label="{badge}"{words.mark}>
-{told}
+{paragraphs}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
 

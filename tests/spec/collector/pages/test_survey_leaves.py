@@ -100,7 +100,7 @@ YES = "[collect]\nweak_protection = true\n"
         (COIN.format("x", 9) + COIN.format("y", 9), ["weak", "together"]),
         (COIN.format("x", 10.5) + YES, ["none"]),
         (LINE.format("x", 10) + YES, ["none"]),
-        (COIN.format("x", 1) + LINE.format("y", 10) + COIN.format("z", 4) + YES, ["weak", "none"]),
+        (COIN.format("x", 1) + LINE.format("y", 10) + COIN.format("z", 4) + YES, ["none", "weak"]),
         (COIN.format("x", 1) + YES, ["strong"]),
     ],
 )
@@ -110,7 +110,7 @@ def test_the_promise_follows_the_odds_of_the_most_distant_answers(
     """Rejects: "nobody can be sure" beside odds of 22,026, or of 2.72 for each unit of a thousand."""
     words = Words(language)
     page = survey_page(Study.parse(f'languages = ["{language}"]\n{text}'))
-    keys = ("strong", "weak", "none", "together")
+    keys = ("none", "weak", "strong", "together")
     assert [key for key in keys if words(f"promise_{key}") in page] == promised
     assert f'data-promises="{" ".join(promised)}"' in page
     hardly = "none" in promised
