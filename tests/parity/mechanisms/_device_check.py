@@ -221,6 +221,10 @@ def _planar(p: dict[str, Any]) -> bool:
         and cells[-1] < height * width
         and len(p.get("reports", range(height * width))) == height * width
         and max(p.get("reports", [0])) < p["size"]
+        and (
+            height * width * p["size"] <= 2**20
+            or all(a >= b for row in _planar_rows(p) for a, b in pairwise(row))
+        )
     )
 
 
@@ -404,6 +408,11 @@ def _exponential_odds(p: dict[str, Any]) -> tuple[Fraction, str]:
 
 
 def planar_odds(p: dict[str, Any]) -> Fraction:
+    return max(_up(a, b) for row in _planar_rows(p) for a, b in pairwise(row))
+
+
+def _planar_rows(p: dict[str, Any]) -> list[list[int]]:
+    """The rows and the columns of the four tables of what a report sees."""
     (height, width), inner = p["shape"], [[read(v) for v in row] for row in p["quadrant"]]
 
     def sums(table: list[list[int]]) -> list[list[int]]:
@@ -417,8 +426,7 @@ def planar_odds(p: dict[str, Any]) -> Fraction:
     tables += [[row[:-1] for row in along]] if width > 2 else []
     tables += [across[:-1]] if height > 2 else []
     tables += [[row[:-1] for row in inner[:-1]]] if height > 2 < width else []
-    rows = [row for table in tables for row in [*table, *flip(table)]]
-    return max(_up(a, b) for row in rows for a, b in pairwise(row))
+    return [row for table in tables for row in [*table, *flip(table)]]
 
 
 def _silence_odds(p: dict[str, Any]) -> Fraction:
