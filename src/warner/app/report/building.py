@@ -148,13 +148,14 @@ def _is_randomized(source: Source) -> bool:
 def _privacy(source: Source, settings: Settings) -> Section:
     """What a report tells of a person: each question, all together, and all rounds."""
     files = _mechanisms(source)
+    most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
         "The answers of each person were randomised: chance kept or changed them. What was counted "
         "are reports, not answers. This document was made from reports alone. An answer that was "
         "kept nowhere cannot be lost."
         if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
-        "report tells depends on the question and on the answer, and can be nearly everything."
+        f"report tells depends on the question and on the answer, and it can be {most}."
         if _is_randomized(source)
         else "Not all answers were randomised: some were counted as people gave them.",
         "The numbers below follow from the law by which the reports were made.",

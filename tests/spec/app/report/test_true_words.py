@@ -37,7 +37,7 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
 
 
 UNPROTECTED = "Not all answers were randomised"
-NEARLY = "can be nearly everything"
+MUCH, ALL = "it can be a lot", "it can be nearly everything"
 SAYS_SO = ("kept nowhere cannot be lost", "hidden by chance", "is about a single person")
 
 
@@ -45,9 +45,9 @@ SAYS_SO = ("kept nowhere cannot be lost", "hidden by chance", "is about a single
     ("epsilons", "said", "still_true"),
     [
         ((1.0, 2.9), None, SAYS_SO),
-        ((1.0, 3.0), NEARLY, SAYS_SO[2:]),  # 95.3 % sure
-        ((1.0, 10.0), NEARLY, SAYS_SO[2:]),  # 99.995 % sure
-        ((10.5, 1.0), NEARLY, ()),
+        ((1.0, 3.0), MUCH, SAYS_SO[2:]),  # 95.3 % sure
+        ((1.0, 10.0), MUCH, SAYS_SO[2:]),  # 99.995 % sure
+        ((10.5, 1.0), ALL, ()),
         ((1.0, math.inf), UNPROTECTED, ()),
         ((math.inf,), UNPROTECTED, ()),
     ],
@@ -59,7 +59,7 @@ def test_fixed_sentences_follow_the_question_that_is_protected_least(
     coin = {f"x{i}": warner.RandomizedResponse(STATUS, e) for i, e in enumerate(epsilons)}
     answers: list[object] = [*STATUS.labels] * 30
     words = _words(_report(coin, dict.fromkeys(coin, answers)))
-    assert {phrase for phrase in (UNPROTECTED, NEARLY) if phrase in words} == {said} - {None}
+    assert {phrase for phrase in (UNPROTECTED, MUCH, ALL) if phrase in words} == {said} - {None}
     assert tuple(phrase for phrase in SAYS_SO if phrase in words) == still_true
     exposed = math.inf in epsilons
     assert ("The answers of each person were randomised" in words) is not exposed
