@@ -76,7 +76,8 @@ def build(source: Source, settings: Settings) -> Report:
     """
     first = [parts[0] for parts in source.tallies.values()]
     people = max(sum(part.n for part in parts) for parts in source.tallies.values())
-    title = source.title or "Results of a survey with randomised answers"
+    randomized = " with randomised answers" if _is_randomized(source) else ""
+    title = source.title or f"Results of a survey{randomized}"
     is_simulated = any(part.simulated for parts in source.tallies.values() for part in parts)
     reports = "reports" if any(part.reports_per_person > 1 for part in first) else "people"
     about = [f"{people:,} {reports}, {plural(len(source.questions), 'question', 'questions')}"]
@@ -286,7 +287,7 @@ def _method(source: Source, settings: Settings) -> Section:
             epsilon = mechanism.guarantee.epsilon
             rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
-    who = "The answers" if _is_randomized(source) else "Answers with a finite epsilon"
+    who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
     blocks: list[Block] = [
         f"{who} of each person were randomised before they were counted (local differential "
         "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
