@@ -98,7 +98,7 @@ def states(sent_bytes: Markup, invited: bool, words: Words) -> Markup:
                 "not-invited",
                 words("not_invited_title"),
                 _paragraph(words("not_invited")),
-                _buttons(back, clear),
+                _buttons(_button("back", words("not_invited_back"), "primary"), clear),
             ),
         ]
     return Markup("\n".join(panels))
