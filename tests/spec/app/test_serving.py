@@ -289,9 +289,8 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     assert silent.exit_code == 1 and not list(tmp_path.glob("*.sqlite"))
     first, *remedy = silent.stderr.strip().splitlines()
     assert "study.toml: collect.access: must say who may answer." in first
-    assert ['access = "invited"', 'access = "open"'] == [
-        s.partition("#")[0].strip() for s in remedy
-    ]
+    lines = [line.partition("#")[0].strip() for line in remedy]
+    assert lines == ['access = "invited"', 'access = "open"']
     Path("study.toml").write_text(SERVED)
     assert several in run("serve", "study.toml").stderr
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')

@@ -18,6 +18,7 @@ def states(sent_bytes: Markup, invited: bool, words: Words) -> Markup:
         words: of the page.
     """
     kind = "_invited" if invited else ""
+    after = f"leaves_after{kind}"
     reload = Markup(f'<a class="button" href="" data-action="reload">{words("reload")}</a>')
     panels = [
         _panel("sealing", words(f"sealing{kind}")),
@@ -41,9 +42,7 @@ def states(sent_bytes: Markup, invited: bool, words: Words) -> Markup:
             words("sent_title"),
             _paragraph(words(f"sent{kind}")),
             Markup(f"<h3>{words('sent_left_title')}</h3>"),
-            Markup(
-                f'<div data-when="bytes">{_paragraph(words(f"leaves_after{kind}"))}{sent_bytes}</div>'
-            ),
+            Markup(f'<div data-when="bytes">{_paragraph(words(after))}{sent_bytes}</div>'),
             Markup(f'<p data-when="no-bytes" hidden>{words("leaves_gone")}</p>'),
             Markup(f"<h3>{words('sent_cannot_title')}</h3>"),
             _paragraph(words(f"sent_cannot{kind}")),
