@@ -208,7 +208,8 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
 
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.
-        rule, remedy = "must say who may answer", "Write one of these lines below [collect]"
+        rule = "must say who may answer"
+        remedy = "Write one of these into the table [collect], at the end of the file for example"
         raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"
