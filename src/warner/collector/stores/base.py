@@ -40,7 +40,13 @@ class Change:
 
 
 class Store(Protocol):
-    """A store that one collector has open. Every method raises :class:`Refused` where it fails."""
+    """A store that one collector has open. Every method raises :class:`Refused` where it fails.
+
+    Attributes:
+        rest: seconds between two calls of :meth:`tidy` while submissions come.
+    """
+
+    rest: float
 
     @property
     def name(self) -> str:
