@@ -234,10 +234,10 @@ class Collector:
         self._version = 0
         # When reports, or a trial, were last written; why they were not, and how many bytes.
         self._written: tuple[float, Refused | None, int] = (-np.inf, None, 0)
-        store.open()
         try:
+            store.open()
             self._load(ways, document)
-        except (ValueError, TypeError, LookupError, OverflowError) as error:
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
             store.close()
             raise self._damaged(f"holds what cannot be read ({type(error).__name__})") from None
         except BaseException:
