@@ -34,7 +34,7 @@ ATTACKS: dict[str, Attack] = {
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
     ),
     "logs": Attack(
-        stores.log, "the log of a store, replayed commit by commit: whose report is it?"
+        stores.logs, "the log of a store, replayed commit by commit: whose report is it?"
     ),
     "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or all sums agree"),
     "clocks": Attack(stores.clocks, "clocks that jump while a collector runs, stops and starts"),

@@ -41,6 +41,10 @@ CASES = {
     "requests": 10,
     "studies": 40,
     "equal": 3,
+    "logs": 3,
+    "decay": 40,
+    "clocks": 2,
+    "kills": 1,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 

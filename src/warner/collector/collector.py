@@ -11,11 +11,11 @@ closed for an hour of one run is closed as if its owner had closed it: ids are d
 clock that was wrong for a moment drops nothing, also where the collector stops or starts at it.
 
 One copy of the store at rest does not say which id sent which report: the store's log is emptied
-after each commit, when its submissions have their replies, and at each start. But the log of a
-commit that is under way, and any two copies, show by which counts and by which ids they differ:
-where one person came in between, that is this person's report. Then epsilon alone protects. So what
-waits is committed together. What the pages of ids reveal of the order while the survey runs is said
-in :mod:`warner.collector.spent_ids`. While a single person is counted, the counts are that report.
+a tenth of a second after a commit, also while more of them follow, and at each start. But until
+then the log, and any two copies, show by which counts and by which ids they differ: where one
+person came in between, that is this person's report. Then epsilon alone protects. So what waits is
+committed together. What the pages of ids reveal of the order while the survey runs is said in
+:mod:`warner.collector.spent_ids`. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
@@ -559,7 +559,8 @@ class Collector:
                     quiet = _LOOK if closes else None
                     self._news.wait_for(lambda: self._has_work or self._unsaved, quiet)
                 if self._unsaved or self._dirty:
-                    self._news.wait_for(lambda: self._has_work, _QUIET)
+                    quiet = self._store.rest if self._dirty else _QUIET
+                    self._news.wait_for(lambda: self._has_work, quiet)
                 if self._queue and not self._stopping:
                     left = self._began + PACE - time.monotonic()
                     self._news.wait_for(lambda: self._waiting >= MANY or self._stopping, left)
@@ -590,7 +591,7 @@ class Collector:
             self._try(self._close)
         if self._unsaved and (idle or ending):
             self._try(lambda: self._commit(_Group()))
-        # Submissions have their replies now. Of many at once the log shows no single person.
+        # Of many at once the log shows no single person.
         rest = _QUIET if self._waiting >= MANY else self._store.rest
         if self._dirty and (idle or ending or self._began - self._tidied >= rest):
             self._dirty = not self._try(self._store.tidy)

@@ -43,7 +43,7 @@ class Store(Protocol):
     """A store that one collector has open. Every method raises :class:`Refused` where it fails.
 
     Attributes:
-        rest: seconds between two calls of :meth:`tidy` while submissions come.
+        rest: seconds after a change, until :meth:`tidy` is called; also while more changes follow.
     """
 
     rest: float

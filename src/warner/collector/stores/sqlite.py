@@ -6,7 +6,7 @@ holds older versions of pages; ``tidy`` empties it. That takes about as long as 
 that an emptied log leaves to the file system are not overwritten.
 
 A log that was damaged ends, for SQLite, at its first frame that is not whole: what was committed
-after it is lost without a word. As the log is emptied after each commit, that is one commit.
+after it is lost without a word. As the log is emptied so often, those are few commits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SQLiteStore:
     b'...' [(7, b'12')]
     """
 
-    rest = 0.0
+    rest = 0.1  # after each commit it would cost a tenth of the submissions in a second
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
