@@ -257,8 +257,8 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         click.echo(
-            "The ids that tell repeats are still there. They are dropped when it has run for an hour "
-            "after closing, or when you close the survey on the live page.",
+            "The ids that tell repeats are still there. They are dropped when it has run for an "
+            "hour after closing, or when you close the survey on the live page.",
             err=True,
         )
 
