@@ -30,6 +30,9 @@ ATTACKS: dict[str, Attack] = {
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
     ),
+    "spent": Attack(
+        requests.spent, "whether an id was used: told of counted ids alone, in one form", 0.5
+    ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
     ),

@@ -39,6 +39,7 @@ CASES = {
     "tallies": 40,
     "wire": 60,
     "requests": 10,
+    "spent": 5,
     "studies": 40,
     "equal": 3,
     "logs": 3,

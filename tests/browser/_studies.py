@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SMALL = """
+_QUESTION = """
 title = { en = "Pills at work", de = "Tabletten bei der Arbeit" }
 languages = ["en", "de"]
 [attributes.pills]
@@ -13,9 +13,10 @@ mechanism = "RandomizedResponse"
 epsilon = 1.0
 """
 
-INVITED = SMALL + '\n[collect]\naccess = "invited"\n'
-CLOSED = SMALL + "\n[collect]\ncloses = 2020-01-01T00:00:00Z\n"
-NOT_OPEN = SMALL + "\n[collect]\nopens = 2120-01-01T00:00:00Z\n"
+SMALL = _QUESTION + '\n[collect]\naccess = "open"\n'
+INVITED = _QUESTION + '\n[collect]\naccess = "invited"\n'
+CLOSED = SMALL + "closes = 2020-01-01T00:00:00Z\n"
+NOT_OPEN = SMALL + "opens = 2120-01-01T00:00:00Z\n"
 OTHER = SMALL.replace("epsilon = 1.0", "epsilon = 0.5")
 
 # Every kind of control, with and without silence.
@@ -24,6 +25,7 @@ title = { en = "Wellbeing at work", de = "Wohlbefinden bei der Arbeit" }
 introduction = { en = "We ask once a year.\\n\\nIt takes two minutes.", de = "Wir fragen einmal im Jahr.\\n\\nEs dauert zwei Minuten." }
 languages = ["en", "de"]
 [collect]
+access = "open"
 people = 400
 contact = "survey@example.org"
 closes = 2120-05-31T18:00:00+02:00

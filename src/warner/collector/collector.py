@@ -308,7 +308,7 @@ class Collector:
         """
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
-        refused = self._refusal() or self._uninvited(batch)
+        refused = self._refusal() or self._uninvited(batch.ids)
         with self._news:
             if refused is None and self._stopping:
                 refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
@@ -323,6 +323,22 @@ class Collector:
         if refused is not None:
             future.set_exception(refused)
         return future
+
+    def is_spent(self, submission_id: bytes) -> bool:
+        """Whether a submission with this id is counted. One that still waits is not.
+
+        Args:
+            submission_id: 16 bytes.
+
+        Raises:
+            Refused: ``not_open``, ``closed`` or ``not_invited``, as for a submission with this id.
+        """
+        ids = np.frombuffer(submission_id, np.uint8).reshape(1, ID_BYTES)
+        refused = self._refusal() or self._uninvited(ids)
+        if refused is not None:
+            raise refused
+        with self._changed:
+            return bool(self._spent.has(words_of(ids))[0])
 
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone.
@@ -362,16 +378,16 @@ class Collector:
             return Refused(NOT_OPEN, "survey", "has not opened yet")
         return None
 
-    def _uninvited(self, batch: Batch) -> Refused | None:
-        """The error of the first submission that nobody was invited to send; None for none."""
+    def _uninvited(self, ids: np.ndarray) -> Refused | None:
+        """The error of the first of these ids that no invitation makes; None for none."""
         if self._study.collect.access != "invited":
             return None
         with self._changed:
-            known = self._invited.has(words_of(batch.ids))
+            known = self._invited.has(words_of(ids))
         if known.all():
             return None
         place = int(np.argmin(known))
-        rule = f"number {place} of {len(batch)} has no invitation; none of them was counted"
+        rule = f"number {place} of {len(ids)} has no invitation; none of them was counted"
         return Refused("not_invited", "submissions", rule, position=place)
 
     # What the owner asks for.

@@ -109,7 +109,8 @@ class Application:
         answer = _Answer(send)
         try:
             headers = self._checked(scope)
-            if scope["path"] == scope.get("root_path", "") + "/reports":
+            root = scope.get("root_path", "")
+            if scope["path"] in (f"{root}/reports", f"{root}/spent"):
                 await self._intake(scope, headers, receive, answer.as_it_is)
             else:
                 answer.is_last = headers.has_body
