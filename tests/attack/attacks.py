@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers
+from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers, stores
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -35,6 +35,14 @@ ATTACKS: dict[str, Attack] = {
     ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
+    ),
+    "logs": Attack(
+        stores.logs, "the log of a store, replayed commit by commit: whose report is it?"
+    ),
+    "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or all sums agree"),
+    "clocks": Attack(stores.clocks, "clocks that jump while a collector runs, stops and starts"),
+    "kills": Attack(
+        stores.kills, "collectors killed under load: nothing answered is lost, nothing double"
     ),
     "timing": Attack(
         metamorphic.timing, "the time that each value takes (reported, never a finding)", 0.5

@@ -42,6 +42,10 @@ CASES = {
     "spent": 5,
     "studies": 40,
     "equal": 3,
+    "logs": 3,
+    "decay": 40,
+    "clocks": 2,
+    "kills": 1,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 

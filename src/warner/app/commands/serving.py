@@ -261,6 +261,13 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         finally:
             live.stop()
     _say_stopped(path, asked["store"], served_at or "URL", collector)
+    dropping = study.collect.keep_ids == "closed" and not collector.is_final
+    if collector.status() == "closed" and dropping:
+        click.echo(
+            "The ids that tell repeats are still there. They are dropped when it has run for an "
+            "hour after closing, or when you close the survey on the live page.",
+            err=True,
+        )
 
 
 _ACCESS = """
@@ -364,7 +371,8 @@ def invite(
     The study says access = "invited" in [collect]. Send each person one code, by a mail merge for
     example. The store keeps 16 bytes of a hash of each code, from which the code does not follow,
     and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
-    it and the files of the store can tell which codes were used, but not what was answered.
+    it and one copy of the store can tell which codes were used. Who has two copies, the store's log
+    or the running server can tell which report came with a code: then epsilon alone protects it.
 
     In a link the code stands behind "#", which browsers do not send to servers.
 
