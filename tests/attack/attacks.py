@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, promises, requests, samplers
+from tests.attack import (
+    canaries,
+    foreign,
+    laws,
+    metamorphic,
+    promises,
+    requests,
+    samplers,
+    stores,
+)
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -35,8 +44,19 @@ ATTACKS: dict[str, Attack] = {
         "surveys that hide little: no explicit yes, a promise too much, a smaller epsilon",
         memory=64 * 2**30,  # node asks for address space that it never uses
     ),
+    "spent": Attack(
+        requests.spent, "whether an id was used: told of counted ids alone, in one form", 0.5
+    ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
+    ),
+    "logs": Attack(
+        stores.logs, "the log of a store, replayed commit by commit: whose report is it?"
+    ),
+    "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or all sums agree"),
+    "clocks": Attack(stores.clocks, "clocks that jump while a collector runs, stops and starts"),
+    "kills": Attack(
+        stores.kills, "collectors killed under load: nothing answered is lost, nothing double"
     ),
     "timing": Attack(
         metamorphic.timing, "the time that each value takes (reported, never a finding)", 0.5

@@ -51,9 +51,14 @@ CASES = {
     "tallies": 40,
     "wire": 60,
     "requests": 10,
+    "spent": 5,
     "studies": 40,
     "promises": 12,
     "equal": 3,
+    "logs": 3,
+    "decay": 40,
+    "clocks": 2,
+    "kills": 1,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 

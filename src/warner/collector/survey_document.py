@@ -82,7 +82,7 @@ def survey_document(study: Study) -> dict[str, Any]:
         "epsilon": study.epsilon,
         "questions": questions,
         "public": columns,
-        "access": collect.access,
+        "access": collect.access or "open",  # unsaid where no collector serves it
         "contact": collect.contact,
         "opens": _moment(collect.opens),
         "closes": _moment(collect.closes),

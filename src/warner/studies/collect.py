@@ -28,7 +28,8 @@ class Collect:
         opens: when the survey opens, with its offset from UTC; None: as soon as it is served.
         closes: when it closes; None: when its owner closes it.
         step: B, the number of reports after which a new result is published.
-        access: "open" to everyone with the address, or "invited" by a code that works once.
+        access: "open" to everyone with the address, or "invited" by a code that works once; None
+            where the study does not say, which cannot be served.
         contact: whom people can ask, "" where the study does not say.
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
@@ -43,7 +44,7 @@ class Collect:
     opens: datetime | None = None
     closes: datetime | None = None
     step: int = _FEWEST_IN_A_STEP
-    access: str = "open"
+    access: str | None = None
     contact: str = ""
     keep_ids: str = "closed"
     weak_protection: bool = False

@@ -275,9 +275,11 @@ def _form(study: Study, asked: list[Question], public: list[Question], words: Wo
             f'<legend><span class="label">{words("code_title")}</span></legend>\n'
             f'<p class="help" id="code-help">{words("code_help")}</p>\n'
             f'<p class="error" id="code-error" hidden>{words("code_error")}</p>\n'
-            f"{_code_field('code-0', words)}\n</fieldset>"
+            f'<label class="field-label" for="code-0">{words("code_label")}</label>\n'
+            f'<input type="text" id="code-0" name="code-0" class="code" maxlength="{_CODE_LENGTH}" '
+            'autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" '
+            'dir="ltr">\n</fieldset>'
         )
-        code = _already(study, words) + code
     open_part = ""
     if public:
         open_part = (
@@ -287,7 +289,7 @@ def _form(study: Study, asked: list[Question], public: list[Question], words: Wo
         )
     return f"""<form id="questions" method="dialog" autocomplete="off" novalidate tabindex="-1"
 aria-label="{text(words.plain("protected_title"))}"{words.mark}>
-{code}
+{_warnings(study, words)}{code}
 {_all(asked)}
 {open_part}
 <div class="buttons">
@@ -298,20 +300,12 @@ aria-label="{text(words.plain("protected_title"))}"{words.mark}>
 </form>"""
 
 
-def _already(study: Study, words: Words) -> str:
-    """What is said where this browser made a report to the survey before, with another code."""
-    if study.collect.access != "invited":
-        return ""
-    return f'<p class="notice" data-when="already" hidden>{words("already")}</p>\n'
-
-
-def _code_field(place: str, words: Words) -> Markup:
-    """A field for an invitation code."""
-    return Markup(
-        f'<label class="field-label" for="{place}">{words("code_label")}</label>\n'
-        f'<input type="text" id="{place}" name="{place}" class="code" maxlength="{_CODE_LENGTH}" '
-        'autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" '
-        'dir="ltr">'
+def _warnings(study: Study, words: Words) -> str:
+    """What keeps people from a second report, where a browser keeps nothing or has made one."""
+    names = ["keeps_nothing", *(["already"] if study.collect.access == "invited" else [])]
+    return "".join(
+        f'<p class="notice" data-when="{name.replace("_", "-")}" hidden>{words(name)}</p>\n'
+        for name in names
     )
 
 
@@ -330,6 +324,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
     invited = study.collect.access == "invited"
     once = "before_once_code" if invited else "before_once_browser"
     final = "before_send_invited" if invited else "before_send"
+    asks = f"<p>{words('leaves_asks')}</p>\n" if invited else ""
     return f"""<section id="review" tabindex="-1" aria-labelledby="review-title" hidden>
 <h2 id="review-title">{words("review_title")}</h2>
 <p class="quiet">{words("review_note")}</p>
@@ -338,7 +333,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 </dl>
 <section class="leaves" aria-labelledby="leaves-title">
 <h2 id="leaves-title">{words("leaves_title")}</h2>
-<p>{words("leaves_intro", bytes=report_bytes(study))}</p>
+{asks}<p>{words("leaves_intro", bytes=report_bytes(study))}</p>
 {parts(study, asked, public, words)}
 <p><strong>{words("total", epsilon=total_epsilon(study, words))}</strong></p>
 <p>{words("computed")}</p>
@@ -351,8 +346,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 <li>{words("before_once")}</li>
 <li>{words(once)}</li>
 </ul>
-{_already(study, words)}<p class="notice" id="no-storage" hidden>{words("storage_warning")}</p>
-<div class="buttons">
+{_warnings(study, words)}<div class="buttons">
 <button type="button" class="primary" id="send" data-action="send">{words("send")}</button>
 <button type="button" data-action="back">{words("back")}</button>
 <button type="button" data-action="clear">{words("stop")}</button>
@@ -364,11 +358,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 def _states(study: Study, asked: list[Question], public: list[Question], words: Words) -> str:
     """The panels of everything that comes after the questions."""
     invited = study.collect.access == "invited"
-    code = Markup(
-        f'<div class="question"><p class="error" id="code-again-error" hidden>'
-        f"{words('code_error')}</p>\n{_code_field('code-again', words)}</div>"
-    )
-    return states(bytes_sent(study, asked, public, words), invited, code, words)
+    return states(bytes_sent(study, asked, public, words), invited, words)
 
 
 def _footer(study: Study, digest: str, words: Words) -> str:

@@ -229,10 +229,10 @@ def test_a_second_code_in_one_browser_is_warned_of_twice(study: Study) -> None:
     assert notice not in survey_page(Study.parse(WHOLE.replace('"invited"', '"open"')))
 
 
-def test_a_used_code_is_not_said_to_be_counted_again(study: Study) -> None:
-    """A repeat and another report with the same code have the same reply."""
+def test_a_report_with_a_code_is_not_said_to_be_counted(study: Study) -> None:
+    """Another report with the code, sent after the page had asked, has the same reply."""
     invited = survey_page(study)
-    assert "that one is counted, and this one is not" in invited
+    assert "only one of the two is counted" in invited
     assert "The collector has counted your report" not in invited
     assert "The collector has counted" in survey_page(
         Study.parse(WHOLE.replace('"invited"', '"open"'))
