@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers, stores
+from tests.attack import (
+    canaries,
+    foreign,
+    laws,
+    metamorphic,
+    promises,
+    requests,
+    samplers,
+    stores,
+)
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -29,6 +38,11 @@ ATTACKS: dict[str, Attack] = {
     "studies": Attack(foreign.studies, "forged and damaged study files", 1, 20.0, _FORGED),
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
+    ),
+    "promises": Attack(
+        promises.case,
+        "surveys that hide little: no explicit yes, a promise too much, a smaller epsilon",
+        memory=64 * 2**30,  # node asks for address space that it never uses
     ),
     "spent": Attack(
         requests.spent, "whether an id was used: told of counted ids alone, in one form", 0.5

@@ -19,6 +19,23 @@ CLOSED = SMALL + "closes = 2020-01-01T00:00:00Z\n"
 NOT_OPEN = SMALL + "opens = 2120-01-01T00:00:00Z\n"
 OTHER = SMALL.replace("epsilon = 1.0", "epsilon = 0.5")
 
+# Hardly hidden, less than well, and well.
+WEAK = f"""{_QUESTION}
+[attributes.income]
+label = {{ en = "What do you earn?", de = "Was verdienen Sie?" }}
+integers = [0, 1000]
+mechanism = "Geometric"
+epsilon = 0.05
+[attributes.place]
+label = {{ en = "Where do you live?", de = "Wo wohnen Sie?" }}
+grid = {{ rows = 3, columns = 4 }}
+mechanism = "PlanarGeometric"
+epsilon = 1.0
+[collect]
+access = "open"
+weak_protection = true
+"""
+
 # Every kind of control, with and without silence.
 WHOLE = """
 title = { en = "Wellbeing at work", de = "Wohlbefinden bei der Arbeit" }

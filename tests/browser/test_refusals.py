@@ -18,7 +18,7 @@ from tests.browser._page import (
     shown_bytes,
     stored,
 )
-from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL
+from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL, WEAK
 
 
 def test_a_closed_survey_and_one_that_is_not_open_ask_nothing(people: Any, relayed: Any) -> None:
@@ -81,6 +81,63 @@ def test_a_page_and_a_survey_that_do_not_belong_together_are_refused(
     shown(page, "refused")
     assert page.locator('[data-state="refused"] .reason').text_content() == "altered"
     assert page.locator("#continue").is_disabled()
+
+
+@pytest.mark.parametrize("name", ["survey.js", "outbox.js", "warner.js"])
+def test_a_script_that_was_replaced_on_its_way_does_not_run(
+    people: Any, relayed: Any, name: str
+) -> None:
+    relay, _ = relayed(SMALL)
+    page = people.person(service_workers="block").new_page()
+
+    def replace(route: Any) -> None:
+        reply = route.fetch()
+        body = f"globalThis.replaced = true;\n{reply.text()}"
+        route.fulfill(response=reply, body=body)
+
+    page.route(f"**/{name}", replace)
+    page.goto(relay.url)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("globalThis.replaced") is None
+    assert page.locator("#continue").is_disabled()
+    people.problems.clear()  # the browser has said so, too
+
+
+def test_a_promise_that_the_integers_do_not_keep_is_refused(people: Any, relayed: Any) -> None:
+    """Rejects: a page that says more than the survey, whose odds the device has computed, does."""
+    relay, _ = relayed(WEAK)
+    page = people.person(service_workers="block").new_page()
+    page.route(
+        relay.url,
+        lambda route: route.fulfill(
+            response=(reply := route.fetch()),
+            body=reply.text().replace('data-promises="none weak"', 'data-promises="strong"'),
+        ),
+    )
+    page.goto(relay.url)
+    shown(page, "refused")
+    assert page.locator('[data-state="refused"] .reason').text_content() == "promise"
+    assert page.locator("#continue").is_disabled()
+
+
+def test_answers_that_are_hardly_hidden_are_said_to_be_so_before_they_are_given(
+    people: Any, relayed: Any
+) -> None:
+    relay, served = relayed(WEAK)
+    page = opened(people.person(), f"{relay.url}?lang=de")
+    said = page.locator("#promise").inner_text()
+    assert "WARNUNG: Ihre Antwort wird kaum verborgen." in said
+    assert "Das betrifft: Was verdienen Sie?" in said and "Das betrifft: Wo wohnen Sie?" in said
+    assert "Niemand" not in said
+    choose(page, "q0", 1)
+    page.fill("#q1-0", "470")
+    page.select_option("#q2-0", index=1)
+    page.select_option("#q2-1", index=1)
+    review(page)
+    send(page)
+    shown(page, "sent")
+    people.check()
+    assert served.people() == 1
 
 
 def test_a_wrong_code_is_corrected_before_anything_is_randomised(people: Any, relayed: Any) -> None:

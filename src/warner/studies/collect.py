@@ -33,6 +33,8 @@ class Collect:
         contact: whom people can ask, "" where the study does not say.
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
+        weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
+            any two answers. The survey page then says so.
 
     >>> Collect.of({"people": 20_000}).step, Collect.of({}).step, Collect.of({"people": 10}).step
     (200, 50, 10)
@@ -45,6 +47,7 @@ class Collect:
     access: str | None = None
     contact: str = ""
     keep_ids: str = "closed"
+    weak_protection: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Collect:

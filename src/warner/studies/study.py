@@ -96,6 +96,8 @@ step = 50                         # reports after which a new result is publishe
 access = "invited"                # a code for each person, which works once; or "open" to everyone
 contact = "survey@clinic.example" # whom people can ask
 keep_ids = "closed"               # ids that tell repeats are dropped at closing; or "always"
+weak_protection = false           # true serves an epsilon above 10 between any two answers, of
+                                  # which the page then says that answers are hardly hidden
 """
 
 from __future__ import annotations

@@ -21,10 +21,13 @@ from warner.collector.pages.survey_leaves import (
 from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
-from warner.collector.survey_document import survey_bytes
+from warner.collector.survey_document import integrity, survey_bytes
+from warner.design.privacy_words import Strength, strength
+from warner.privacy.guarantees import LDP
 from warner.studies.study import Study
 
 _CODE_LENGTH = 24  # letters of a code, with marks between them
+_STATIC = ("collector", "static")
 _CURRENT = ' aria-current="page"'
 
 
@@ -37,7 +40,9 @@ def survey_page(study: Study, language: str | None = None) -> str:
             the first of them.
 
     Returns:
-        The text of an HTML page. It loads ``survey.css`` and ``survey.js`` and nothing else.
+        The text of an HTML page. It loads ``survey.css``, ``survey.js`` and the two modules that
+        this imports, and nothing else. A browser runs these scripts only as they are in this
+        package: an import takes the module that was loaded with its integrity.
 
     Raises:
         StudyProblems: a study that cannot be served.
@@ -86,18 +91,20 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <title>{text(title)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="survey.css">
-<script type="module" src="survey.js"></script>
+<link rel="modulepreload" href="outbox.js" integrity="{integrity(*_STATIC, "outbox.js")}">
+<link rel="modulepreload" href="warner.js" integrity="{integrity("browser", "warner.js")}">
+<script type="module" src="survey.js" integrity="{integrity(*_STATIC, "survey.js")}"></script>
 </head>
 <body data-fingerprint="{digest}" data-error-prefix="{text(words.plain("error_prefix"))}">
 <a class="skip" href="#questions">{words("skip")}</a>
 <header>
-<p class="badge">{_SHIELD}{words("badge")}</p>
+<p class="badge">{_SHIELD if _badge(study) == "badge" else ""}{words(_badge(study))}</p>
 {_languages(study, tag, words)}
 </header>
 <main id="main">
 <h1>{text(title)}</h1>
 {_introduction(texts.introduction(tag))}
-{_promise(study, words)}
+{_promise(study, tag, words)}
 <p class="progress" id="loading" role="status" hidden>{words("loading")}</p>
 <div class="notice" id="left-over" hidden>
 <p>{words("left_over")}</p>
@@ -209,14 +216,52 @@ def _introduction(introduction: str) -> str:
     )
 
 
-def _promise(study: Study, words: Words) -> str:
-    """How answers are protected and which are not, and why nothing happens without a script."""
+def _promises(study: Study) -> list[str]:
+    """What may be promised, and what has to be added: ``promisesOf`` of warner.js says the same.
+
+    First how well answers are hidden, ``strong``, or which less than that occur; ``together`` where
+    all answers together are hidden less than the one that is hidden least.
+    """
     promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
-    exceptions = ["promise_public"] if study.public else []
-    exceptions += ["promise_sensitive"] if any(p.sensitive is not None for p in promised) else []
-    told = "\n".join(f"<p>{words(key)}</p>" for key in ("promise", *exceptions))
-    return f"""<aside class="promise" aria-label="{text(words.plain("badge"))}"{words.mark}>
-{told}
+    levels = {strength(each) for each in promised}
+    least = max(levels)
+    below = sorted(levels - {Strength.STRONG}, reverse=True) or [Strength.STRONG]
+    conditions = {
+        "together": strength(LDP(study.epsilon)) > least,
+        "sensitive": any(each.sensitive is not None for each in promised),
+        "public": bool(study.public),
+    }
+    return [level.name.lower() for level in below] + [
+        key for key, is_so in conditions.items() if is_so
+    ]
+
+
+def _badge(study: Study) -> str:
+    """The key of the words at the top of the page."""
+    return "badge_hardly" if "none" in _promises(study) else "badge"
+
+
+def _concerned(study: Study, level: str, tag: str, words: Words) -> str:
+    """Which questions hide their answers no better than this; "" where all of them do so."""
+    names = [n for n, m in study.mechanisms.items() if strength(m.guarantee).name.lower() == level]
+    if not 0 < len(names) < len(study.mechanisms):
+        return ""
+    questions = "; ".join(study.texts.question(name, tag) for name in names)
+    return f" {words('promise_concerns', questions=questions)}"
+
+
+def _promise(study: Study, tag: str, words: Words) -> str:
+    """How answers are protected and which are not, and why nothing happens without a script."""
+    promises = _promises(study)
+    told = [words("promise_start")]
+    for key in promises:
+        concerned = "" if key == "strong" else _concerned(study, key, tag, words)
+        told.append(Markup(f"{words(f'promise_{key}')}{concerned}"))
+    badge, kind = text(words.plain(_badge(study))), " hardly" if "none" in promises else ""
+    paragraphs = "\n".join(f"<p>{sentences}</p>" for sentences in told)
+    return f"""<aside class="promise{kind}" id="promise" data-promises="{" ".join(promises)}"
+aria-label="{badge}"{words.mark}>
+{paragraphs}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
 

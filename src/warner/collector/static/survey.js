@@ -763,6 +763,10 @@ async function start() {
     show("refused", nameOf(error));
     return;
   }
+  if (page.warner.promisesOf(page.survey).join(" ") !== element("promise").dataset.promises) {
+    show("refused", "promise");
+    return;
+  }
   page.code = codeInAddress();
   const kept = await records();
   const found = await earlier(kept);
