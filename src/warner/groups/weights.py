@@ -309,8 +309,9 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
         rule = "must have a number for every value of the groups"
         raise ArgumentError(message(f"margin {name}", rule, f"none for {', '.join(missing[:5])}"))
     total = sum(cells.values())
-    if not total > 0:
-        raise ArgumentError(message(f"margin {name}", "must have a positive sum", show(total)))
+    if not 0 < total < np.inf:
+        rule = "must have a positive sum, and a finite one"
+        raise ArgumentError(message(f"margin {name}", rule, show(total)))
     known = {key: i for i, key in enumerate(cells)}
     spare = len(known)  # the cell of groups without reports that the margin does not name
     cell = np.array([known.get(key, spare) for key in own])
@@ -375,4 +376,5 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
         rule = "must have one for every group with reports"
         got = f"none for {label(table.keys[int(np.argmax(missing))])}"
         raise ArgumentError(message("weights", rule, got))
-    return np.where(np.isnan(found), 0.0, found)
+    found = np.where(np.isnan(found), 0.0, found)
+    return found / (float(found.max()) or 1.0)  # so that sums do not overflow
