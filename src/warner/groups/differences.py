@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, kind, probability, real, show
+from warner._core.checks import choice, confidence_level, kind, probability, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -266,7 +267,7 @@ def difference(
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together.
         of: ``"shares"``, ``"mean"``, or q in (0, 1) for a quantile, 0.5 for the median.
-        level: the coverage of each interval, in (0, 1).
+        level: the coverage of each interval, in [0.5, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
         attributes: for groups whose tallies are of several attributes, the names of those that
             are compared, as for :func:`warner.estimate`.
@@ -291,7 +292,7 @@ def difference(
     >>> round(found.rows()[0]["difference"])
     3
     """
-    level = probability("level", level)
+    level = confidence_level(level)
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
     left_out: tuple[str, ...]
@@ -496,7 +497,7 @@ def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
     found = [line.reached(shares, of.q) for shares, _ in lines]
 
     def bounds(at: float) -> tuple[float, float]:
-        z = normal_quantile(at)
+        z = NormalDist().inv_cdf((1 + at) / 2)
         ends = []
         for (shares, sd), value in zip(lines, found, strict=True):
             limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)

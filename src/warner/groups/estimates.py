@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from warner._core import html
-from warner._core.checks import choice, integer, probability, show
+from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
 from warner._core.progress import steps
 from warner.estimators import Estimator
@@ -229,7 +229,7 @@ class GroupEstimates:
         """Intervals of the shares of all groups.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"``, or ``"respondents"`` for the people of each group who
                 reported.
             kind: one of
@@ -328,7 +328,7 @@ class GroupEstimates:
             **({"simulated": True} if self.table.whole.simulated else {}),
             "interval": {
                 "kind": used,
-                "level": probability("level", level),
+                "level": confidence_level(level),
                 "target": target,
                 "holds": "on average over groups" if used == "posterior" else "for every group",
             },
@@ -347,7 +347,7 @@ class GroupEstimates:
 
         Args:
             backend: the library, such as pyarrow, polars or pandas.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             columns: {name: value} of further columns, which come first.
         """
@@ -366,7 +366,7 @@ class GroupEstimates:
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: the number of panels. Of more values those with the largest shares are drawn.
             values: the values to draw instead, in this order, such as ``["often"]``.

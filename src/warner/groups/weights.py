@@ -142,7 +142,7 @@ class WeightedEstimate(Tabular):
         """Intervals (K, 2) around the unbiased shares, widened to hold ``probabilities``.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
         """
         half = normal_quantile(level) * np.sqrt(self.variances(target))

@@ -93,7 +93,7 @@ def chart(
     Args:
         estimates: the estimates to draw.
         truth: the true shares (K,) for each estimate, to draw beside the estimate.
-        level: the coverage of the intervals, in (0, 1).
+        level: the coverage of the intervals, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
         top: draw this many of the largest shares with their labels, and the others together. None
             draws all values of numbers and places, and of up to 60 labels.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -104,6 +107,40 @@ def test_intervals_are_asked_for_by_level_and_target(tally: warner.Tally) -> Non
         warner.errors.ArgumentError, match="target: must be one of 'population', 'respondents'"
     ):
         result.interval(target="everybody")
+
+
+def test_a_probability_of_error_is_no_level() -> None:
+    """Rejects the program that answers level=0.05 by an interval that misses in 19 of 20 cases."""
+    both = warner.Product(a=Categorical(["x", "y"]), b=Integers(0, 3))
+    mechanism = RandomizedResponse(both, 2.0)
+    answers = [{"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "y", "b": 3}] * 50
+    joint = estimate(mechanism.tally(mechanism.randomize(answers)))
+    ages = RandomizedResponse(Integers(0, 3), 2.0)
+    b, other = (ages.tally(ages.randomize([0, 1, 2, 3] * 50)) for _ in "ab")
+    one = estimate(b)
+    groups, kinds = (
+        {"a": b, "b": other},
+        ["wald", "average", "simultaneous", "bootstrap", "anytime:9"],
+    )
+    calls: list[Callable[[float], object]] = [
+        *(partial(one.interval, kind=kind) for kind in kinds),
+        partial(estimate(b, warner.LogSpline()).interval, kind="posterior"),
+        one.rows,
+        one.to_json,
+        partial(one.top, 2),
+        one.ranks,
+        lambda level: one.mean().interval(level),
+        lambda level: one.variance().interval(level),
+        lambda level: one.quantile(0.5).interval(level),
+        lambda level: joint.cramers_v("a", "b").interval(level),
+        lambda level: warner.difference(groups, level=level),
+        lambda level: warner.difference(groups, of=0.5, level=level),
+        lambda level: warner.weighted(groups, weights={"a": 1, "b": 2}).interval(level),
+        lambda level: estimate(groups).interval(level),
+    ]
+    for call in calls:
+        with pytest.raises(warner.errors.ArgumentError, match=r"0\.05\. Did you mean 0\.95\?"):
+            call(0.05)
 
 
 def test_wald_intervals_are_the_formula() -> None:
