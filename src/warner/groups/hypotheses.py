@@ -116,9 +116,9 @@ def shown_p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
-def data_of(result: Solution | Tally | Iterable[Tally]) -> LikelihoodData:
+def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> LikelihoodData:
     """The reports of an estimate, or of tallies."""
-    data = getattr(result, "data", None)
+    data = result if isinstance(result, LikelihoodData) else getattr(result, "data", None)
     if data is None:
         data = likelihood_data(result)  # type: ignore[arg-type]
     elif getattr(result, "sums", None) is not None:
@@ -176,7 +176,9 @@ def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
     return bool((data.weights[data.channel.matvec(shares) <= least] > 0).any())
 
 
-def independence(result: Solution | Tally | Iterable[Tally], first: str, second: str) -> WaldTest:
+def independence(
+    result: Solution | LikelihoodData | Tally | Iterable[Tally], first: str, second: str
+) -> WaldTest:
     """Test whether two protected attributes are independent.
 
         n d' S^+ d,   d the entries of D = T - a b',   chi-square on (r - 1)(c - 1) degrees
@@ -211,16 +213,24 @@ def independence(result: Solution | Tally | Iterable[Tally], first: str, second:
     sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
     # A cell that nobody has would have no variance under the hypothesis.
     sides = [(pair.n * side + 0.5) / (pair.n + 0.5 * side.size) for side in sides]
-    even = np.multiply.outer(*sides).ravel()
-    covariance = pair.channel.covariance(even)
-    if data.reports_per_person > 1:
-        more = data.reports_per_person - 1
-        covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
-    rows, columns = (np.eye(side.size) - side[:, None] for side in sides)
-    d = (rows @ table @ columns.T).ravel()
-    contrast = np.kron(rows, columns)
+    contrasts = [np.eye(side.size) - side[:, None] for side in sides]
+    d = contrasts[0] @ table @ contrasts[1].T
     degrees = (pair.shape[0] - 1) * (pair.shape[1] - 1)
-    statistic = quadratic(d, contrast @ covariance @ contrast.T, degrees)
+    channels = pair.channel.factors(pair.shape)
+    if channels is not None and data.reports_per_person == 1:
+        # Attributes that were randomised separately: S is the Kronecker product of both noises.
+        for side, contrast, channel in zip(sides, contrasts, channels, strict=True):
+            noise = contrast @ channel.covariance(side) @ contrast.T
+            d = Coordinates.of(side, noise).to(d.T + side)
+        statistic = float((d**2).sum())
+    else:
+        even = np.multiply.outer(*sides).ravel()
+        covariance = pair.channel.covariance(even)
+        if data.reports_per_person > 1:
+            more = data.reports_per_person - 1
+            covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
+        contrast = np.kron(*contrasts)
+        statistic = quadratic(d.ravel(), contrast @ covariance @ contrast.T, degrees)
     name = f"{first} and {second} are independent"
     return WaldTest.of(name, pair.n * statistic, degrees, pair.n)
 
