@@ -19,7 +19,7 @@ def test_independent_attributes_stay_apart_and_others_are_joined() -> None:
     survey = PerAttribute(DOMAIN, {k: lambda d: RandomizedResponse(d, 1.0) for k in "abc"})
     channel, rng = survey.channel(), np.random.default_rng(11)
     independent = np.multiply.outer([0.7, 0.3], [0.5, 0.3, 0.2])
-    dependent = independent + [[0.1, -0.1, 0.0], [-0.1, 0.1, 0.0]]
+    dependent = independent + 0.1 * np.array([[1, -1, 0], [-1, 1, 0]])
     joined: dict[str, float] = {}
     for name, pair in (("independent", independent), ("dependent", dependent)):
         theta = np.multiply.outer(pair, [0.4, 0.4, 0.2]).ravel()

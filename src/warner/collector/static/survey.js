@@ -339,9 +339,9 @@ async function sealOnce() {
     return;
   }
   /** @type {{ [name: string]: unknown }} */
-  const answers = {};
+  const answers = Object.create(null);
   /** @type {{ [name: string]: unknown }} */
-  const open = {};
+  const open = Object.create(null);
   for (const part of fields()) {
     const into = part.id.startsWith("p") ? open : answers;
     into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
