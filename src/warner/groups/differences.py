@@ -134,6 +134,7 @@ class Differences(Tabular):
         target: ``"population"`` or ``"respondents"``.
         test: the test that all groups that are compared have the same shares.
         left_out: groups of fewer than two reports, of which nothing is compared.
+        simulated: whether the reports were made with a generator that can be repeated.
 
     >>> from warner import Categorical, RandomizedResponse, difference
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -153,6 +154,7 @@ class Differences(Tabular):
     domain: Domain
     _rows: tuple[dict[str, Any], ...]
     left_out: tuple[str, ...] = ()
+    simulated: bool = False
 
     def __repr__(self) -> str:
         return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
@@ -185,6 +187,8 @@ class Differences(Tabular):
             more = ", ..." if len(self.left_out) > _SHOWN else ""
             few = ", ".join(self.left_out[:_SHOWN]) + more
             lines.append(f"Left out, with fewer than 2 reports: {few}.")
+        if self.simulated:
+            lines.append("The reports are simulated.")
         return "\n".join([*lines, self.test.text])
 
     def to_json(self) -> dict[str, Any]:
@@ -195,6 +199,7 @@ class Differences(Tabular):
             "of": self.of,
             "level": self.level,
             "target": self.target,
+            **({"simulated": True} if self.simulated else {}),
             "interval": _INTERVALS["quantile" if _is_quantile(self.of) else "wald"],
             "correction": "holm",
             "left_out": list(self.left_out),
@@ -333,7 +338,10 @@ def difference(
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
         row["p_holm"] = float(p)
     test = no_difference(samples)
-    return Differences(kind_of_number, level, target, test, domain, tuple(rows), left_out)
+    simulated = samples[0].data.simulated
+    return Differences(
+        kind_of_number, level, target, test, domain, tuple(rows), left_out, simulated
+    )
 
 
 def _checked(of: Any) -> str | float:

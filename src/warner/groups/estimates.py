@@ -35,6 +35,7 @@ from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
 from warner.results.methods import estimator_of
+from warner.results.tables import reports_of
 from warner.results.top import place_of
 
 POOLS = ("partial", "path", "none")
@@ -119,7 +120,8 @@ class GroupEstimates:
             chosen += f" The first {len(few)} of {of_all:,} rows."
         average = ", which hold on average over groups" * (self.interval_kind() == "posterior")
         about = (
-            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %"
+            f"{reports_of(self.n, self.table.whole.simulated)} of {len(self)} groups, "
+            f"{self.interval_kind()} intervals of 95 %"
             f"{average}."
         )
         spent = f" {self.spent_text}" if self.time is not None else ""
@@ -384,7 +386,7 @@ class GroupEstimates:
             "wald": f"{100 * level:.4g} % intervals of each group",
             "own": f"{100 * level:.4g} % intervals of each group",
         }[self.interval_kind(target)]
-        about = f"{self.n:,} reports; {caption}"
+        about = f"{reports_of(self.n, self.table.whole.simulated)}; {caption}"
         rows = self.rows(level, target)
         if values is not None:
             size, places = self.domain.size, self._places(values)

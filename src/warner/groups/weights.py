@@ -29,6 +29,7 @@ from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, holding, normal_quantile
 from warner.results.share_rows import share_row
+from warner.results.tables import reports_of
 
 _ROUNDS = 1000  # of raking
 _SETTLED = 1e-10  # difference of a margin from its target
@@ -167,7 +168,8 @@ class WeightedEstimate(Tabular):
     def text(self) -> str:
         """The weighting in plain words."""
         return (
-            f"{self.n:,} reports of {len(self.keys):,} groups, weighted by "
+            f"{reports_of(self.n, self.table.whole.simulated)} of {len(self.keys):,} groups, "
+            f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
             f"{self.design_effect:.3g}: as much as {self.effective_n:,.0f} reports of equal weight."
         )

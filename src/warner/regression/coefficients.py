@@ -17,6 +17,7 @@ from warner.io.tabular import of_rows
 from warner.regression.covariates import Design
 from warner.regression.maximum import Ending
 from warner.results.intervals import normal_quantile
+from warner.results.tables import reports_of
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,8 @@ class Coefficients:
             if self.errors == "observed"
             else "the sandwich formula, which holds also where the model is wrong"
         )
-        simulated = " They are simulated." if self.simulated else ""
         return [
-            f"{self.n:,} reports.{simulated} Errors are from {source}. "
+            f"{reports_of(self.n, self.simulated)}. Errors are from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
         ]
 

@@ -11,7 +11,10 @@ import pytest
 import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
+from warner.channels import DenseChannel
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.reports.tally_kinds import Histogram
+from warner.results.estimate import Estimate
 
 SIZE, PEOPLE, RUNS = 4, 2000, 500
 
@@ -34,6 +37,18 @@ def test_fisher_is_wald_where_the_maximum_is_the_inversion_and_tighter_where_rep
                 assert ratio == pytest.approx(np.ones((SIZE, 1)), rel=1e-6)
             else:
                 assert (ratio < 1).all() and ratio.min() < 0.998
+
+
+def test_fisher_intervals_ignore_reports_that_nobody_makes() -> None:
+    """Rejects the program that takes the observed information where a row of A is 0: 0 / 0."""
+    domain, truth = Categorical(["a", "b", "c"]), np.array([0.5, 0.3, 0.2])
+    table = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+    found = []
+    for rows in (table, np.vstack([table, np.zeros(3)])):
+        data = LikelihoodData(DenseChannel(rows), rows @ truth, 1000, domain)
+        maximum = warner.MaximumLikelihood()
+        found.append(Estimate(maximum.fit(data), data, maximum).interval(kind="fisher"))
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
 
 
 def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
