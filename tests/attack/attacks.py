@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, metamorphic, requests, samplers
+from tests.attack import (
+    canaries,
+    foreign,
+    laws,
+    metamorphic,
+    requests,
+    samplers,
+    wrong_numbers,
+)
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -33,6 +41,10 @@ ATTACKS: dict[str, Attack] = {
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
     ),
+    "hypotheses": Attack(
+        wrong_numbers.hypotheses, "tests of random hypotheses: p in [0, 1], 0 where ruled out"
+    ),
+    "labels": Attack(wrong_numbers.labels, "labels that look alike: refused, and both are shown"),
     "timing": Attack(
         metamorphic.timing, "the time that each value takes (reported, never a finding)", 0.5
     ),

@@ -41,6 +41,8 @@ CASES = {
     "requests": 10,
     "studies": 40,
     "equal": 3,
+    "hypotheses": 40,
+    "labels": 100,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 

@@ -128,7 +128,8 @@ def look(text: str) -> str:
     """
     if not text.isascii():
         composed = unicodedata.normalize("NFKC", _NO_WIDTH.sub("", text))
-        text = unicodedata.normalize("NFKC", composed.lower())
+        # No casefold: it would take Masse for Ma\u00dfe. A sigma may end a word.
+        text = unicodedata.normalize("NFKC", composed.lower().replace("\u03c2", "\u03c3"))
     return " ".join(text.lower().split())
 
 
