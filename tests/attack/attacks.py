@@ -11,6 +11,7 @@ from tests.attack import (
     requests,
     samplers,
     stores,
+    wrong_numbers,
 )
 from tests.attack._frame import Attack
 
@@ -58,6 +59,10 @@ ATTACKS: dict[str, Attack] = {
     "kills": Attack(
         stores.kills, "collectors killed under load: nothing answered is lost, nothing double"
     ),
+    "hypotheses": Attack(
+        wrong_numbers.hypotheses, "tests of random hypotheses: p in [0, 1], 0 where ruled out"
+    ),
+    "labels": Attack(wrong_numbers.labels, "labels that look alike: refused, and both are shown"),
     "timing": Attack(
         metamorphic.timing, "the time that each value takes (reported, never a finding)", 0.5
     ),

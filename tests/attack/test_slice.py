@@ -59,6 +59,8 @@ CASES = {
     "decay": 40,
     "clocks": 2,
     "kills": 1,
+    "hypotheses": 40,
+    "labels": 100,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 

@@ -40,6 +40,16 @@ def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
     assert served.people() == 1
 
 
+def test_a_question_may_have_any_name(people: Any, relayed: Any) -> None:
+    """Rejects the page whose answers are an object with a prototype: it could not be sent."""
+    relay, served = relayed(SMALL.replace("[attributes.pills]", "[attributes.__proto__]"))
+    page = answered(people.person(), relay.url)
+    send(page)
+    shown(page, "sent")
+    people.check()
+    assert served.people() == 1
+
+
 def test_without_a_connection_it_is_saved_and_sent_once_when_there_is_one(
     people: Any, relayed: Any
 ) -> None:

@@ -16,7 +16,7 @@ from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
-from warner.results.tables import as_text
+from warner.results.tables import as_text, reports_of
 
 INTERVALS = {
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
@@ -148,6 +148,8 @@ def show_groups(
             figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
             rows.append([*map(as_text, key), attribute, as_text(value), *figures])
     console().print(table(columns, rows))
+    if any(result.data.simulated for _, result in estimates):
+        console().print("The reports are simulated.")
     console().print(f"Each group was estimated alone. Intervals are of the {target}.")
     console().print(
         "All people together: in the report of warner report, or from a tally made without --by."
@@ -173,7 +175,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
 
 def _title(result: Estimate) -> str:
     """The first line of a table: attribute, number of reports, method."""
-    reports = plural(result.n, "report", "reports")
+    reports = reports_of(result.n, result.data.simulated)
     if result.reports_per_person > 1:
         people = plural(result.data.least_people, "person", "people")
         reports += f" of {people} or more"

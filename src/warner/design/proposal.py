@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import distribution, integer, kind, probability, real
+from warner._core.checks import confidence_level, distribution, integer, kind, real
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -229,7 +229,7 @@ def propose(
     if not isinstance(domain, Domain):
         raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
     integer("n", n, 1, MAX_PEOPLE)
-    probability("level", level)
+    confidence_level(level)
     for name, given in (("share", share), ("width", width)):
         if not 0 < real(name, given) < 1:
             raise ArgumentError(message(name, "must lie in (0, 1)", repr(given)))

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from warner._core import html
-from warner._core.checks import choice, integer, probability, show
+from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
 from warner._core.progress import steps
 from warner.estimators import Estimator
@@ -35,6 +35,7 @@ from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, wald
 from warner.results.methods import estimator_of
+from warner.results.tables import reports_of
 from warner.results.top import place_of
 
 POOLS = ("partial", "path", "none")
@@ -119,7 +120,8 @@ class GroupEstimates:
             chosen += f" The first {len(few)} of {of_all:,} rows."
         average = ", which hold on average over groups" * (self.interval_kind() == "posterior")
         about = (
-            f"{self.n:,} reports of {len(self)} groups, {self.interval_kind()} intervals of 95 %"
+            f"{reports_of(self.n, self.table.whole.simulated)} of {len(self)} groups, "
+            f"{self.interval_kind()} intervals of 95 %"
             f"{average}."
         )
         spent = f" {self.spent_text}" if self.time is not None else ""
@@ -229,7 +231,7 @@ class GroupEstimates:
         """Intervals of the shares of all groups.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"``, or ``"respondents"`` for the people of each group who
                 reported.
             kind: one of
@@ -328,7 +330,7 @@ class GroupEstimates:
             **({"simulated": True} if self.table.whole.simulated else {}),
             "interval": {
                 "kind": used,
-                "level": probability("level", level),
+                "level": confidence_level(level),
                 "target": target,
                 "holds": "on average over groups" if used == "posterior" else "for every group",
             },
@@ -347,7 +349,7 @@ class GroupEstimates:
 
         Args:
             backend: the library, such as pyarrow, polars or pandas.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             columns: {name: value} of further columns, which come first.
         """
@@ -366,7 +368,7 @@ class GroupEstimates:
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: the number of panels. Of more values those with the largest shares are drawn.
             values: the values to draw instead, in this order, such as ``["often"]``.
@@ -384,7 +386,7 @@ class GroupEstimates:
             "wald": f"{100 * level:.4g} % intervals of each group",
             "own": f"{100 * level:.4g} % intervals of each group",
         }[self.interval_kind(target)]
-        about = f"{self.n:,} reports; {caption}"
+        about = f"{reports_of(self.n, self.table.whole.simulated)}; {caption}"
         rows = self.rows(level, target)
         if values is not None:
             size, places = self.domain.size, self._places(values)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.checks import probability
+from warner._core.checks import confidence_level
 from warner.metrics.simplex import project
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
@@ -61,7 +61,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
 
     Args:
         solution: an estimate of shares.
-        level: the average coverage 1 - alpha, in (0, 1).
+        level: the average coverage 1 - alpha, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -73,7 +73,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     Source: Armstrong, Kolesar and Plagborg-Moller (2022), who bound moments of the shares where
     this function uses their known sum; METHODS 5.
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     data = solution.data
     noise = ShareNoise.of(data, target, least_share(data, target, _USUAL))
     given = np.clip(solution.probabilities, 0.0, 1.0)

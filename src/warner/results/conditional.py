@@ -177,7 +177,7 @@ class Conditional(Tabular):
         widened to include the estimates.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
@@ -204,7 +204,7 @@ class Conditional(Tabular):
         """The shares of the key's values as a table.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
@@ -310,7 +310,7 @@ class Answered(Conditional):
         """The share of people who answered, as a row of a table.
 
         Args:
-            level: coverage of the interval, in (0, 1).
+            level: coverage of the interval, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for an interval that holds at every look; None for the default.
 
@@ -336,7 +336,7 @@ class Answered(Conditional):
         :meth:`Conditional.interval`, which need a channel that can be inverted.
 
         Args:
-            level: coverage, in (0, 1), of each interval separately.
+            level: coverage, in [0.5, 1), of each interval separately.
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from warner._core.text import visible
@@ -39,6 +39,15 @@ def as_cell(value: Any) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
 
 
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], simulated: bool) -> str:
+    """A table as CSV. Of a simulation each row says so, in one more column."""
+    out, mark = io.StringIO(), ["yes"] if simulated else []
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*header, *(["simulated"] if simulated else [])])
+    writer.writerows([*row, *mark] for row in rows)
+    return out.getvalue()
+
+
 def csv_of(
     estimates: Sequence[Estimate],
     level: float,
@@ -59,19 +68,19 @@ def csv_of(
         summaries: the summaries of each estimate, below its shares; None for none.
 
     Returns:
-        The table, with the columns attribute, value, estimate, low, high, n, level, target.
+        The table, with the columns attribute, value, estimate, low, high, n, level, target, and
+        simulated where the reports are.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_HEADER)
-    for result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries):
-            writer.writerow([as_cell(name), as_cell(value), *figures, level, target])
+    rows = [
+        [as_cell(name), as_cell(value), *figures, level, target]
+        for result in estimates
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+    ]
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
-            writer.writerow([name, as_cell(value), p, "", "", p * n, level, target])
-    return out.getvalue()
+            rows.append([name, as_cell(value), p, "", "", p * n, level, target])
+    return as_csv(_HEADER, rows, any(result.data.simulated for result in estimates))
 
 
 def csv_of_groups(
@@ -91,14 +100,13 @@ def csv_of_groups(
         target: ``"population"`` or ``"respondents"``.
         kind: the kind of the intervals; None for the default of each estimate.
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*(as_cell(name) for name in names), *_HEADER])
-    for key, result in estimates:
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries):
-            cells = [as_cell(cell) for cell in (*key, name, value)]
-            writer.writerow([*cells, *figures, level, target])
-    return out.getvalue()
+    rows = [
+        [*map(as_cell, (*key, name, value)), *figures, level, target]
+        for key, result in estimates
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+    ]
+    simulated = any(result.data.simulated for _, result in estimates)
+    return as_csv([*map(as_cell, names), *_HEADER], rows, simulated)
 
 
 def estimate_rows(

@@ -132,7 +132,7 @@ class Estimate(Solution):
 
         Args:
             count: the number of values; fewer where there are fewer values.
-            level: the probability that everything in the table holds, in (0, 1).
+            level: the probability that everything in the table holds, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -166,7 +166,7 @@ class Estimate(Solution):
         hold the estimate, too.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` for the distribution that the n people were drawn from, or
                 ``"respondents"`` for the shares among exactly these n people.
             kind: one of
@@ -257,7 +257,7 @@ class Estimate(Solution):
         """The ranks that all values can have, and which values are commoner than which.
 
         Args:
-            level: the probability that all of them hold together, in (0, 1).
+            level: the probability that all of them hold together, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -458,7 +458,7 @@ class Estimate(Solution):
         """The frequency of every value of the first of two attributes, such as of every key.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -478,7 +478,7 @@ class Estimate(Solution):
         """The frequency of every key and the mean of its values, from reports of KeyValue.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -499,7 +499,7 @@ class Estimate(Solution):
         """The shares of all values as a table.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: the kind of intervals, as in :meth:`interval`; None for the default.
 
@@ -523,7 +523,7 @@ class Estimate(Solution):
         """The mean of the values as a table.
 
         Args:
-            level: coverage of the interval, in (0, 1).
+            level: coverage of the interval, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
@@ -542,7 +542,7 @@ class Estimate(Solution):
         """The estimate as JSON data.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: the kind of intervals of the shares, as in :meth:`interval`; None for the default.
 
@@ -564,7 +564,7 @@ class Estimate(Solution):
 
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             columns: columns that stand before the others, with one value for all rows, such as
                 ``week=3``.
@@ -593,7 +593,7 @@ class Estimate(Solution):
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
             truth: (K,) the true shares, to draw beside the estimates.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: draw this many of the largest shares, and the others together. Their intervals
                 hold for all values at once. None draws all, and 20 of more than 60 labels.

@@ -11,13 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import (
-    choice,
-    integer,
-    kind,
-    probability,
-    show,
-)
+from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -172,7 +166,7 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
 
     Args:
         data: the channel, the report frequencies and n.
-        level: coverage, in (0, 1).
+        level: coverage, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -201,7 +195,7 @@ def anytime(
     Args:
         data: the channel, the report frequencies and n.
         planned: the number of reports that was planned before the first look.
-        level: the coverage 1 - alpha, in (0, 1).
+        level: the coverage 1 - alpha, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -232,7 +226,7 @@ def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
     Args:
         n: the number of reports now.
         planned: the number of reports that was planned before the first look.
-        level: the coverage 1 - alpha, in (0, 1).
+        level: the coverage 1 - alpha, in [0.5, 1).
 
     Raises:
         ArgumentTypeError: ``planned`` is missing.
@@ -242,7 +236,7 @@ def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
     >>> round(anytime_factor(1000, 1000), 2), round(anytime_factor(50, 1000), 2)
     (3.04, 4.56)
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     remedy = "Pass the number of reports planned before the first look"
     most = integer("planned", planned, 1, remedy=remedy)
     spent = -2 * np.log(alpha)
@@ -264,7 +258,7 @@ def anytime_of_functions(
         data: the channel, the report frequencies and n.
         weights: c (r, K) or (K,).
         planned: the number of reports that was planned before the first look.
-        level: the coverage, in (0, 1).
+        level: the coverage, in [0.5, 1).
 
     Returns:
         (r, 2) low and high, which are not clipped.
@@ -314,7 +308,7 @@ def bootstrap(
 
     Args:
         solution: an estimate with its estimator.
-        level: coverage, in (0, 1).
+        level: coverage, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
         weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
             f itself, a smooth function (K,) -> (r,). If f has an attribute ``limits``, (low,
@@ -331,7 +325,7 @@ def bootstrap(
 
     Source: METHODS 5; [P3 sec VII].
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     respondents = choice("target", target, TARGETS) == "respondents"
     integer("replicates", replicates, 20)
     rng = _generator(rng)
@@ -410,7 +404,7 @@ def posterior(
 
     Args:
         solution: an estimate with a posterior, ``solution.fit.posterior``.
-        level: posterior probability, in (0, 1).
+        level: posterior probability, in [0.5, 1).
         target: only ``"population"``.
         weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
             f itself, (K,) -> (r,).
@@ -423,7 +417,7 @@ def posterior(
         ArgumentError: the estimator has no posterior, the target is the respondents, or a person
             sent several reports.
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
         raise ArgumentError(
             message(
@@ -478,7 +472,7 @@ def fisher(
     Args:
         solution: a maximum of the likelihood with no share at 0. At the border of the simplex the
             likelihood is not flat to first order, and the information gives no interval.
-        level: coverage, in (0, 1).
+        level: coverage, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
         weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves.
 
@@ -561,12 +555,12 @@ def normal_quantile(level: float) -> float:
     """The normal quantile z of a two-sided interval with coverage ``level``.
 
     Args:
-        level: the coverage, in (0, 1).
+        level: the coverage, in [0.5, 1).
 
     Raises:
-        ArgumentError: a level outside (0, 1), or too close to 1.
+        ArgumentError: a level outside [0.5, 1), or too close to 1.
     """
-    upper = (1 + probability("level", level)) / 2
+    upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
         raise ArgumentError(message("level", "must be further from 1", repr(level)))
     return NormalDist().inv_cdf(upper)

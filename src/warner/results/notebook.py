@@ -12,7 +12,7 @@ from warner.results import summaries
 from warner.results.conditional import key_rows
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
-from warner.results.tables import as_text, means
+from warner.results.tables import as_text, means, reports_of
 
 _MOST = 20  # rows; of more values the largest shares are shown
 
@@ -69,8 +69,8 @@ def share_cells(share: float, low: float, high: float) -> list[str]:
 
 def _caption(solution: Solution) -> str:
     name = f"{solution.attribute}: " if solution.attribute else ""
-    simulated = " Simulated reports." if solution.data.simulated else ""
-    return f"{name}{solution.n:,} reports, {solution.method}, {solution.status.value}.{simulated}"
+    reports = reports_of(solution.n, solution.data.simulated)
+    return f"{name}{reports}, {solution.method}, {solution.status.value}."
 
 
 def _mean(solution: Solution) -> str:

@@ -25,6 +25,15 @@ from warner.results.share_rows import share_row
 from warner.results.solution import Solution
 
 
+def reports_of(n: int, simulated: bool) -> str:
+    """The number of reports in words, with the mark of a simulation.
+
+    >>> reports_of(1200, True)
+    '1,200 simulated reports'
+    """
+    return f"{n:,} {'simulated ' * simulated}report{'s' * (n != 1)}"
+
+
 def rows(
     solution: Solution,
     level: float = 0.95,

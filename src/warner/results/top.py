@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from warner._core import html
-from warner._core.checks import choice, integer, probability, show
+from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, WarnerError, message
 from warner.domains import Domain
 from warner.io.tabular import Tabular
@@ -89,7 +89,7 @@ class Share(float):
         """The interval (2,) of the share: the row of this value in ``estimate.interval``.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: as in :meth:`warner.Estimate.interval`. None takes that of the table of all
                 values. Where it is ``"average"``, the level is that of all values on average, and
@@ -216,7 +216,7 @@ def bounds_of(solution: Solution, level: float, target: str, kind: str | None = 
 def top(solution: Solution, count: int, level: float, target: str) -> Top:
     """The values with the largest shares: see :meth:`warner.Estimate.top`."""
     integer("count", count, 1)
-    probability("level", level)
+    confidence_level(level)
     choice("target", target, intervals.TARGETS)
     shares, size = solution.probabilities, solution.domain.size
     bounds = bounds_of(solution, level, target, "simultaneous")

@@ -356,9 +356,9 @@ async function sealOnce() {
   }
   if (survey.access === "invited" && !await isUnused(code)) return;
   /** @type {{ [name: string]: unknown }} */
-  const answers = {};
+  const answers = Object.create(null);
   /** @type {{ [name: string]: unknown }} */
-  const open = {};
+  const open = Object.create(null);
   for (const part of fields()) {
     const into = part.id.startsWith("p") ? open : answers;
     into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
