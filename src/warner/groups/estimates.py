@@ -282,7 +282,7 @@ class GroupEstimates:
         return bounds
 
     def interval_kind(self, target: str = "population") -> str:
-        """The interval of :meth:`rows`: ``"posterior"``, ``"score"``, or ``"own"`` of each alone."""
+        """The intervals of :meth:`rows`: ``"posterior"``, ``"score"``, or ``"own"`` of each."""
         if self.posterior is not None and target == "population":
             return "posterior"
         return "own" if self.alone else "score"

@@ -55,8 +55,9 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     of the estimates is that of normal noise around the shares of ``solution``: a prior that is
     learnt from the reports, and that only the width depends on.
 
-    Large shares are missed more often than small ones, each at most half of the time. Coverage is asymptotic, as that of Wald
-    intervals; where reports support values, the skewness of the counts is taken into account.
+    Large shares are missed more often than small ones, each at most half of the time. Coverage is
+    asymptotic, as that of Wald intervals; where reports support values, the skewness of the counts
+    is taken into account.
 
     Args:
         solution: an estimate of shares.

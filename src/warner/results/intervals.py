@@ -549,7 +549,7 @@ def posterior(
     if solution.data.reports_per_person > 1:
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
-        raise ArgumentError(message("kind", rule, got, "Use kind='wald' or 'bootstrap'"))
+        raise ArgumentError(message("kind", rule, got, "Use kind='score' or 'bootstrap'"))
     rng = _generator(np.random.default_rng(0) if rng is None else rng)
     of_shares = solution.fit.posterior
     # The limits are values that f had, also where f jumps.
@@ -607,7 +607,7 @@ def fisher(
                 "estimate",
                 "must be the maximum of the likelihood of whole reports",
                 solution.method,
-                "Use kind='wald' or 'bootstrap'",
+                "Use kind='score' or 'bootstrap'",
             )
         )
     if (theta <= 0).any():
@@ -616,13 +616,13 @@ def fisher(
                 "estimate",
                 "must have no share at 0",
                 f"{np.count_nonzero(theta <= 0)} at 0",
-                "Use kind='wald', which holds at the border too",
+                "Use kind='score', which holds at the border too",
             )
         )
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' takes reports of several mechanisms as those of different people"
-        raise ArgumentError(message("kind", rule, None, "Use kind='wald' or 'bootstrap'"))
+        raise ArgumentError(message("kind", rule, None, "Use kind='score' or 'bootstrap'"))
     information = _information(data, theta)
     basis = np.linalg.qr(
         np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)

@@ -71,7 +71,9 @@ def _tried(data: LikelihoodData, shares: np.ndarray, target: str, x: int) -> tup
 
 
 @pytest.mark.parametrize("name", ["direct", "bits", "subsets", "matrix", "two", "no noise"])
-@pytest.mark.parametrize("target, per_person", [("population", 1), ("population", 4), ("respondents", 1)])
+@pytest.mark.parametrize(
+    "target, per_person", [("population", 1), ("population", 4), ("respondents", 1)]
+)
 def test_the_limits_are_those_of_the_tests_tried_one_by_one(
     name: str, target: str, per_person: int
 ) -> None:

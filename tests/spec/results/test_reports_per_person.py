@@ -68,7 +68,9 @@ def test_the_bootstrap_draws_people() -> None:
     assert widths[1] > 2 * widths[0]
 
 
-def test_a_posterior_takes_reports_as_those_of_different_people_so_score_intervals_are_usual() -> None:
+def test_a_posterior_takes_reports_as_those_of_different_people_so_score_intervals_are_usual() -> (
+    None
+):
     one, several = estimate(ONE, LogSpline()), estimate(SEVERAL, LogSpline())
     assert one.interval_kind() == "posterior" and several.interval_kind() == "score"
     with pytest.raises(ArgumentError, match="another person"):

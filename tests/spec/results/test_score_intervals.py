@@ -132,7 +132,9 @@ def test_equal_estimates_have_equal_intervals_and_the_order_of_values_does_not_m
     data = LikelihoodData(channel, np.full(SIZE, 1 / SIZE), PEOPLE, MANY.domain)
     assert np.ptp(score(data, np.full(SIZE, 1 / SIZE)), axis=0) == pytest.approx(0, abs=1e-12)
     weights, order = channel.simulate(ZIPF, PEOPLE, rng), rng.permutation(SIZE)
-    data, turned = (LikelihoodData(channel, w, PEOPLE, MANY.domain) for w in (weights, weights[order]))
+    data, turned = (
+        LikelihoodData(channel, w, PEOPLE, MANY.domain) for w in (weights, weights[order])
+    )
     assert score(turned, weights[order]) == pytest.approx(score(data, weights)[order], abs=1e-12)
 
 
@@ -156,4 +158,6 @@ def test_every_table_of_shares_has_them_by_default() -> None:
     blind = warner.ChannelMechanism(Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     flat = warner.estimate(blind.tally(blind.randomize([0, 1, 2] * 50, rng)), "mle")
     assert flat.interval_kind() == "none"
-    assert {(row["low"], row["high"], row["shrunk_from"]) for row in flat.rows()} == {(0.0, 1.0, None)}
+    assert {(row["low"], row["high"], row["shrunk_from"]) for row in flat.rows()} == {
+        (0.0, 1.0, None)
+    }

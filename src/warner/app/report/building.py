@@ -197,7 +197,7 @@ def _meaning(source: Source, settings: Settings) -> Section:
     )
     says = [
         f"An interval of {level} % is for {whom}. Of 100 surveys made in this way, the intervals "
-        f"of one number hold the true number in about {level}.",
+        f"of one number hold the true number in about {level} or more.",
         *(
             f"{question.lead} {_OF_POSTERIOR}"
             for question in source.questions

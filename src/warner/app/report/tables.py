@@ -81,9 +81,7 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
     if domain.silence is not None:
         rows = result.answered().rows(level, target)
         return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
-    limits, unbiased = intervals_of_table(
-        result, level, target, kind, np.random.default_rng(_SEED)
-    )
+    limits, unbiased = intervals_of_table(result, level, target, kind, np.random.default_rng(_SEED))
     shares = np.clip(result.probabilities, 0.0, 1.0)
     return [
         {
@@ -182,9 +180,7 @@ def is_shrunk(row: Row) -> bool:
 
 def about_shrunk(rows: Sequence[Row]) -> list[Block]:
     """The sentence under a table that says which estimates are marked; [] where none is."""
-    marked = [
-        f"{row['value']}: {percent(row['shrunk_from'], 1)}" for row in rows if is_shrunk(row)
-    ]
+    marked = [f"{row['value']}: {percent(row['shrunk_from'], 1)}" for row in rows if is_shrunk(row)]
     if not marked:
         return []
     return [

@@ -74,7 +74,6 @@ class EmpiricalBayes(Estimator):
         "share without bias"
     )
 
-
     loss: str = "squared"
     likelihood: str = "binomial"
     order: bool = True
