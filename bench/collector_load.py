@@ -39,6 +39,7 @@ integers = [0, 999]
 mechanism = "LocalHashing"
 epsilon = 1.0
 [collect]
+access = "open"
 keep_ids = "always"
 """
 

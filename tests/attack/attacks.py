@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.attack import canaries, foreign, laws, live, metamorphic, requests, samplers
+from tests.attack import (
+    canaries,
+    foreign,
+    laws,
+    live,
+    metamorphic,
+    promises,
+    requests,
+    samplers,
+    stores,
+    wrong_numbers,
+)
 from tests.attack._frame import Attack
 
 _FORGED = 3 * 2**30  # bytes of address space: libraries and threads take the first of them
@@ -33,9 +44,29 @@ ATTACKS: dict[str, Attack] = {
     "live": Attack(
         live.case, "live estimates of very many values: their memory and their tables", 1, 300.0
     ),
+    "promises": Attack(
+        promises.case,
+        "surveys that hide little: no explicit yes, a promise too much, a smaller epsilon",
+        memory=64 * 2**30,  # node asks for address space that it never uses
+    ),
+    "spent": Attack(
+        requests.spent, "whether an id was used: told of counted ids alone, in one form", 0.5
+    ),
     "equal": Attack(
         metamorphic.same_but_for_reports, "raw files of equal n: equal bytes outside the reports"
     ),
+    "logs": Attack(
+        stores.logs, "the log of a store, replayed commit by commit: whose report is it?"
+    ),
+    "decay": Attack(stores.decay, "flipped bits of a store: refused by name, or all sums agree"),
+    "clocks": Attack(stores.clocks, "clocks that jump while a collector runs, stops and starts"),
+    "kills": Attack(
+        stores.kills, "collectors killed under load: nothing answered is lost, nothing double"
+    ),
+    "hypotheses": Attack(
+        wrong_numbers.hypotheses, "tests of random hypotheses: p in [0, 1], 0 where ruled out"
+    ),
+    "labels": Attack(wrong_numbers.labels, "labels that look alike: refused, and both are shown"),
     "timing": Attack(
         metamorphic.timing, "the time that each value takes (reported, never a finding)", 0.5
     ),

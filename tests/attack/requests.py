@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.attack._frame import require
-from tests.spec.collector._web import Site, ask, served, site
+from tests.spec.collector._web import KIND, Site, ask, served, site
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
 
@@ -37,6 +37,7 @@ _PATHS = (
     "/reports",
     "/reports/",
     "/reports?x=1",
+    "/spent",
     "//reports",
     "/study.json",
     "/warner.js",
@@ -155,6 +156,31 @@ def case(rng: np.random.Generator) -> str | None:
     return None
 
 
+def spent(rng: np.random.Generator) -> str | None:
+    """Ask of which ids a report is counted: of those alone, and of near ones not."""
+    found = target()
+    form, people = found.site.collector.format, 3
+    counted = rng.integers(0, 256, (people, 16), dtype=np.uint8)
+    body = found.site.body(people, counted)
+    refused = rng.integers(0, 256, (people, 16), dtype=np.uint8)
+    bad = found.site.body(people, refused)[:-1]
+    for sent, status in ((body, 202), (bad, 400)):
+        require(ask(found.port, "POST", "/reports", sent, KIND)[0] == status, "not as it was sent")
+    found.accepted += people
+    near = counted.copy()
+    near[:, int(rng.integers(16))] ^= np.uint8(1 << int(rng.integers(8)))
+    forms = set()
+    for ids, known in ((counted, 1), (near, 0), (refused, 0)):
+        for row in ids:
+            question = form.head + row.tobytes()
+            status, headers, answer = ask(found.port, "POST", "/spent", question, KIND)
+            require(answer == b'{"spent":%d}' % known, f"{answer!r} of an id: {known} counted")
+            headers.pop("date", None)
+            forms.add((status, len(answer), tuple(headers.items())))
+    require(len(forms) == 1, f"answers have different forms: {forms}")
+    return None
+
+
 def _check(found: Target, request: bytes, answer: bytes) -> None:
     """Require that all answers of a connection are right."""
     shown = request[:300]
@@ -190,7 +216,8 @@ def _request(rng: np.random.Generator, made: Site) -> bytes:
     if rng.random() < 0.02:
         return bytes(rng.integers(0, 256, int(rng.integers(1, 400)), dtype=np.uint8))
     path = str(rng.choice(_PATHS)) if rng.random() < 0.6 else "/reports"
-    usual = "POST" if path.startswith(("/reports", "/live/close", "/live/open")) else "GET"
+    posted = ("/reports", "/spent", "/live/close", "/live/open")
+    usual = "POST" if path.startswith(posted) else "GET"
     method = str(rng.choice(_METHODS)) if rng.random() < 0.2 else usual
     body = _body(rng, made) if method == "POST" else b""
     lines = [f"{method} {path} HTTP/{rng.choice(['1.1'] * 12 + ['1.0', '0.9', '2.0', '9'])}"]

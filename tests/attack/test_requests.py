@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
+from warner.collector.collector import Collector
 from warner.collector.web import application
 from warner.collector.web.http_refusals import HttpRefused
 
 
-def found() -> str:
-    """What the attack finds within some cases."""
+def found(case: Callable[[np.random.Generator], str | None] = requests.case) -> str:
+    """What an attack finds within some cases."""
     for number in range(10):
         try:
-            requests.case(generator("requests", 5, number))
+            case(generator("requests", 5, number))
         except Finding as finding:
             requests.target().log.lines.clear()
             return str(finding)
@@ -38,3 +42,11 @@ def test_it_finds_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_finds_a_refusal_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HttpRefused, "content", property(lambda self: "no"))
     assert "no name" in found()
+
+
+def test_it_finds_an_id_that_is_called_spent_though_another_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert found(requests.spent) == ""
+    monkeypatch.setattr(Collector, "is_spent", lambda self, submission_id: True)
+    assert "0 counted" in found(requests.spent)

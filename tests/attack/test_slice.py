@@ -29,6 +29,7 @@ from tests.attack import (
     laws,
     live,
     metamorphic,
+    promises,
     samplers,
 )
 from tests.attack._frame import Finding, generator
@@ -37,6 +38,9 @@ from tests.attack.attacks import ATTACKS
 from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
 from warner import Integers
 from warner.channels import LikelihoodOperator
+from warner.collector import survey_document
+from warner.collector.pages import survey
+from warner.design.privacy_words import strength
 from warner.mechanisms import Mechanism
 
 CASES = {
@@ -49,9 +53,17 @@ CASES = {
     "tallies": 40,
     "wire": 60,
     "requests": 10,
+    "spent": 5,
     "studies": 40,
     "live": 2,
+    "promises": 12,
     "equal": 3,
+    "logs": 3,
+    "decay": 40,
+    "clocks": 2,
+    "kills": 1,
+    "hypotheses": 40,
+    "labels": 100,
 }
 ABC = warner.Categorical(["a", "b", "c"])
 
@@ -234,6 +246,22 @@ def test_a_derived_class_is_taken_as_its_base() -> None:
     assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode(
         [(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]
     ).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("module", "finding"),
+    [(survey_document, "without an explicit yes"), (survey, "nobody can be sure")],
+)
+def test_a_survey_that_hides_little_and_does_not_say_so_is_found(
+    monkeypatch: pytest.MonkeyPatch, module: Any, finding: str
+) -> None:
+    """Rejects a cap on the odds of neighbours alone, and a promise that is the same for all."""
+    monkeypatch.setattr(promises.shutil, "which", lambda name: None)
+    near = lambda promised: strength(warner.LDP(promised.epsilon / 10))
+    monkeypatch.setattr(module, "strength", near)
+    with pytest.raises(Finding, match=finding):
+        for number in range(40):
+            promises.case(generator("promises", 0, number))
 
 
 def test_readers_that_disagree_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,7 @@ class Relay:
     @property
     def posts(self) -> list[Sent]:
         """The reports that arrived."""
-        return [sent for sent in self.requests if sent.method == "POST"]
+        return [sent for sent in self.requests if sent.path == "/reports"]
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
         """Pass one request on, and its reply back."""
@@ -221,7 +221,7 @@ class Relay:
             return
         finally:
             onward.close()
-        if sent.method == "POST" and self.lost_replies > 0:
+        if sent.path == "/reports" and self.lost_replies > 0:
             self.lost_replies -= 1
             _cut(handler.connection)
             return
@@ -231,7 +231,7 @@ class Relay:
                 handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(content)
-        if sent.method == "POST":
+        if sent.path == "/reports":
             self.replies.append(reply.status)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SMALL = """
+_QUESTION = """
 title = { en = "Pills at work", de = "Tabletten bei der Arbeit" }
 languages = ["en", "de"]
 [attributes.pills]
@@ -13,10 +13,28 @@ mechanism = "RandomizedResponse"
 epsilon = 1.0
 """
 
-INVITED = SMALL + '\n[collect]\naccess = "invited"\n'
-CLOSED = SMALL + "\n[collect]\ncloses = 2020-01-01T00:00:00Z\n"
-NOT_OPEN = SMALL + "\n[collect]\nopens = 2120-01-01T00:00:00Z\n"
+SMALL = _QUESTION + '\n[collect]\naccess = "open"\n'
+INVITED = _QUESTION + '\n[collect]\naccess = "invited"\n'
+CLOSED = SMALL + "closes = 2020-01-01T00:00:00Z\n"
+NOT_OPEN = SMALL + "opens = 2120-01-01T00:00:00Z\n"
 OTHER = SMALL.replace("epsilon = 1.0", "epsilon = 0.5")
+
+# Hardly hidden, less than well, and well.
+WEAK = f"""{_QUESTION}
+[attributes.income]
+label = {{ en = "What do you earn?", de = "Was verdienen Sie?" }}
+integers = [0, 1000]
+mechanism = "Geometric"
+epsilon = 0.05
+[attributes.place]
+label = {{ en = "Where do you live?", de = "Wo wohnen Sie?" }}
+grid = {{ rows = 3, columns = 4 }}
+mechanism = "PlanarGeometric"
+epsilon = 1.0
+[collect]
+access = "open"
+weak_protection = true
+"""
 
 # Every kind of control, with and without silence.
 WHOLE = """
@@ -24,6 +42,7 @@ title = { en = "Wellbeing at work", de = "Wohlbefinden bei der Arbeit" }
 introduction = { en = "We ask once a year.\\n\\nIt takes two minutes.", de = "Wir fragen einmal im Jahr.\\n\\nEs dauert zwei Minuten." }
 languages = ["en", "de"]
 [collect]
+access = "open"
 people = 400
 contact = "survey@example.org"
 closes = 2120-05-31T18:00:00+02:00

@@ -47,9 +47,17 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str,
     study = re.search(r"%%writefile study.toml\n(.*?)```", RECIPE.read_text(), re.DOTALL)
     assert study is not None
     Path("study.toml").write_text(study[1])
-    run("study", "embed", "study.toml", "-o", "page")
-    Path("page/index.html").write_text(_block("html"))
-    Path("page/embedded.js").write_text(_block("js"))
+    told = run("study", "embed", "study.toml", "-o", "page").stderr
+    stated = {
+        "INTEGRITY": re.search(r'integrity="(sha256-\S+)"', told),
+        "FINGERPRINT": re.search(r'readSurvey\(served, "([0-9a-f]{64})"\)', told),
+    }
+    for kind, name in (("html", "index.html"), ("js", "embedded.js")):
+        text = _block(kind)
+        for room, printed in stated.items():
+            assert printed is not None
+            text = text.replace(room, printed[1])
+        Path("page", name).write_text(text)
     sent: list[bytes] = []
     handler = type("Tool", (_Tool,), {"sent": sent})
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory="page"))
@@ -100,6 +108,22 @@ def test_a_second_attempt_sends_the_same_report(
             page.click("button")
     assert len(sent) == 8 and len(set(sent)) == 1
     assert page.evaluate("document.querySelector('#smokes').value") == ""
+
+
+@pytest.mark.parametrize("name", ["study.json", "warner.js"])
+def test_a_file_that_was_replaced_gets_no_answer(
+    browser: Browser, tool: tuple[str, list[bytes]], name: str
+) -> None:
+    """Rejects: a page that runs with any study and with any program."""
+    address, sent = tool
+    path = Path("page", name)
+    replaced = path.read_text().replace("Do you smoke?", "Do you smoke now?")
+    path.write_text(replaced if name == "study.json" else f"globalThis.replaced = 1;\n{replaced}")
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("globalThis.replaced") is None
+    assert page.is_disabled("button") and sent == []
 
 
 def test_without_script_nothing_is_sent(browser: Browser, tool: tuple[str, list[bytes]]) -> None:

@@ -20,6 +20,7 @@ AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 STUDY = """
 title = "Habits & <b>health</b>"
 [collect]
+access = "open"
 people = 1000
 step = 100
 [public.ward]

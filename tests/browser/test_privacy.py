@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.browser._page import answered, choose, kept, opened, review, send, shown, stored
-from tests.browser._studies import SMALL, WHOLE
+from tests.browser._studies import INVITED, SMALL, WHOLE
 from warner.reports.reports import Reports
 from warner.studies.study import Study
 
@@ -101,7 +101,7 @@ def test_page_and_worker_ask_for_their_files_and_send_the_report_alone(
     loaded = {sent.path for sent in relay.requests if sent.method == "GET"}
     assert loaded == FILES | {"/sw.js"}
     assert all(not sent.body for sent in relay.requests if sent.method == "GET")
-    assert [sent.path for sent in relay.posts] == ["/reports"]
+    assert [sent.path for sent in relay.requests if sent.method == "POST"] == ["/reports"]
 
 
 def test_the_answers_are_gone_before_the_first_byte_leaves(people: Any, relayed: Any) -> None:
@@ -147,6 +147,26 @@ def test_the_answers_are_gone_before_the_first_byte_leaves(people: Any, relayed:
     # The second value of the first public column, as it was given.
     assert sent.body[52:56] == (1).to_bytes(4, "little")
     assert served.people() == 1
+
+
+def test_what_stays_on_a_device_does_not_show_which_report_came_from_it(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a note that is kept under the id of the report, for ever."""
+    relay, served = relayed(INVITED, 1)
+    context = people.person()
+    page = answered(context, f"{relay.url}#code={served.codes[0]}")
+    send(page)
+    shown(page, "sent")
+    page.close()
+    page = context.new_page()
+    page.goto(relay.url)  # a page that knows no code
+    page.wait_for_selector("#continue:not([disabled])")
+    (note,) = stored(page)
+    assert note["state"] == "sent" and note["body"] is None
+    sent = relay.posts[0].body[36:].hex()
+    state = page.evaluate(EVERYTHING) + str(note)
+    assert all(sent[i : i + 16] not in state for i in range(0, len(sent) - 15, 2))
 
 
 def test_an_answer_is_never_stored_before_send(people: Any, relayed: Any) -> None:
@@ -203,11 +223,12 @@ def test_reports_made_in_the_browser_have_the_declared_law(
     import base64
 
     text = f'[attributes.a]\nvalues = ["a", "b", "c", "d"]\n{MECHANISMS[name]}\n'
+    text += '[collect]\naccess = "open"\n'
     relay, served = relayed(text)
     page = opened(people.person(), relay.url)
     raw = base64.b64decode(page.evaluate(DRAW, ["b", REPORTS]))
     assert _statistic(served.study, raw) < chi2.isf(1e-6, _degrees(served.study))
-    epsilon = float(text.split("epsilon = ")[1])
+    epsilon = float(text.split("epsilon = ")[1].split()[0])
     wrong = Study.parse(text.replace(f"epsilon = {epsilon}", f"epsilon = {1.2 * epsilon}"))
     assert _statistic(wrong, raw) > chi2.isf(1e-6, _degrees(wrong))
 

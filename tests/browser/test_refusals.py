@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from tests.browser._page import (
     answered,
@@ -15,7 +18,7 @@ from tests.browser._page import (
     shown_bytes,
     stored,
 )
-from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL
+from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL, WEAK
 
 
 def test_a_closed_survey_and_one_that_is_not_open_ask_nothing(people: Any, relayed: Any) -> None:
@@ -80,9 +83,64 @@ def test_a_page_and_a_survey_that_do_not_belong_together_are_refused(
     assert page.locator("#continue").is_disabled()
 
 
-def test_a_wrong_code_is_corrected_without_a_second_randomisation(
+@pytest.mark.parametrize("name", ["survey.js", "outbox.js", "warner.js"])
+def test_a_script_that_was_replaced_on_its_way_does_not_run(
+    people: Any, relayed: Any, name: str
+) -> None:
+    relay, _ = relayed(SMALL)
+    page = people.person(service_workers="block").new_page()
+
+    def replace(route: Any) -> None:
+        reply = route.fetch()
+        body = f"globalThis.replaced = true;\n{reply.text()}"
+        route.fulfill(response=reply, body=body)
+
+    page.route(f"**/{name}", replace)
+    page.goto(relay.url)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("globalThis.replaced") is None
+    assert page.locator("#continue").is_disabled()
+    people.problems.clear()  # the browser has said so, too
+
+
+def test_a_promise_that_the_integers_do_not_keep_is_refused(people: Any, relayed: Any) -> None:
+    """Rejects: a page that says more than the survey, whose odds the device has computed, does."""
+    relay, _ = relayed(WEAK)
+    page = people.person(service_workers="block").new_page()
+    page.route(
+        relay.url,
+        lambda route: route.fulfill(
+            response=(reply := route.fetch()),
+            body=reply.text().replace('data-promises="none weak"', 'data-promises="strong"'),
+        ),
+    )
+    page.goto(relay.url)
+    shown(page, "refused")
+    assert page.locator('[data-state="refused"] .reason').text_content() == "promise"
+    assert page.locator("#continue").is_disabled()
+
+
+def test_answers_that_are_hardly_hidden_are_said_to_be_so_before_they_are_given(
     people: Any, relayed: Any
 ) -> None:
+    relay, served = relayed(WEAK)
+    page = opened(people.person(), f"{relay.url}?lang=de")
+    said = page.locator("#promise").inner_text()
+    assert "WARNUNG: Ihre Antwort wird kaum verborgen." in said
+    assert "Das betrifft: Was verdienen Sie?" in said and "Das betrifft: Wo wohnen Sie?" in said
+    assert "Niemand" not in said
+    choose(page, "q0", 1)
+    page.fill("#q1-0", "470")
+    page.select_option("#q2-0", index=1)
+    page.select_option("#q2-1", index=1)
+    review(page)
+    send(page)
+    shown(page, "sent")
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_wrong_code_is_corrected_before_anything_is_randomised(people: Any, relayed: Any) -> None:
     relay, served = relayed(INVITED, 2)
     page = opened(people.person(), f"{relay.url}#code=2222-3333-4444-5555")
     assert page.input_value("#code-0") == "2222-3333-4444-5555"
@@ -90,18 +148,13 @@ def test_a_wrong_code_is_corrected_without_a_second_randomisation(
     review(page)
     send(page)
     shown(page, "not-invited")
-    assert relay.replies == [403]
-    drawn = draws(page)
-    page.fill("#code-again", "nonsense")
-    page.locator('[data-action="correct"]').click()
-    page.wait_for_selector("#code-again-error:not([hidden])")
-    page.fill("#code-again", served.codes[0].lower())
-    page.locator('[data-action="correct"]').click()
+    assert draws(page) == 0 and stored(page) == []
+    page.locator('[data-state="not-invited"] [data-action="back"]').click()
+    page.fill("#code-0", served.codes[0].lower())
+    review(page)
+    send(page)
     shown(page, "sent")
-    assert draws(page) == drawn
-    first, second = (sent.body for sent in relay.posts)
-    assert first[:36] == second[:36] and first[36:52] != second[36:52] and first[52:] == second[52:]
-    assert shown_bytes(page) == second
+    assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
     people.check()
     assert served.people() == 1
 
@@ -111,14 +164,13 @@ def test_a_code_counts_once_and_is_not_in_any_address_that_is_sent(
 ) -> None:
     relay, served = relayed(INVITED, 1)
     code = served.codes[0]
-    for _ in range(2):  # two devices, one code
-        page = opened(people.person(), f"{relay.url}#code={code}")
-        choose(page, "q0", 1)
-        review(page)
+    for state in ("sent", "spent"):  # two devices, one code, the same answer
+        page = answered(people.person(), f"{relay.url}#code={code}")
         send(page)
-        shown(page, "sent")
-        page.reload()
-        shown(page, "sent")
+        shown(page, state)
+    assert len(relay.posts) == 1, "two reports with one id: twice the epsilon"
+    assert draws(page) == 0 and stored(page) == []
+    assert page.locator("input:checked").count() == 0
     plain = code.replace("-", "")
     for sent in relay.requests:
         seen = f"{sent.path} {sent.headers}"
@@ -197,6 +249,45 @@ def test_what_a_portal_of_a_network_says_is_no_reply(people: Any, relayed: Any) 
     shown(page, "pending")
     page.wait_for_selector('[data-state="pending"] [data-reason="busy"]:not([hidden])')
     assert stored(page)[0]["state"] == "pending"
+
+
+def test_only_the_collector_says_that_a_code_is_unused(people: Any, relayed: Any) -> None:
+    """Rejects: a report that is made because a portal, or a busy collector, has answered."""
+    relay, served = relayed(INVITED, 1)
+    page = answered(people.person(service_workers="block"), f"{relay.url}#code={served.codes[0]}")
+    left = [(503, '{"error": "unavailable"}'), (200, "<p>Log in</p>"), (202, '{"accepted": 1}')]
+
+    def reply(route: Any) -> None:
+        if not left:
+            route.continue_()
+            return
+        status, body = left.pop()
+        route.fulfill(status=status, content_type="application/json", body=body)
+
+    page.route("**/spent", reply)
+    send(page)
+    shown(page, "waiting")
+    page.wait_for_selector('[data-state="waiting"] [data-reason="busy"]:not([hidden])')
+    assert draws(page) == 0 and page.is_checked("#q0-1")
+    for _ in range(2):
+        page.locator('[data-state="waiting"] [data-action="send"]').click()
+    shown(page, "sent")
+    people.check()
+    assert left == [] and len(relay.posts) == 1 and served.people() == 1
+
+
+@pytest.mark.parametrize(("name", "state"), [("closed", "closed"), ("other_study", "refused")])
+def test_a_survey_that_closed_meanwhile_gets_no_report_of_an_invited_person(
+    people: Any, relayed: Any, name: str, state: str
+) -> None:
+    relay, served = relayed(INVITED, 1)
+    page = answered(people.person(service_workers="block"), f"{relay.url}#code={served.codes[0]}")
+    refusal = json.dumps({"error": name, "message": ""})
+    page.route("**/spent", lambda route: route.fulfill(status=410, body=refusal))
+    send(page)
+    shown(page, state)
+    assert page.locator("input:checked").count() == 0
+    assert draws(page) == 0 and relay.posts == [] and stored(page) == []
 
 
 def test_a_page_without_a_script_submits_nothing(people: Any, relayed: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.browser._page import (
     answered,
     choose,
@@ -16,7 +18,7 @@ from tests.browser._page import (
     shown_bytes,
     stored,
 )
-from tests.browser._studies import SMALL
+from tests.browser._studies import INVITED, SMALL
 
 
 def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
@@ -34,6 +36,16 @@ def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
     shown(page, "sent")
     assert page.locator('[data-when="no-bytes"]').is_visible()
     assert len(relay.posts) == 1 and relay.replies == [202]
+    people.check()
+    assert served.people() == 1
+
+
+def test_a_question_may_have_any_name(people: Any, relayed: Any) -> None:
+    """Rejects the page whose answers are an object with a prototype: it could not be sent."""
+    relay, served = relayed(SMALL.replace("[attributes.pills]", "[attributes.__proto__]"))
+    page = answered(people.person(), relay.url)
+    send(page)
+    shown(page, "sent")
     people.check()
     assert served.people() == 1
 
@@ -85,10 +97,14 @@ def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
     assert served.people() == 1
 
 
-def test_two_tabs_of_a_browser_send_one_report(people: Any, relayed: Any) -> None:
-    relay, served = relayed(SMALL)
+@pytest.mark.parametrize(("text", "codes"), [(SMALL, 0), (INVITED, 1)])
+def test_two_tabs_of_a_browser_send_one_report(
+    people: Any, relayed: Any, text: str, codes: int
+) -> None:
+    relay, served = relayed(text, codes)
     context = people.person()
-    first, second = answered(context, relay.url, 0), answered(context, relay.url, 2)
+    address = "".join([relay.url, *(f"#code={code}" for code in served.codes)])
+    first, second = answered(context, address, 0), answered(context, address, 2)
     press = "() => { document.getElementById('send').click(); }"
     first.evaluate(press)
     second.evaluate(press)
@@ -98,10 +114,68 @@ def test_two_tabs_of_a_browser_send_one_report(people: Any, relayed: Any) -> Non
     assert len({sent.body for sent in relay.posts}) == 1
     assert len(stored(first)) == 1
     third = context.new_page()
-    third.goto(relay.url)
+    third.goto(address)
     shown(third, "sent")
     people.check()
     assert served.people() == 1
+
+
+def test_without_a_connection_an_invited_person_waits_and_nothing_is_made(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a report that is made before anybody could say whether the code was used."""
+    relay, served = relayed(INVITED, 1)
+    context, address = people.person(), f"{relay.url}#code={served.codes[0]}"
+    page = opened(context, address)
+    kept(page)
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    relay.down = True
+    page.reload()  # from the cache of the service worker
+    page.wait_for_selector("#continue:not([disabled])")
+    choose(page, "q0", 1)
+    review(page)
+    send(page)
+    shown(page, "waiting")
+    assert page.locator('[data-state="waiting"] [data-reason="unavailable"]').is_visible()
+    page.locator('[data-state="waiting"] [data-action="back"]').click()
+    context.set_offline(True)
+    choose(page, "q0", 2)
+    review(page)
+    send(page)
+    shown(page, "waiting")
+    assert page.locator('[data-state="waiting"] [data-reason="offline"]').is_visible()
+    assert draws(page) == 0 and stored(page) == [] and relay.posts == []
+    relay.down = False
+    context.set_offline(False)
+    shown(page, "sent")
+    assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
+    people.check()
+    assert served.people() == 1
+
+
+def test_an_answer_to_a_question_that_was_taken_back_makes_no_report(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects: a report of answers that the person is just changing."""
+    relay, served = relayed(INVITED, 1)
+    context = people.person(service_workers="block")
+    page = answered(context, f"{relay.url}#code={served.codes[0]}")
+    held: list[Any] = []
+    page.route("**/spent", lambda route: held.append(route))
+    relay.down = True
+    with page.expect_request("**/spent"):
+        send(page)
+    held.pop().abort()
+    shown(page, "waiting")
+    with page.expect_request("**/spent"):
+        page.locator('[data-state="waiting"] [data-action="send"]').click()
+    page.locator('[data-state="waiting"] [data-action="clear"]').click()
+    page.wait_for_selector("#cleared:not([hidden])")
+    with page.expect_request_finished():
+        held[0].fulfill(status=200, body='{"spent":0}')
+    page.wait_for_timeout(300)
+    assert page.locator("#questions").is_visible() and draws(page) == 0
+    assert stored(page) == [] and relay.posts == []
 
 
 def test_a_tab_that_waits_drops_its_answers_when_another_has_sent(
@@ -184,17 +258,37 @@ def test_a_report_in_memory_that_is_deleted_on_its_way_is_not_sent_or_asked_agai
     assert len(held) == 1 and relay.posts == []
 
 
-def test_a_browser_that_saves_nothing_says_so_before_and_sends(people: Any, relayed: Any) -> None:
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "IDBFactory.prototype.open = () => { throw new DOMException('no', 'SecurityError'); };",
+        "IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); };",
+    ],
+)
+def test_a_browser_that_saves_nothing_sends_one_body_and_says_so_before_it_asks(
+    people: Any, relayed: Any, broken: str
+) -> None:
+    """Rejects: another report after each lost reply, and a page that asks again without a word."""
     relay, served = relayed(SMALL)
     context = people.person()
-    context.add_init_script(
-        "IDBFactory.prototype.open = () => { throw new DOMException('no', 'SecurityError'); };"
-    )
-    page = answered(context, relay.url)
-    assert page.locator("#no-storage").is_visible()
+    context.add_init_script(broken)
+    page = opened(context, relay.url)
+    notice = "#questions [data-when=keeps-nothing]"
+    assert page.locator(notice).is_visible()
+    choose(page, "q0", 1)
+    review(page)
+    relay.lost_replies = 3
     send(page)
+    shown(page, "memory")
+    drawn = draws(page)
+    for _ in range(3):
+        page.evaluate("dispatchEvent(new Event('online'))")  # instead of a wait that doubles
+        page.wait_for_timeout(300)
     shown(page, "sent")
-    assert shown_bytes(page) == relay.posts[0].body
+    assert len(relay.posts) == 4 and {sent.body for sent in relay.posts} == {shown_bytes(page)}
+    assert draws(page) == drawn
+    page.reload()
+    page.wait_for_selector(notice)
     people.check()
     assert served.people() == 1
 

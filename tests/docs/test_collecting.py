@@ -137,9 +137,7 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
             run(*shlex.split(servers.real(command))[1:])
         elif command.startswith("warner invite"):
             servers.stop()
-            Path("habits.toml").write_text(
-                study.replace("[collect]", '[collect]\naccess = "invited"')
-            )
+            Path("habits.toml").write_text(study.replace('access = "open"', 'access = "invited"'))
             Path("habits.counts.sqlite").rename("before.sqlite")
             run(*shlex.split(command)[1:])
         elif command.startswith(("warner serve", "warner plan")):  # others start and plan

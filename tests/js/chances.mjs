@@ -2,15 +2,14 @@
 
 import { readFileSync } from "node:fs";
 
-import { epsilonOf, oddsOf, probabilities } from "../../src/warner/browser/warner.js";
+import { epsilonOf, probabilities } from "../../src/warner/browser/warner.js";
 
 const asFraction = ({ numerator, denominator }) => [String(numerator), String(denominator)];
 const told = JSON.parse(readFileSync(0, "utf8")).map((program) => {
   const chances = probabilities({ program });
   const epsilon = epsilonOf({ program });
-  const odds = oddsOf({ program });
-  if (chances === null) return { epsilon, odds };
+  if (chances === null) return { epsilon };
   const { kind, of, same, other, exactlySame, exactlyOther } = chances;
-  return { epsilon, odds, kind, of, same, other, exactly: [exactlySame, exactlyOther].map(asFraction) };
+  return { epsilon, kind, of, same, other, exactly: [exactlySame, exactlyOther].map(asFraction) };
 });
 process.stdout.write(JSON.stringify(told));

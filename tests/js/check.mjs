@@ -1,13 +1,13 @@
-// Survey documents on standard input, on standard output for each the name of its error, or null.
+// Survey documents on standard input, on standard output for each the name of its error, or what a page
+// may promise.
 
 import { readFileSync } from "node:fs";
 
-import { Refusal, checkSurvey } from "../../src/warner/browser/warner.js";
+import { Refusal, checkSurvey, promisesOf } from "../../src/warner/browser/warner.js";
 
 const found = JSON.parse(readFileSync(0, "utf8")).map((survey) => {
   try {
-    checkSurvey(survey);
-    return null;
+    return promisesOf(checkSurvey(survey));
   } catch (error) {
     if (error instanceof Refusal) return error.code;
     throw error;

@@ -7,14 +7,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tests.parity.mechanisms._device_check import planar_odds
 from warner._core.reference_source import ReferenceSource
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
+from warner.mechanisms.device_program import fraction, numbers
 from warner.reports.reports import Reports
 from warner.studies.study import Study
 
@@ -155,8 +158,49 @@ def alterations(document: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]
             ],
             "unprotected",
         ),
+        ("a smaller epsilon of many cells, one of which is left out", many_cells(), "odds_exceed"),
+        ("a protection that is weak by a text", [[["weak_protection"], "yes"]], "malformed"),
         ("a smaller epsilon", [[[*question, "epsilon"], 0.9]], "odds_exceed"),
         ("a smaller epsilon of all", [[["epsilon"], 3.0]], "odds_exceed"),
+    ]
+
+
+def many_cells() -> list[Any]:
+    """Of 33 x 33 cells: masses that fall by a tenth from row to row and from column to column, with
+    the epsilon of 32 such steps. Opposite corners are 64 steps apart.
+    """
+    side, fall = 33, [10**9]
+    for _ in range(side - 2):
+        fall.append(fall[-1] * 9 // 10)
+    fall.append(fall[-1] * 9)  # and all beyond
+    total = (fall[0] + 2 * sum(fall[1:])) ** 2
+    masses = [[2**64 * a * b // total for b in fall] for a in fall]
+    often = [1, *[2] * (side - 1)]
+    masses[0][0] += 2**64 - sum(
+        often[i] * often[j] * mass for i, row in enumerate(masses) for j, mass in enumerate(row)
+    )
+    program = {
+        "format": 1,
+        "sampler": "planar",
+        "answer": "index",
+        "size": side**2 - 1,
+        "words": 1,
+        "shape": [side, side],
+        "quadrant": [numbers(row) for row in masses],
+        "places": list(range(1, side**2)),
+        "reports": [0, *range(side**2 - 1)],
+        "columns": [{"name": "report", "dtype": "<u2", "length": 1}],
+        "odds_at_most": {"numerator": 2, "denominator": 1},
+    }
+    ratio = planar_odds(program)
+    program["odds"] = {**fraction(ratio), "between": "neighbours", "power": 1}
+    grid = {"kind": "grid", "rows": side, "columns": side, "side": 1.0, "without": [[0, 0]]}
+    place = ["questions", 3]
+    return [
+        [[*place, "domain"], grid],
+        [[*place, "program"], program],
+        [[*place, "epsilon"], round(32 * math.log(ratio) + 0.01, 6)],
+        [["epsilon"], 100.0],
     ]
 
 

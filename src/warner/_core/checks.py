@@ -98,6 +98,21 @@ def probability(name: str, value: Any) -> float:
     return number
 
 
+def confidence_level(value: Any) -> float:
+    """Return the level of an interval or a test as a float in [0.5, 1).
+
+    Raises:
+        ArgumentTypeError: another type.
+        ArgumentError: a number outside (0, 1), or below 0.5, which is a probability of error rather
+            than a level.
+    """
+    level = probability("level", value)
+    if level < 0.5:
+        rule = "must be the probability that an interval holds, at least 0.5"
+        raise ArgumentError(message("level", rule, show(level), f"Did you mean {1 - level:g}?"))
+    return level
+
+
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """Return ``value`` as a privacy budget in nats.
 

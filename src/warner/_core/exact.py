@@ -13,6 +13,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from warner._core.errors import BudgetError, message
 
 ONE = 2**64
@@ -24,6 +26,10 @@ TOLERANCE = 1e-9
 LARGEST_EPSILON = 60.0
 # For smaller budgets estimates would divide by differences that double precision does not resolve.
 SMALLEST_EPSILON = 1e-9
+
+# ln 2 in two parts; the first has 33 binary digits, so that its product with an exponent is exact.
+_LN_2, _LN_2_REST = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_PER_LN_2 = 1.4426950408889634
 
 _CONTEXT = decimal.Context(prec=60)
 _SHORT = decimal.Context(prec=30)
@@ -80,6 +86,23 @@ def natural(value: int | Fraction) -> float:
     0.0
     """
     return float(_SHORT.ln(_SHORT.divide(Decimal(value.numerator), Decimal(value.denominator))))
+
+
+def portable_exp(x: np.ndarray) -> np.ndarray:
+    """exp(x) for an array of numbers at most 0, the same on every machine, to 2 units of rounding.
+
+    Exponentials of libraries differ in the last place between processors. Here x = k ln 2 + r, and
+    the Taylor sum of exp(r) takes only operations that IEEE 754 rounds in one way.
+
+    >>> float(portable_exp(np.array([-1.0]))[0]), math.exp(-1)
+    (0.36787944117144233, 0.36787944117144233)
+    """
+    k = np.rint(x * _PER_LN_2)
+    r = (x - k * _LN_2) - k * _LN_2_REST
+    total = np.ones_like(r)
+    for i in range(14, 0, -1):
+        total = total * r / i + 1
+    return np.asarray(np.ldexp(total, k.astype(np.int32)))
 
 
 def normal_masses(deviation: float, reach: int) -> list[Decimal]:

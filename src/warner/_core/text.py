@@ -17,10 +17,22 @@ _UNREADABLE = re.compile(
     + "]"
 )
 
+# Characters that take no room in a line: soft hyphen, joiners, marks of order and variation.
+_NO_WIDTH = re.compile(
+    "[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200d\\u2060-\\u2064\\u3164"
+    "\\ufe00-\\ufe0f\\ufeff\\uffa0\\U000e0000-\\U000e0fff]"
+)
+
 # No separator of folders, no hidden file, and short enough for a file name with more before it.
 _FILE_NAME = re.compile(r"\w[\w .-]{0,59}")
 FILE_NAME_RULE = (
     "must be letters, digits, spaces and ._-, at most 60, because files are named after groups"
+)
+
+ALIKE = "must not have labels that look alike"
+DIFFER = (
+    "They differ only by case, blanks, composed letters or characters without width. Rename or "
+    "remove one"
 )
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -104,6 +116,35 @@ def unreadable(text: str) -> str | None:
     else:
         sort = "line separator" if point in (0x2028, 0x2029) else "direction mark"
     return f"the {sort} U+{point:04X}"
+
+
+def look(text: str) -> str:
+    """Return a text that is equal for texts which a reader takes for one.
+
+    Case, blanks, the way in which a letter is composed, and characters without width are ignored.
+
+    >>> look("e\\u0301 \ufb01 ") == look("\u00c9  fi"), look("Ma\u00dfe") == look("Masse")
+    (True, False)
+    """
+    if not text.isascii():
+        composed = unicodedata.normalize("NFKC", _NO_WIDTH.sub("", text))
+        # No casefold: it would take Masse for Ma\u00dfe. A sigma may end a word.
+        text = unicodedata.normalize("NFKC", composed.lower().replace("\u03c2", "\u03c3"))
+    return " ".join(text.lower().split())
+
+
+def alike(texts: Iterable[str]) -> str | None:
+    """Return two texts that a reader takes for one, by their escapes; None where there are none.
+
+    >>> alike(["no", "yes", "Yes "]), alike(["a", "\u00e4"])
+    ("'yes' and 'Yes '", None)
+    """
+    seen: dict[str, str] = {}
+    for text in texts:
+        other = seen.setdefault(look(text), text)
+        if other != text:
+            return f"{other!a} and {text!a}"
+    return None
 
 
 def visible(text: str) -> str:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WEIGHT = (
-    "The weight of one report is the number of people that a forged report can add to the "
-    "estimated count of a value."
+    "The weight of one report is the most people that a forged report can add to the count of a "
+    "value by Inversion(). The default estimate can move by more."
 )
 
 

@@ -11,6 +11,7 @@ from warner._core.errors import ArgumentError, message
 from warner.app.terminal import Side, console, table
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
+from warner.results.tables import reports_of
 
 summary = click.option(
     "--summary",
@@ -108,7 +109,8 @@ def show_summaries(
         else "these respondents"
     )
     screen = console()
-    screen.print(f"{result.attribute}: {result.n:,} reports, {result.method}", style="bold")
+    reports = reports_of(result.n, result.data.simulated)
+    screen.print(f"{result.attribute}: {reports}, {result.method}", style="bold")
     screen.print(table(columns, cells))
     screen.print(f"Each interval is for {people}, and for its number alone.\n")
 

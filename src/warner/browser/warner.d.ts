@@ -1,10 +1,16 @@
 /** The format of survey documents that this module reads. */
 export declare const FORMAT = 1;
 /**
- * The largest odds that this module accepts: a little above exp(10). A report of a survey may be at
- * most this many times as likely under one answer as under another.
+ * The largest odds of any two answers, also the most distant ones, that this module accepts where a
+ * survey does not say that its protection is weak: a little above exp(10). A report may be at most
+ * this many times as likely under one answer as under another.
  */
-export declare const MOST_ODDS = 22027n;
+export declare const MOST_ODDS = 22027;
+/**
+ * Odds up to which a page may say that nobody can be sure of an answer. Who held two answers to be
+ * equally likely is then at most 95 % sure of one of them.
+ */
+export declare const STRONG_ODDS = 19;
 export type Words = () => bigint;
 export type Answer = string | number | boolean | bigint | readonly number[] | null;
 export type Text = Readonly<Record<string, string>>;
@@ -99,6 +105,10 @@ export type SurveyDocument = {
     contact: string;
     opens: string | null;
     closes: string | null;
+    /**
+     * where reports may tell more than odds of 22,027.
+     */
+    weak_protection?: true;
 };
 export type Survey = Readonly<SurveyDocument>;
 /**
@@ -177,6 +187,7 @@ export type Survey = Readonly<SurveyDocument>;
  * @property {string} contact
  * @property {string | null} opens
  * @property {string | null} closes
+ * @property {true} [weak_protection] where reports may tell more than odds of 22,027.
  *
  * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
@@ -306,13 +317,12 @@ export type Sampler = {
      */
     unchecked?: boolean;
     /**
-     * of odds of neighbours, the steps between the most distant values
-     * along one axis; 0 where `furthest` is of all reports.
+     * of odds of neighbours on a line, those between its ends.
      */
-    straight?: number;
+    steps?: number;
     /**
-     * the largest odds of any two values, beside odds of neighbours: no
-     * chain of neighbours may join two values, and two axes are longer than one.
+     * of other odds of neighbours, the largest of any two values: no chain
+     * of neighbours may join two values, and two axes are longer than one.
      */
     furthest?: Ratio;
     /**
@@ -425,9 +435,8 @@ export declare function surveyDigest(served: Uint8Array | ArrayBuffer): Promise<
  */
 export declare function checkSurvey(data: unknown): Survey;
 /**
- * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values: on one axis,
- * or of those that some report tells apart best.
+ * The epsilon of a question in nats, from the odds of its integers: that of the two values that its
+ * reports tell apart best, beside the delta of approximate privacy.
  *
  * @param {Question} question
  * @returns {number}
@@ -578,13 +587,18 @@ export declare function probabilities(question: Question, index?: number): Chanc
  */
 export declare function outOf({ numerator, denominator }: Ratio, people: number): number;
 /**
- * How many times as likely a report can be under one value as under another, for people: the odds
- * rounded up to three digits, so that they are never understated.
+ * What a page may promise the people who answer a survey, by the epsilons that it states and that
+ * its integers keep to.
  *
- * @param {Question} question
- * @returns {number}
+ * First how well answers are hidden: `strong`: nobody can be sure what somebody answered. `weak`:
+ * of some answers somebody can be more than 95 % sure. `none`: of some answers almost certain. Then
+ * what has to be added: `together`: all answers together can tell more than each one; `sensitive`:
+ * only some answers are protected; `public`: public columns are not.
+ *
+ * @param {Survey} survey
+ * @returns {string[]}
  */
-export declare function oddsOf(question: Question): number;
+export declare function promisesOf({ questions, public: columns, epsilon }: Survey): string[];
 export type Segment = {
     kind: "id" | "public" | "report";
     /**

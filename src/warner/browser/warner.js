@@ -15,10 +15,17 @@
 export const FORMAT = 1;
 
 /**
- * The largest odds that this module accepts: a little above exp(10). A report of a survey may be at
- * most this many times as likely under one answer as under another.
+ * The largest odds of any two answers, also the most distant ones, that this module accepts where a
+ * survey does not say that its protection is weak: a little above exp(10). A report may be at most
+ * this many times as likely under one answer as under another.
  */
-export const MOST_ODDS = 22027n;
+export const MOST_ODDS = 22027;
+
+/**
+ * Odds up to which a page may say that nobody can be sure of an answer. Who held two answers to be
+ * equally likely is then at most 95 % sure of one of them.
+ */
+export const STRONG_ODDS = 19;
 
 const RANGE = 1n << 64n;
 const MOST_DELTA = RANGE / 1000n; // of approximate privacy
@@ -102,6 +109,7 @@ const LARGEST_BATCH = 10_000;
  * @property {string} contact
  * @property {string | null} opens
  * @property {string | null} closes
+ * @property {true} [weak_protection] where reports may tell more than odds of 22,027.
  *
  * @typedef {Readonly<SurveyDocument>} Survey a survey document that was read and checked; frozen.
  */
@@ -543,10 +551,9 @@ export function parse({ domain }, text) {
  * @property {bigint} power
  * @property {(data: Json, place: string) => Ratio} [checkDelta] of approximate privacy.
  * @property {boolean} [unchecked] whether the delta is not computed here, so no survey may have it.
- * @property {number} [straight] of odds of neighbours, the steps between the most distant values
- *   along one axis; 0 where `furthest` is of all reports.
- * @property {Ratio} [furthest] the largest odds of any two values, beside odds of neighbours: no
- *   chain of neighbours may join two values, and two axes are longer than one.
+ * @property {number} [steps] of odds of neighbours on a line, those between its ends.
+ * @property {Ratio} [furthest] of other odds of neighbours, the largest of any two values: no chain
+ *   of neighbours may join two values, and two axes are longer than one.
  * @property {Ratio} [delta] of approximate privacy, as the integers have it.
  * @property {readonly Part[]} [parts]
  * @property {(encoded: any, next: Words) => Drawn} draw
@@ -1067,7 +1074,7 @@ const SAMPLERS = {
       odds: ratio(RANGE, fall),
       between: near ? "neighbours" : "any",
       power: near ? 1n : n,
-      straight: near ? steps : 1,
+      steps: near ? steps : 1,
       draw: (encoded, next) => {
         const moved = noise(next);
         return sum(BigInt(byIndex ? encoded : rounded(encoded, steps, next)), moved);
@@ -1124,7 +1131,6 @@ const SAMPLERS = {
       odds: pairs.length > 0 ? largestOfPairs(rows, pairs) : furthest,
       between: pairs.length > 0 ? "neighbours" : "any",
       furthest,
-      straight: pairs.length > 0 ? straightSteps(places, width) : 1,
       draw: (index, next) => {
         const ends = cumulative(rows[index], whole);
         return { report: [BigInt(among(next, ends, words))] };
@@ -1152,15 +1158,14 @@ const SAMPLERS = {
     const masses = unfolded(height).flatMap((i) => unfolded(width).map((j) => quadrant[i][j]));
     entries.law(masses.reduce((sum, mass) => sum + mass, 0n) === whole, "must sum to 1");
     const ends = cumulative(masses, whole);
-    const isLarge = reports !== null && cells * size > 2 ** 20; // it would take seconds
     return {
       ...BY_INDEX,
       size,
       columns: [integers("report", reports === null ? cells : size)],
       odds: planarOdds(quadrant),
       between: "neighbours",
-      furthest: isLarge ? undefined : furthestOdds(quadrant, places, reports),
-      straight: reports === null || isLarge ? straightSteps(places, width) : 0,
+      furthest: cells * size > MOST_PAIRS
+        ? shiftedOdds(entries, quadrant, places) : furthestOdds(quadrant, places, reports),
       draw: (index, next) => {
         const moved = among(next, ends, words);
         const down = Math.floor(moved / (2 * width - 1)) - (height - 1);
@@ -1302,6 +1307,7 @@ const BY_INDEX = { answer: "index", between: "any", power: 1n };
 
 const SHAPE = "must have the shape and the words that it states";
 const MOST_WORDS = 64; // of a probability; Python's laws have below 40
+const MOST_PAIRS = 2 ** 20; // of a cell and a value that are compared; more would take seconds
 
 /**
  * A shape, and the cell of each value in it.
@@ -1341,19 +1347,6 @@ function neighbours(places, width) {
 }
 
 /**
- * The largest difference of two values in rows or in columns.
- *
- * @param {readonly number[]} places
- * @param {number} width
- */
-function straightSteps(places, width) {
-  const span = (/** @type {number[]} */ at) => (
-    at.reduce((a, b) => Math.max(a, b)) - at.reduce((a, b) => Math.min(a, b)));
-  const rows = places.map((place) => Math.floor(place / width));
-  return Math.max(span(rows), span(places.map((place) => place % width)));
-}
-
-/**
  * The largest ratio of the masses of one report under two values of a pair.
  *
  * @param {readonly (readonly bigint[])[]} rows
@@ -1369,7 +1362,7 @@ function largestOfPairs(rows, pairs) {
 
 /**
  * The masses of displacements as reports at an end of the rows or of the columns see them, or in a
- * corner: those beyond are added up.
+ * corner: those beyond are added up. `seen` are these tables as far as values lie so far away.
  *
  * @param {readonly (readonly bigint[])[]} inner
  */
@@ -1388,7 +1381,12 @@ function planarTables(inner) {
     return sums;
   });
   const along = down(inner);
-  return { along, across: right(inner), corner: right(along) };
+  const [across, corner] = [right(inner), right(along)];
+  const seen = [corner];
+  if (width > 2) seen.push(along.map((row) => row.slice(0, -1)));
+  if (height > 2) seen.push(across.slice(0, -1));
+  if (width > 2 && height > 2) seen.push(inner.slice(0, -1).map((row) => row.slice(0, -1)));
+  return { along, across, corner, seen };
 }
 
 /**
@@ -1398,14 +1396,8 @@ function planarTables(inner) {
  * @param {readonly (readonly bigint[])[]} inner
  */
 function planarOdds(inner) {
-  const [height, width] = [inner.length, inner[0].length];
-  const { along, across, corner } = planarTables(inner);
-  const tables = [corner];
-  if (width > 2) tables.push(along.map((row) => row.slice(0, -1)));
-  if (height > 2) tables.push(across.slice(0, -1));
-  if (width > 2 && height > 2) tables.push(inner.slice(0, -1).map((row) => row.slice(0, -1)));
   let found = ratio(1n, 1n);
-  for (const table of tables) {
+  for (const table of planarTables(inner).seen) {
     table.forEach((row, i) => row.forEach((mass, j) => {
       for (const next of [table[i + 1]?.[j], row[j + 1]]) {
         if (next !== undefined) found = largest(larger(mass, next), found);
@@ -1416,8 +1408,7 @@ function planarOdds(inner) {
 }
 
 /**
- * The largest ratio of the masses that a report has under any two values: of every report where
- * several cells are reported as one, else of the corners.
+ * The largest ratio of the masses that a report has under any two values.
  *
  * @param {readonly (readonly bigint[])[]} inner
  * @param {readonly number[]} places
@@ -1434,18 +1425,55 @@ function furthestOdds(inner, places, reports) {
   };
   /** @type {Map<bigint, number[]>} */
   const cells = new Map();
-  const corners = [0, width - 1, (height - 1) * width, height * width - 1];
-  if (reports === null) corners.forEach((cell) => cells.set(BigInt(cell), [cell]));
-  reports?.forEach((report, cell) => {
+  for (let cell = 0; cell < height * width; cell += 1) {
+    const report = reports === null ? BigInt(cell) : reports[cell];
     const merged = cells.get(report) ?? [];
     merged.push(cell);
     cells.set(report, merged);
-  });
+  }
   let found = ratio(1n, 1n);
   for (const merged of cells.values()) {
     const masses = places.map((place) => merged.reduce((sum, at) => sum + mass(at, place), 0n));
     const high = masses.reduce((a, b) => (a > b ? a : b));
     found = largest(ratio(high, masses.reduce((a, b) => (a < b ? a : b))), found);
+  }
+  return found;
+}
+
+/**
+ * A bound of these odds for many cells, where masses fall with the distance. Of values that are at
+ * most (a, b) apart, one that a report sees at (i, j) is seen at most at (i + a, j + b) from the
+ * other, and cells that are reported as one have no larger odds than the worst of them.
+ *
+ * @param {Entries} entries
+ * @param {readonly (readonly bigint[])[]} inner
+ * @param {readonly number[]} places
+ */
+function shiftedOdds(entries, inner, places) {
+  const width = inner[0].length;
+  const shifts = largestShifts(places.map((at) => [Math.floor(at / width), at % width]));
+  let [worst, found] = [-1, ratio(1n, 1n)];
+  for (const table of planarTables(inner).seen) {
+    const [last, end] = [table.length - 1, table[0].length - 1];
+    entries.law(
+      table.every((row, i) => row.every((mass, j) => (
+        mass >= (table[i + 1]?.[j] ?? 0n) && mass >= (row[j + 1] ?? 0n)))),
+      "must have masses that fall with the distance, where there are many cells",
+    );
+    // The pair is chosen by doubles, and its odds are exact.
+    const nats = table.map((row) => row.map((mass) => (
+      mass < 1n << 1000n ? Math.log(Number(mass)) : logarithm(ratio(mass, 1n)))));
+    for (const [down, across] of shifts) {
+      const [a, b] = [Math.min(down, last), Math.min(across, end)];
+      for (let i = 0; i + a <= last; i += 1) {
+        for (let j = 0; j + b <= end; j += 1) {
+          if (nats[i][j] - nats[i + a][j + b] > worst) {
+            worst = nats[i][j] - nats[i + a][j + b];
+            found = ratio(table[i][j], table[i + a][j + b]);
+          }
+        }
+      }
+    }
   }
   return found;
 }
@@ -2079,6 +2107,8 @@ export function checkSurvey(data) {
   const known = access === "open" || access === "invited";
   require(known, "malformed", "survey.access", "must be open or invited");
   require(typeof contact === "string", "malformed", "survey.contact", "must be a text");
+  const weak = data.weak_protection === undefined || data.weak_protection === true;
+  require(weak, "malformed", "survey.weak_protection", "must be true, or left out");
   for (const key of ["opens", "closes"]) {
     const moment = data[key];
     const is = moment === null
@@ -2198,8 +2228,6 @@ function checkQuestion(question) {
   require(one, "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
-  const rule = `must have odds of at most ${MOST_ODDS}`;
-  require(!exceeds(bound(sampler, program), ratio(MOST_ODDS, 1n)), "unprotected", place, rule);
   const found = deltaOf(sampler);
   const small = found <= MOST_DELTA && !sampler.unchecked
     && !sampler.parts?.some((part) => part.sampler.unchecked);
@@ -2231,23 +2259,6 @@ function checkFits(sampler, question, place) {
 }
 
 /**
- * A bound of the odds of any two compared values, for a program with approximate privacy beside its
- * delta. Powers are rounded up.
- *
- * @param {Sampler} sampler
- * @param {Json} program
- * @returns {Ratio}
- */
-function bound(sampler, program) {
-  if (sampler.odds !== null) return raisedTo(sampler.odds, sampler.power);
-  if (!sampler.parts) return ratioOf(program.odds_at_most, "program");
-  return sampler.parts.reduce((all, part) => {
-    const one = raisedTo(bound(part.sampler, part.program), BigInt(part.times));
-    return ratio(all.numerator * one.numerator, all.denominator * one.denominator);
-  }, ratio(1n, 1n));
-}
-
-/**
  * The delta of a program, in 2^-64; those of all reports add up.
  *
  * @param {Sampler} sampler
@@ -2263,30 +2274,8 @@ function deltaOf(sampler) {
 }
 
 /**
- * A power of odds, or a little above it. Powers are taken by squaring, with 256 binary digits after
- * the point and rounded up. They stop where they exceed what this module accepts.
- *
- * @param {Ratio} odds
- * @param {bigint} exponent
- * @returns {Ratio}
- */
-function raisedTo(odds, exponent) {
-  if (exponent === 1n) return odds;
-  const [one, most] = [1n << 256n, MOST_ODDS << 256n];
-  const up = (/** @type {bigint} */ a, /** @type {bigint} */ b) => (a + b - 1n) / b;
-  let square = up(odds.numerator * one, odds.denominator);
-  let found = one;
-  for (let left = exponent; left > 0n && found <= most; left >>= 1n) {
-    if (left & 1n) found = up(found * square, one);
-    if (left > 1n) square = square > most ? most + one : up(square * square, one);
-  }
-  return ratio(found, one);
-}
-
-/**
- * The epsilon of a question in nats, from the odds of its integers. It is shown, and decides
- * nothing that is sampled. With metric privacy it is that of the most distant values: on one axis,
- * or of those that some report tells apart best.
+ * The epsilon of a question in nats, from the odds of its integers: that of the two values that its
+ * reports tell apart best, beside the delta of approximate privacy.
  *
  * @param {Question} question
  * @returns {number}
@@ -2300,26 +2289,32 @@ export function epsilonOf({ program }) {
  * @param {Json} program
  * @returns {number}
  */
-function natsOf({ odds, power, straight, furthest, parts }, program) {
+function natsOf({ odds, power, steps, furthest, parts }, program) {
   if (parts) {
     return parts.reduce((sum, part) => sum + part.times * natsOf(part.sampler, part.program), 0);
   }
   if (odds === null) return logarithm(ratioOf(program.odds_at_most, "program"));
-  const along = logarithm(odds) * Number(power) * (straight ?? 1);
-  return Math.max(along, logarithm(furthest ?? odds));
+  if (furthest) return logarithm(furthest);
+  return logarithm(odds) * Number(power) * (steps ?? 1);
 }
 
 /** @param {Ratio} odds */
 function logarithm({ numerator, denominator }) {
-  const scale = 1n << 200n;
-  const found = (numerator * scale) / denominator;
-  const bits = found.toString(2).length;
-  const head = Number(found >> BigInt(Math.max(bits - 60, 0)));
-  return Math.log(head) + (Math.max(bits - 60, 0) - 200) * Math.LN2;
+  const scale = 1n << 1000n;
+  const double = (/** @type {bigint} */ scaled) => {
+    const bits = scaled.toString(16).length * 4;
+    return [Number(scaled >> BigInt(Math.max(bits - 64, 0))), Math.max(bits - 64, 0) - 1000];
+  };
+  // Odds near 1, by what they exceed it: a difference of logarithms would lose their digits.
+  const isNear = numerator > denominator && numerator < 2n * denominator;
+  const exact = isNear ? numerator - denominator : numerator;
+  const [head, power] = double((exact * scale) / denominator);
+  return isNear ? Math.log1p(head * 2 ** power) : Math.log(head) + power * Math.LN2;
 }
 
 /**
- * Refuse a survey that shows a smaller epsilon than its programs have.
+ * Refuse a survey that shows a smaller epsilon than its programs have, or hides so little that it
+ * would have to say so.
  *
  * @param {Json} data
  * @param {readonly Question[]} questions
@@ -2328,8 +2323,10 @@ function checkEpsilon(data, questions) {
   const rule = "must be the epsilon of the odds";
   let total = 0;
   for (const question of questions) {
-    const is = epsilonOf(question) <= question.epsilon * (1 + 1e-9) + 1e-9;
-    require(is, "odds_exceed", `survey.${question.name}.epsilon`, rule);
+    const [found, place] = [epsilonOf(question), `survey.${question.name}.epsilon`];
+    require(found <= question.epsilon * (1 + 1e-9) + 1e-12, "odds_exceed", place, rule);
+    const few = data.weak_protection === true || found <= Math.log(MOST_ODDS);
+    require(few, "unprotected", place, `must have odds of at most ${MOST_ODDS} of any two answers`);
   }
   for (const { epsilon } of questions) total += epsilon;
   require(total <= Number(data.epsilon) * (1 + 1e-9), "odds_exceed", "survey.epsilon", rule);
@@ -2606,19 +2603,34 @@ function isAllOrNone(count, people) {
 }
 
 /**
- * How many times as likely a report can be under one value as under another, for people: the odds
- * rounded up to three digits, so that they are never understated.
+ * What a page may promise the people who answer a survey, by the epsilons that it states and that
+ * its integers keep to.
  *
- * @param {Question} question
- * @returns {number}
+ * First how well answers are hidden: `strong`: nobody can be sure what somebody answered. `weak`:
+ * of some answers somebody can be more than 95 % sure. `none`: of some answers almost certain. Then
+ * what has to be added: `together`: all answers together can tell more than each one; `sensitive`:
+ * only some answers are protected; `public`: public columns are not.
+ *
+ * @param {Survey} survey
+ * @returns {string[]}
  */
-export function oddsOf(question) {
-  const { numerator, denominator } = bound(prepare(question.program), question.program);
-  let scale = 100n;
-  if (numerator >= 100n * denominator) scale = 1n;
-  else if (numerator >= 10n * denominator) scale = 10n;
-  const scaled = (numerator * scale + denominator - 1n) / denominator;
-  return Number(scaled) / Number(scale);
+export function promisesOf({ questions, public: columns, epsilon }) {
+  const levels = ["strong", "weak", "none"];
+  const levelOf = (/** @type {number} */ nats, /** @type {number | null} */ delta) => {
+    if (nats > Math.log(MOST_ODDS)) return 2;
+    return nats > Math.log(STRONG_ODDS) || delta !== null ? 1 : 0;
+  };
+  /** @type {Set<number>} */
+  const found = new Set(questions.map((question) => levelOf(question.epsilon, question.delta)));
+  const least = Math.max(...found);
+  const isSensitive = (/** @type {Question} */ { program }) => (
+    prepare(program).between === "sensitive");
+  return [
+    ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
+    ...(levelOf(epsilon, null) > least ? ["together"] : []),
+    ...(questions.some(isSensitive) ? ["sensitive"] : []),
+    ...(columns.length > 0 ? ["public"] : []),
+  ];
 }
 
 /**

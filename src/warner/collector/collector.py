@@ -7,13 +7,15 @@ the same bytes again, and the id is spent: no report is lost or counted twice.
 
 Nothing that orders people is kept: no clock, no address, no number of arrival. The clock is
 compared with the study's opening and closing times, and never stored. A survey that the clock has
-closed for an hour, or that is closed when the collector stops, is closed as if its owner had closed
-it: ids are dropped or sorted. A clock that was wrong for a moment drops nothing.
+closed for an hour of one run is closed as if its owner had closed it: ids are dropped or sorted. A
+clock that was wrong for a moment drops nothing, also where the collector stops or starts at it.
 
-What the store's files reveal of the order while the survey runs is said in
-:mod:`warner.collector.spent_ids`. Older versions of pages stand in the store's log until the next
-quiet moment, or until the survey closes: who copies the files of the running machine sees by which
-counts the last commits differ. While a single person is counted, the counts are that report.
+One copy of the store at rest does not say which id sent which report: the store's log is emptied
+a tenth of a second after a commit, also while more of them follow, and at each start. But until
+then the log, and any two copies, show by which counts and by which ids they differ: where one
+person came in between, that is this person's report. Then epsilon alone protects. So what waits is
+committed together. What the pages of ids reveal of the order while the survey runs is said in
+:mod:`warner.collector.spent_ids`. While a single person is counted, the counts are that report.
 
 After the reply nothing in the process refers to a submission. But Python does not wipe memory: its
 bytes stand there until that memory is used again. Of 60 submissions, 5 could be read from a memory
@@ -65,14 +67,18 @@ PACE = 0.02  # seconds from the beginning of one commit to that of the next, unl
 MANY = 1000  # submissions, which are not made to wait
 _GROUP = 2**23  # bytes of submissions, about the most of one commit
 _WAITING = 2**26  # bytes of submissions, the most that wait
-_QUIET = 1.0  # seconds between counters of rejects, and between tidying
+_QUIET = 1.0  # seconds between counters of rejects, and between tidying while many wait
 _LOOK = 10.0  # seconds between looks at the clock of a survey that closes by it
 _GRACE = 3600.0  # seconds for which the clock must say so before ids are dropped
+_TRUSTED = 5.0  # seconds for which the last commit says whether the store can be written
+_TRIAL = 2**16  # bytes, the fewest that are written to see whether the store can be written
+_DISK_PAGE = 2**12  # bytes that a page of the store takes besides its contents, at most
 _REASONS = 100  # different reasons of rejects
 _STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
 _MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
+_TRIED = "tried"  # random bytes, which were written to see whether the store can be written
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,17 @@ class _Group:
         """Whether the state is another one afterwards."""
         return self.added is not None or bool(self.rejects) or self.wish is not None
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is as large as reports, and so tells whether reports can be written."""
+        return self.added is not None or _TRIED in self.facts
+
+    @property
+    def size(self) -> int:
+        """About how many bytes a store writes for it."""
+        pages = [content or b"" for part in self.pages.values() for content in part.values()]
+        return sum(map(len, [*pages, *self.facts.values()])) + _DISK_PAGE * len(pages)
+
 
 @dataclass(frozen=True)
 class _Upload:
@@ -168,8 +185,8 @@ class Collector:
         format: the format of submissions.
 
     Raises:
-        Refused: ``store_in_use``, ``store_of_another_study``, ``store_too_new`` or
-            ``store_failed``.
+        Refused: ``store_in_use``, ``store_of_another_study``, ``store_too_new``,
+            ``store_damaged`` or ``store_failed``.
         ArgumentError: a study that cannot be collected.
 
     >>> import tempfile
@@ -215,9 +232,14 @@ class Collector:
         self._listeners: list[Callable[[int], object]] = []
         self._unsettled: _Group | None = None
         self._version = 0
-        store.open()
+        # When reports, or a trial, were last written; why they were not, and how many bytes.
+        self._written: tuple[float, Refused | None, int] = (-np.inf, None, 0)
         try:
+            store.open()
             self._load(ways, document)
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
+            store.close()
+            raise self._damaged(f"holds what cannot be read ({type(error).__name__})") from None
         except BaseException:
             store.close()
             raise
@@ -240,6 +262,8 @@ class Collector:
             name = self._store.name
             raise Refused("store_of_another_study", name, rule, None, "State them as before")
         if _STUDY not in facts:
+            if facts:
+                raise self._damaged("does not say which study it is of")
             new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
             new[_MARK] = secrets.token_hex(12).encode()
             self._store.commit(Change(self._number + 1, new))
@@ -249,11 +273,25 @@ class Collector:
         self._marks = [facts[_MARK].decode()] if _MARK in facts else []
         self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
         self._wish = facts.get(_WISH, b"").decode()
+        if self._wish not in ("", OPEN, CLOSED):
+            raise self._damaged("does not say whether the survey is open")
         self._dropped = _DROPPED in facts
         self._rejects = _rejects_from(facts.get(_REJECTS, b""))
         self._counts.load(self._store.pages(COUNTS), self._store.pages(DISTINCT))
         self._spent, self._runs = load(self._store.pages(SPENT))
         self._invited, self._invited_runs = load(self._store.pages(INVITED))
+        if not self._dropped and len(self._spent) != self._counts.n:
+            rule = "counts other people than there are spent ids"
+            raise self._damaged(rule, f"{self._counts.n:,} and {len(self._spent):,}")
+        if (problem := self._counts.contradiction()) is not None:
+            raise self._damaged(problem)
+        # The log of a process that was killed holds its last commits.
+        self._dirty = not self._try(self._store.tidy)
+
+    def _damaged(self, rule: str, got: str | None = None) -> Refused:
+        """The error of a store that contradicts itself."""
+        remedy = "Its disk or a copy has changed it: go on with a copy from before"
+        return Refused("store_damaged", self._store.name, rule, got, remedy)
 
     # What requests ask for.
 
@@ -270,7 +308,7 @@ class Collector:
         """
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
-        refused = self._refusal() or self._uninvited(batch)
+        refused = self._refusal() or self._uninvited(batch.ids)
         with self._news:
             if refused is None and self._stopping:
                 refused = Refused("stopped", "survey", "is stopping", None, "Send again later")
@@ -285,6 +323,22 @@ class Collector:
         if refused is not None:
             future.set_exception(refused)
         return future
+
+    def is_spent(self, submission_id: bytes) -> bool:
+        """Whether a submission with this id is counted. One that still waits is not.
+
+        Args:
+            submission_id: 16 bytes.
+
+        Raises:
+            Refused: ``not_open``, ``closed`` or ``not_invited``, as for a submission with this id.
+        """
+        ids = np.frombuffer(submission_id, np.uint8).reshape(1, ID_BYTES)
+        refused = self._refusal() or self._uninvited(ids)
+        if refused is not None:
+            raise refused
+        with self._changed:
+            return bool(self._spent.has(words_of(ids))[0])
 
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone.
@@ -324,16 +378,16 @@ class Collector:
             return Refused(NOT_OPEN, "survey", "has not opened yet")
         return None
 
-    def _uninvited(self, batch: Batch) -> Refused | None:
-        """The error of the first submission that nobody was invited to send; None for none."""
+    def _uninvited(self, ids: np.ndarray) -> Refused | None:
+        """The error of the first of these ids that no invitation makes; None for none."""
         if self._study.collect.access != "invited":
             return None
         with self._changed:
-            known = self._invited.has(words_of(batch.ids))
+            known = self._invited.has(words_of(ids))
         if known.all():
             return None
         place = int(np.argmin(known))
-        rule = f"number {place} of {len(batch)} has no invitation; none of them was counted"
+        rule = f"number {place} of {len(ids)} has no invitation; none of them was counted"
         return Refused("not_invited", "submissions", rule, position=place)
 
     # What the owner asks for.
@@ -477,12 +531,20 @@ class Collector:
         self._ask(keep)
 
     def check(self) -> None:
-        """Raise what keeps the store from being written, if anything does.
+        """Raise why the last reports could not be written, unless they can be now.
+
+        What was written in the last seconds tells it. Else as many bytes are written as failed, or
+        as some reports need: a full disk often has space for a small change.
 
         Raises:
             Refused: ``store_full`` or ``store_failed``.
         """
-        self._ask(lambda: self._commit(_Group()))
+        when, problem, size = self._written
+        if time.monotonic() - when >= _TRUSTED:
+            trial = {_TRIED: secrets.token_bytes(max(size, _TRIAL))}
+            self._ask(lambda: self._commit(_Group(trial)))
+        elif problem is not None:
+            raise problem.with_traceback(None)
 
     def stop(self) -> None:
         """Count the submissions that wait, and give the store free."""
@@ -506,18 +568,26 @@ class Collector:
     def _run(self) -> None:
         """Take what waits, commit it, and go on until the collector stops."""
         self._began = self._tidied = time.monotonic()
-        self._dirty = True  # whether the store's log holds older versions of pages
         while True:
             with self._news:
                 closes = self._study.collect.closes is not None and not self._wish
-                quiet = _QUIET if self._unsaved or self._dirty else _LOOK if closes else None
-                self._news.wait_for(lambda: self._queue or self._stopping, quiet)
+                if not (self._unsaved or self._dirty):
+                    quiet = _LOOK if closes else None
+                    self._news.wait_for(lambda: self._has_work or self._unsaved, quiet)
+                if self._unsaved or self._dirty:
+                    quiet = self._store.rest if self._dirty else _QUIET
+                    self._news.wait_for(lambda: self._has_work, quiet)
                 if self._queue and not self._stopping:
                     left = self._began + PACE - time.monotonic()
                     self._news.wait_for(lambda: self._waiting >= MANY or self._stopping, left)
             if self._work():
-                self._try(self._end)
+                self._store.close()
                 return
+
+    @property
+    def _has_work(self) -> bool:
+        """Whether something waits that is done at once."""
+        return bool(self._queue) or self._stopping
 
     def _work(self) -> bool:
         """Do what waits, or what is done in quiet moments; whether the collector is to end.
@@ -537,30 +607,42 @@ class Collector:
             self._try(self._close)
         if self._unsaved and (idle or ending):
             self._try(lambda: self._commit(_Group()))
-        if self._dirty and (idle or self._began - self._tidied >= _QUIET) and not self._queue:
-            self._try(self._store.tidy)
-            self._dirty, self._tidied = False, time.monotonic()
+        # Of many at once the log shows no single person.
+        rest = _QUIET if self._waiting >= MANY else self._store.rest
+        if self._dirty and (idle or ending or self._began - self._tidied >= rest):
+            self._dirty = not self._try(self._store.tidy)
+            self._tidied = time.monotonic()
         return ending
 
     def _taken(self) -> tuple[list[_Upload], _Task | None]:
-        """What is done next: batches, and then perhaps a task; under the lock of the queue."""
+        """What is done next: batches, and then perhaps a task; under the lock of the queue.
+
+        A batch does not wait for the task before it, which could leave it alone in its commit.
+        """
         uploads: list[_Upload] = []
-        size = 0
-        while self._queue and size < _GROUP:
-            job = self._queue.popleft()
-            if isinstance(job, _Task):
-                return uploads, job
+        left: deque[_Upload | _Task] = deque()
+        task, size = None, 0
+        for job in self._queue:
+            if isinstance(job, _Task) and not left and task is None:
+                task = job
+                continue
+            if isinstance(job, _Task) or size >= _GROUP:
+                left.append(job)
+                continue
             uploads.append(job)
             size += job.batch.rows.nbytes
             self._waiting -= len(job.batch)
             self._waiting_bytes -= job.batch.rows.nbytes
-        return uploads, None
+        self._queue = left
+        return uploads, task
 
     @staticmethod
-    def _try(action: Callable[[], object]) -> None:
+    def _try(action: Callable[[], object]) -> bool:
         """Do something that may fail, and is tried again later. The writer must never end."""
         with suppress(Exception):
             _twice(action)
+            return True
+        return False
 
     def _write(self, uploads: Sequence[_Upload]) -> None:
         """Commit batches together, and tell their futures."""
@@ -569,7 +651,10 @@ class Collector:
             new = _twice(lambda: self._count(batches))
         except Refused as error:
             if error.name == "too_many_groups" and len(uploads) > 1:
-                for one in uploads:
+                fits = self._counts.that_fit(batches)
+                if any(fits):
+                    self._write([one for one, fit in zip(uploads, fits, strict=True) if fit])
+                for one in (one for one, fit in zip(uploads, fits, strict=True) if not fit):
                     self._write([one])
                 return
             problem = error
@@ -634,6 +719,8 @@ class Collector:
             self._settle()
             if self._number == group.number:
                 return
+        if group.is_usual:
+            self._written = (time.monotonic(), problem, group.size)
         raise problem
 
     def _settle(self) -> None:
@@ -658,6 +745,8 @@ class Collector:
 
     def _apply(self, group: _Group) -> None:
         """Change the memory as the store was changed."""
+        if group.is_usual:
+            self._written = (time.monotonic(), None, 0)
         with self._news:
             for reason, count in group.rejects.items():
                 self._unsaved[reason] -= count
@@ -729,16 +818,6 @@ class Collector:
         if len(words):
             runs, pages = self._invited_runs.with_ids(words, self._reader(INVITED))
             self._commit(_Group(pages={INVITED: pages}, invited=words, invited_runs=runs))
-
-    def _end(self) -> None:
-        """Wipe what closing wipes where the clock has closed the survey; free the store."""
-        try:
-            self._settle()
-            if self.status() == CLOSED and self._wish != CLOSED:
-                self._close()
-            self._store.tidy()
-        finally:
-            self._store.close()
 
 
 def _twice(action: Callable[[], _T]) -> _T:

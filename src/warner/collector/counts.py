@@ -7,8 +7,9 @@ the blocks that change, so what it writes is proportional to the reports, not to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -115,6 +116,8 @@ class Counts:
         self._distinct.load(distinct)
         for key, content in pages:
             group, block = divmod(key, self._blocks)
+            if not 0 <= group < prod(self._sizes):
+                raise ValueError("a group that the study does not have")
             if group not in self._row_of:
                 self._make_room(len(self._row_of) + 1)
                 self._row_of[group] = len(self._row_of)
@@ -225,6 +228,39 @@ class Counts:
                 times.append(table[cell])
         cell, count = np.unique(np.concatenate(single), return_counts=True)
         return np.concatenate([cell, *cells]), np.concatenate([count, *times])
+
+    def that_fit(self, batches: Sequence[Batch]) -> list[bool]:
+        """Which batches, taken one after the other, make no more groups than there is room for."""
+        groups, fits = set(self._row_of), []
+        for batch in batches:
+            new = set(self._groups_of(batch)[0]) - groups
+            fits.append(len(groups) + len(new) <= self._most)
+            groups |= new if fits[-1] else set()
+        return fits
+
+    def contradiction(self) -> str | None:
+        """What no reports of the people who are counted can have; None where all sums agree."""
+        rows = len(self._row_of)
+        kept = np.zeros((len(self._kept), rows), dtype=np.int64)
+        for attribute in range(len(kept)):
+            for report, count in self._distinct.of(attribute):
+                kept[attribute, self._row_of[report.group]] += count
+        tables = combinations(self._parts.values(), self.ways or 0)
+        each = sum(prod(schema.rows_per_report for schema in table) for table in tables)
+        for row, n in enumerate(self._table[:rows, 0].tolist()):
+            for name, section in self._sections.items():
+                schema, kind = self._parts[name], section.kind
+                counts = self._table[row, section.place].reshape(section.shape)
+                cells = kind.row_counts(counts, n)
+                sums = cells.min() >= 0 and cells.sum() == n * schema.rows_per_report
+                if not (sums and schema.may_have(counts, n) and kind.is_consistent(counts, n)):
+                    return f"has counts of {name!r} that the people who are counted do not have"
+            if (kept[:, row] != n).any():
+                return "has counts of several reports that the people who are counted do not have"
+            joint = self.ways is not None and self._table[row, self._joint.place].sum() != n * each
+            if joint or self._table[row, self.cells :].any():
+                return "has counts that the people who are counted do not have"
+        return None
 
     # Results.
 

@@ -18,7 +18,14 @@ from typing import Any
 from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live.release import fewest_new, groups_come_late
 from warner.collector.live.state import LEVEL, LiveView
-from warner.design.privacy_words import certainty, odds, of_guarantee, of_mechanism
+from warner.design.privacy_words import (
+    Strength,
+    certainty,
+    odds,
+    of_guarantee,
+    of_mechanism,
+    strength,
+)
 from warner.design.report_weight import report_weight
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import Guarantee
@@ -212,6 +219,12 @@ def _unprotected(study: Study) -> list[str]:
         "That somebody took part is not protected.",
         "The address from which reports arrive is seen by the network and by the running collector "
         "while it answers the request. It is not kept.",
+    ]
+    found += [
+        f"The answers to {name} are hardly hidden: epsilon is {mechanism.guarantee.total:.4g} "
+        "between two answers."
+        for name, mechanism in study.mechanisms.items()
+        if strength(mechanism.guarantee) is Strength.NONE
     ]
     if study.public:
         listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, message
+from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.studies.study import Study
 
@@ -78,15 +79,26 @@ class Start:
         collector: with its store open.
         study: as it is to be served.
         name: of the study file, for messages.
+
+    Raises:
+        Refused: ``store_damaged``.
     """
 
     def __init__(self, collector: Remembering, study: Study, name: str) -> None:
         self._collector, self._name = collector, name
         self._texts, self._step = texts_of(survey_bytes(study)), study.collect.step
         stored = collector.remembered(FACT)
-        # A store of an earlier version has the survey document of its first start alone.
-        known: dict[str, Any] = {"texts": texts_of(collector.document), "step": 0}
-        self._known = known if stored is None else json.loads(stored)
+        try:
+            # A store of an earlier version has the survey document of its first start alone.
+            known: dict[str, Any] = {"texts": texts_of(collector.document), "step": 0}
+            known = known if stored is None else json.loads(stored)
+            self._known: dict[str, Any] = {
+                "texts": dict(known["texts"]),
+                "step": int(known["step"]),
+            }
+        except (ValueError, TypeError, LookupError, AttributeError):
+            rule = "holds texts of questions that cannot be read"
+            raise Refused("store_damaged", "store", rule) from None
 
     def check(self, new_texts: bool = False) -> None:
         """Refuse questions and conditions that differ from those of the people who are counted.

@@ -1,14 +1,17 @@
 """The ids of counted submissions: in memory a table of hashes, in the store sorted runs.
 
 A b-tree of random ids cannot be kept durable at 200,000 reports a second, because each commit
-would touch most of its pages. So the ids of one commit are one page of the store, sorted. Few ids
-are joined with the last small page. Pages of one size are merged into larger ones, as in a
-log-structured merge tree [O'Neil et al. 1996]. The keys of pages are random.
+would touch most of its pages. So the ids of one commit join the smallest page of the store. When
+that page is full, most of its ids become a page of their own. Pages of one size are merged into
+larger ones, as in a log-structured merge tree [O'Neil et al. 1996]. Pages are sorted, and their
+keys are random.
 
 What remains of the order in which people sent: while the survey runs, the pages of the store say
-which ids came in about the same time, at least 250 of them together. The number of ids of a page
-doubles about eightfold with its age, up to about 250,000. When the survey closes, all ids are
-sorted together, and nothing of the order remains, or the ids are dropped.
+which ids came in about the same time, at least 250 of them together: 250 ids, drawn at random, stay
+behind in the page that new ids join. Otherwise the newest id would at times stand alone in a page,
+beside counts that differ from those of the last published step by its report. The number of ids of
+a page doubles about eightfold with its age, up to about 250,000. When the survey closes, all ids
+are sorted together, and nothing of the order remains, or the ids are dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from warner.collector.submissions import ID_BYTES
 Read = Callable[[Iterable[int]], Iterator[tuple[int, bytes]]]
 """Gives the contents of pages of the store with these keys."""
 
-SMALL = 250  # ids: the most of a page that is written anew in each commit, 4 kB of a disk page
+SMALL = 250  # ids: the fewest of a page, once there are so many; 4 kB of a disk page
 FEWEST_MERGED = 8  # pages of one size, which are merged
 LARGEST = 2**15  # ids: a page of so many is merged only when the survey closes
 _SLOTS = 16  # ids of a bucket
@@ -166,7 +169,7 @@ class Runs:
 
     Attributes:
         sizes: {key: the number of ids of the page}.
-        small: the key of the page that is written anew in the next commit; None for none.
+        small: the key of the page that is written anew in the next commit; None without pages.
     """
 
     sizes: Mapping[int, int] = field(default_factory=dict)
@@ -175,8 +178,7 @@ class Runs:
     @classmethod
     def of(cls, sizes: Mapping[int, int]) -> Runs:
         """The pages of a store."""
-        small = next((key for key, size in sizes.items() if size < SMALL), None)
-        return cls(dict(sizes), small)
+        return cls(dict(sizes), min(sizes, key=lambda key: sizes[key], default=None))
 
     def with_ids(self, words: np.ndarray, read: Read) -> tuple[Runs, dict[int, bytes | None]]:
         """The pages after ids were added, and those that are to be written.
@@ -190,12 +192,16 @@ class Runs:
         """
         sizes, gone = dict(self.sizes), []
         if self.small is not None:
-            gone.append(self.small)
-            size = sizes.pop(self.small) + len(words)
-        else:
-            size = len(words)
+            sizes.pop(self.small)
+            words = np.concatenate([words, *_contents(read([self.small]))])
+        small = new_key() if self.small is None else self.small
+        if len(words) <= 2 * SMALL:
+            return Runs({**sizes, small: len(words)}, small), {small: _content(words)}
+        words = np.random.default_rng().permutation(words)
+        behind, words = words[:SMALL], words[SMALL:]
+        size = len(words)
         # A page of 8 or more of one size joins all of that size, as often as that makes another 8.
-        while SMALL <= size < LARGEST:
+        while size < LARGEST:
             alike = [
                 key
                 for key, other in sizes.items()
@@ -205,26 +211,21 @@ class Runs:
                 break
             gone += alike
             size += sum(sizes.pop(key) for key in alike)
-        parts = [words, *(_words(content) for _, content in read(gone))] if gone else [words]
-        whole = np.concatenate(parts)
         pages: dict[int, bytes | None] = dict.fromkeys(gone)
-        key = self.small if size < SMALL and self.small is not None else new_key()
-        pages[key] = _content(whole)
-        sizes[key] = len(whole)
-        return Runs(sizes, key if size < SMALL else None), pages
+        key = new_key()
+        pages[key] = _content(np.concatenate([words, *_contents(read(gone))]))
+        pages[small] = _content(behind)
+        return Runs({**sizes, key: size, small: SMALL}, small), pages
 
     def in_one_order(self, read: Read) -> tuple[Runs, dict[int, bytes | None]]:
         """All ids sorted together, in pages whose keys are in the order of the ids."""
         pages: dict[int, bytes | None] = dict.fromkeys(self.sizes)
-        whole = np.concatenate(
-            [np.zeros((0, 2), np.uint64), *(_words(content) for _, content in read(self.sizes))]
-        )
-        whole = whole[in_order(whole)]
-        sizes: dict[int, int] = {}
-        for start in range(0, len(whole), LARGEST):
-            key, part = start // LARGEST, whole[start : start + LARGEST]
-            pages[key], sizes[key] = part.astype("<u8").tobytes(), len(part)
-        return Runs.of(sizes), pages
+        whole = np.concatenate([np.zeros((0, 2), np.uint64), *_contents(read(self.sizes))])
+        cuts = range(0, len(whole), LARGEST)
+        # Of one size, so that none of few ids is there for a survey that is opened again.
+        parts = np.array_split(whole[in_order(whole)], len(cuts)) if cuts else []
+        pages |= {key: part.astype("<u8").tobytes() for key, part in enumerate(parts)}
+        return Runs.of({key: len(part) for key, part in enumerate(parts)}), pages
 
 
 def new_key() -> int:
@@ -239,6 +240,11 @@ def _level(size: int) -> int:
         size //= FEWEST_MERGED
         level += 1
     return level
+
+
+def _contents(pages: Iterable[tuple[int, bytes]]) -> list[np.ndarray]:
+    """The ids of pages, uint64 (n, 2) each."""
+    return [_words(content) for _, content in pages]
 
 
 def _words(content: bytes) -> np.ndarray:

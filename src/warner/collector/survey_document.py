@@ -7,14 +7,19 @@ integers of its program, and refuses a document that does not hold what it state
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import math
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import WarnerError
-from warner._core.exact import log_ratio
+from warner._core.figures import at_most
+from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.studies.problems import Found, broken
@@ -25,9 +30,7 @@ FORMAT = 1
 # The kinds of domains that a page can ask and that warner.js encodes.
 _ASKED = ("categorical", "integers", "interval", "grid")
 _SAFE = 2**53 - 1  # integers beyond it are no numbers of JavaScript
-# What warner.js accepts: odds of at most 22027, a little above exp(10), and a delta of 1/1000.
-_MOST_NATS = 10.0
-_MOST_DELTA = 1e-3
+_MOST_DELTA = 1e-3  # as warner.js
 
 
 def survey_document(study: Study) -> dict[str, Any]:
@@ -63,7 +66,7 @@ def survey_document(study: Study) -> dict[str, Any]:
     questions, columns = [], []
     for name, mechanism in study.mechanisms.items():
         with found.within():
-            questions.append(_question(texts, name, mechanism))
+            questions.append(_question(texts, name, mechanism, collect.weak_protection))
     for name, domain in study.public.items():
         with found.within():
             _refuse_domain(f"public.{name}", domain)
@@ -79,10 +82,11 @@ def survey_document(study: Study) -> dict[str, Any]:
         "epsilon": study.epsilon,
         "questions": questions,
         "public": columns,
-        "access": collect.access,
+        "access": collect.access or "open",  # unsaid where no collector serves it
         "contact": collect.contact,
         "opens": _moment(collect.opens),
         "closes": _moment(collect.closes),
+        **({"weak_protection": True} if collect.weak_protection else {}),
     }
 
 
@@ -102,6 +106,17 @@ def survey_digest(served: bytes) -> str:
         served: what :func:`survey_bytes` returned.
     """
     return hashlib.sha256(served).hexdigest()
+
+
+@cache
+def integrity(*path: str) -> str:
+    """The SHA-256 of a script in this package, as the attribute ``integrity`` of a page states it.
+
+    Args:
+        path: the folders below the package and the name of the script.
+    """
+    script = resources.files("warner").joinpath(*path).read_bytes()
+    return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}"
 
 
 def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
@@ -141,8 +156,8 @@ def _refuse_domain(place: str, domain: Domain) -> None:
         raise broken((), rule, show(far[0]), "Subtract a number, or write texts", place)
 
 
-def _program(place: str, mechanism: Mechanism) -> dict[str, Any]:
-    """The device program of a mechanism.
+def _program(place: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
+    """The device program of a mechanism, which may be one with weak protection.
 
     Raises:
         StudyProblems: a mechanism without one, or odds that no browser accepts.
@@ -155,25 +170,34 @@ def _program(place: str, mechanism: Mechanism) -> dict[str, Any]:
     if problem is not None:
         raise broken((), f"cannot be served: {problem}".removesuffix("."), None, None, place)
     guarantee = mechanism.guarantee
-    # With metric privacy the odds of a program are those of neighbours.
-    nats = _nats(program) if guarantee.is_metric else guarantee.epsilon
-    if nats > _MOST_NATS:
-        rule = f"cannot be served: browsers refuse an epsilon above {_MOST_NATS:g}"
-        raise broken((), rule, f"{nats:.4g}", "Lower epsilon", place)
+    if strength(guarantee) is Strength.NONE and not weak:
+        rule = "cannot be served: epsilon must be at most 10 between any two answers"
+        raise broken((), rule, *_too_weak(mechanism), place)
     if (guarantee.delta or 0.0) > _MOST_DELTA:
         rule = f"cannot be served: browsers refuse a delta above {_MOST_DELTA:g}"
         raise broken((), rule, f"{guarantee.delta:.4g}", "Lower delta", place)
     return program
 
 
-def _nats(program: dict[str, Any]) -> float:
-    """The logarithm of the odds of a program, as its power says."""
-    odds = program["odds"]
-    high, low = (int(str(odds[key]), 0) for key in ("numerator", "denominator"))
-    return log_ratio(high, low, odds["power"])
+def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
+    """The epsilon between the most distant answers with where it is from, and the remedies."""
+    found = mechanism.guarantee
+    total = at_most(found.total, 4)
+    if found.diameter is not None:
+        total += (
+            f" ({found.epsilon:.4g} for each unit of distance, over {at_most(found.diameter, 4)})"
+        )
+    most = 10 * mechanism.requested / found.total
+    step = 10.0 ** (math.floor(math.log10(most)) - 2)
+    # Rounded down to three digits, so that the number can be copied.
+    lower = f"Lower epsilon to {math.floor(most / step) * step:.3g}"
+    return total, (
+        f"{lower}; or write weak_protection = true in [collect], and the page says that these "
+        "answers are hardly hidden"
+    )
 
 
-def _question(texts: Texts, name: str, mechanism: Mechanism) -> dict[str, Any]:
+def _question(texts: Texts, name: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
     """One question with its program.
 
     Raises:
@@ -186,7 +210,7 @@ def _question(texts: Texts, name: str, mechanism: Mechanism) -> dict[str, Any]:
         "silence": domain.silence is not None,
         "epsilon": guarantee.total,
         "delta": guarantee.delta,
-        "program": _program(f"attributes.{name}", mechanism),
+        "program": _program(f"attributes.{name}", mechanism, weak),
     }
 
 

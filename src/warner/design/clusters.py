@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import integer, real, show
+from warner._core.checks import confidence_level, integer, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.progress import steps
 from warner.channels import summed
 from warner.domains import Product
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.groups.hypotheses import independence
 from warner.mechanisms import from_header
 from warner.metrics import cramers_v as plain
 from warner.reports.tally import Tally
@@ -24,24 +26,32 @@ from warner.results.solution import Solution
 
 
 def clusters(
-    subject: Solution | LikelihoodData | Tally, threshold: float = 0.1, largest: int = 100
+    subject: Solution | LikelihoodData | Tally,
+    threshold: float = 0.1,
+    largest: int = 100,
+    level: float = 0.95,
 ) -> tuple[tuple[str, ...], ...]:
     """Groups of attributes that depend on each other, for RR-Clusters, from a pilot study.
 
     The pairs of attributes are taken in the order of Cramer's V, the largest first. A pair with V
     of at least ``threshold`` merges the groups of its two attributes, if the values of the merged
-    group have at most ``largest`` combinations. The groups must be known before people randomise.
+    group have at most ``largest`` combinations, and if :func:`warner.independence` of both is
+    refuted: p is at most (1 - ``level``) divided by the number of pairs that could be merged. The
+    groups must be known before people randomise.
 
     Args:
         subject: an estimate or its data, on a Product; or a tally of PerAttribute that keeps pairs.
         threshold: the least V, in [0, 1].
         largest: the most combinations of values in a group.
+        level: the probability, in [0.5, 1), that no two attributes are merged where all are
+            independent, whatever their number.
 
     Returns:
         The names in each group, in the order of the domain.
 
     Raises:
-        ArgumentError: a threshold outside [0, 1], or data that do not determine Cramer's V.
+        ArgumentError: a threshold outside [0, 1], a level outside [0.5, 1), or data that do not
+            determine Cramer's V.
         ArgumentTypeError: a domain that is not a Product.
 
     Source: Domingo-Ferrer and Soria-Comas (2022), algorithm 1; METHODS 3.
@@ -57,9 +67,18 @@ def clusters(
         remedy = "Tally the reports of PerAttribute, or of a study with warner tally --ways 2"
         raise ArgumentTypeError(message("subject", rule, None, remedy))
 
+    alpha = 1 - confidence_level(level)
+    pairs = sum(x * y <= largest for x, y in combinations(shape, 2))
+
     def dependence(i: int, j: int) -> float:
+        """V, or -1 where both could not be merged or may be independent."""
+        if shape[i] * shape[j] > largest:
+            return -1.0
         pair = [names[i], names[j]]
-        return cramers_v(likelihood_data(data, pair) if isinstance(data, Tally) else data, *pair)
+        reports = likelihood_data(data, pair) if isinstance(data, Tally) else data
+        v = cramers_v(reports, *pair)
+        refuted = v >= threshold and independence(reports, *pair).p_value <= alpha / pairs
+        return v if refuted else -1.0
 
     return grouped(names, shape, dependence, threshold, largest)
 

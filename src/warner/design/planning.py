@@ -72,7 +72,8 @@ class RankedMechanism:
         judged: how the error was computed, in words.
         people: number of people that the wanted error or difference needs; None where none was
             named.
-        weight: number of people that one forged report can add to the estimated count of a value;
+        weight: number of people that one forged report can add to the count that ``Inversion()``
+            estimates of a value;
             None where it is not known; see :func:`warner.design.report_weight.report_weight`.
     """
 

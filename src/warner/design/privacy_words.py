@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from enum import IntEnum
 
 import numpy as np
 
@@ -17,7 +18,40 @@ from warner.results.tables import name_of
 
 _LARGEST = 40  # nats; beyond, odds are no numbers to read
 _TOO_RARE = 0.1  # a report that fewer people send is no example
-_NO_PROTECTION = math.log(1e6)  # odds of a million
+
+
+class Strength(IntEnum):
+    """How well a guarantee hides an answer, by the odds of the two answers that it hides least.
+
+    STRONG: odds of at most 19, so somebody who held two answers to be equally likely is afterwards
+    at most 95 % sure of one of them, and a page may say that nobody can be sure. WEAK: odds of at
+    most 22,027, a little above e^10; or a delta, because a rare report can then tell everything.
+    NONE: odds above that. Answers are hardly hidden, and a survey is served only if its study says
+    so. `promisesOf` of warner.js draws the same lines.
+    """
+
+    STRONG = 0
+    WEAK = 1
+    NONE = 2
+
+
+_STRONG_NATS, _MOST_NATS = math.log(19), math.log(22027)
+
+
+def strength(promised: Guarantee) -> Strength:
+    """How well a guarantee hides the answers that it protects.
+
+    Args:
+        promised: the guarantee; with metric privacy that of the two most distant answers counts.
+
+    >>> from warner.privacy import LDP, MetricLDP
+    >>> strength(LDP(1.0)).name, strength(LDP(10.0)).name, strength(MetricLDP(1.0, 200.0)).name
+    ('STRONG', 'WEAK', 'NONE')
+    """
+    if promised.total > _MOST_NATS:
+        return Strength.NONE
+    is_strong = promised.total <= _STRONG_NATS and promised.delta is None
+    return Strength.STRONG if is_strong else Strength.WEAK
 
 
 def odds(epsilon: float) -> str:
@@ -91,7 +125,7 @@ def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> li
     if promised.is_metric:
         far = (
             f"For the two most distant answers it is at most {odds(total)} as likely."
-            if total <= _NO_PROTECTION
+            if strength(promised) < Strength.NONE
             else "The two most distant answers are not hidden from each other."
         )
         return [
@@ -99,10 +133,10 @@ def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> li
             f"{odds(promised.epsilon)} as likely from one answer as from another that is 1 unit "
             f"away. {far}"
         ]
-    if total > _NO_PROTECTION:
+    if strength(promised) is Strength.NONE:
         return [
-            f"{subject} can be more than a million times as likely from one answer as from "
-            "another. That is no protection to speak of."
+            f"{subject} can be more than 22,000 times as likely from one answer as from another. "
+            "That is no protection to speak of."
         ]
     if promised.delta is not None:
         return [
@@ -171,11 +205,6 @@ def of_a_person(
         return once, compose([once] * rounds)
     except WarnerError:
         return None, None
-
-
-def hides_all(promised: Guarantee) -> bool:
-    """Whether a guarantee hides each answer among all others, near and far."""
-    return promised.sensitive is None and not promised.is_metric and math.isfinite(promised.total)
 
 
 def largest(guarantees: Sequence[Guarantee]) -> Guarantee:

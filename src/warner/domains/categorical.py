@@ -10,6 +10,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind, legible
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.text import ALIKE, DIFFER, alike, look
 from warner.domains.answers import built_in, refuse_types, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import StudyEntry, TextForm
@@ -34,8 +35,9 @@ class Categorical(Domain):
         values: the K >= 2 distinct labels, whose order is the order of every estimate.
 
     Raises:
-        ArgumentError: fewer than two labels, a label twice, or a label with characters that no
-            screen shows (control characters, direction marks, surrogates, noncharacters).
+        ArgumentError: fewer than two labels, a label twice, labels that look alike (they differ by
+            case, blanks, composed letters or characters without width), or a label with characters
+            that no screen shows (control characters, direction marks, surrogates, noncharacters).
         ArgumentTypeError: a label that is not a string, an integer or a boolean.
 
     >>> colour = Categorical(["red", "green", "blue"])
@@ -66,6 +68,9 @@ class Categorical(Domain):
         if len(self._table) < len(labels):
             rule = "labels must be distinct (1 and True count as the same)"
             raise ArgumentError(message("values", rule, f"{len(labels)} with repetitions"))
+        pair = alike(label for label in labels if isinstance(label, str))
+        if pair is not None:
+            raise ArgumentError(message("values", ALIKE, pair, DIFFER))
         remedy = "A domain of one value has nothing to learn"
         self.size = integer("number of values", len(labels), 2, LARGEST_SIZE, remedy)
         self._labels = labels
@@ -110,9 +115,9 @@ class Categorical(Domain):
 
     def _spelling(self, answers: Sequence[Any], outside: np.ndarray) -> str | None:
         """A remedy where an answer outside is a label but for case or spaces around; else None."""
-        labels = {_plain(label) for label in self._labels if isinstance(label, str)}
+        labels = {look(label) for label in self._labels if isinstance(label, str)}
         texts = (answers[int(i)] for i in np.flatnonzero(outside))
-        if any(isinstance(text, str) and _plain(text) in labels for text in texts):
+        if any(isinstance(text, str) and look(text) in labels for text in texts):
             return SPELLING
         return None
 
@@ -141,8 +146,3 @@ class Categorical(Domain):
         cls, spec: Mapping[str, Any], build: Callable[[Mapping[str, Any]], Domain]
     ) -> Self:
         return cls(spec["values"])
-
-
-def _plain(text: str) -> str:
-    """A text without case and without spaces around."""
-    return text.strip().casefold()

@@ -52,6 +52,7 @@ class Optional(Domain):
         _refuse_values(domain, (*self.missing.empty, NO_ANSWER))
         self._spelled = Missing("answer", [*dict.fromkeys((*self.missing.empty, NO_ANSWER))])
         self.domain = domain
+        self._stand_in = domain.decode([0])[0]
         self.size = integer("values and silence", domain.size + 1, 2, LARGEST_SIZE)
         self.remedy = domain.remedy
 
@@ -92,9 +93,13 @@ class Optional(Domain):
         answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
         absent = self._spelled.mask(values if is_masked else answers)
         index = np.full(len(absent), silence)
-        present = np.flatnonzero(~absent)
-        if present.size:
-            index[present] = encoded_at(encode, whole(answers, absent), present)
+        present, missing = np.flatnonzero(~absent), np.flatnonzero(absent)
+        # A person's silence is encoded as an answer would be, so that time does not tell it.
+        stand_ins = [self._stand_in] * len(absent)
+        for given, places in ((whole(answers, absent), present), (stand_ins, missing[:1])):
+            if places.size:
+                index[places] = encoded_at(encode, given, places)
+        index[missing] = silence
         return index
 
     def decode(self, index: Any) -> list[Any]:

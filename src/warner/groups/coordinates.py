@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _RANK = 1e-10  # relative size of a variance that counts as 0
+_ROUNDING = 1e-7  # relative size of a standard deviation that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class Coordinates:
             covariance = covariance - np.multiply.outer(row, row) / total
         # The scale of each value is taken out, so that the rank does not depend on it.
         scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-        scale = np.where(scale > 0, scale, 1.0)
+        scale = np.where(scale > _ROUNDING * scale.max(), scale, 1.0)
         size, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
         kept = size > _RANK * max(float(size[-1]), 1e-300)
         kept[: size.size - (centre.size - 1)] = False

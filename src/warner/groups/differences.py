@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from warner._core.checks import choice, kind, probability, real, show
+from warner._core.checks import choice, confidence_level, kind, probability, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,6 +27,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.progress import steps
+from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.groups.coordinates import Coordinates
@@ -42,6 +44,7 @@ from warner.results.tables import as_text
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
+_TRACE = 1e-9  # of noise, where respondents have none
 _MOST_ROWS = 50  # in a notebook
 _SHOWN = 10  # names of groups in a sentence
 
@@ -131,6 +134,7 @@ class Differences(Tabular):
         target: ``"population"`` or ``"respondents"``.
         test: the test that all groups that are compared have the same shares.
         left_out: groups of fewer than two reports, of which nothing is compared.
+        simulated: whether the reports were made with a generator that can be repeated.
 
     >>> from warner import Categorical, RandomizedResponse, difference
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -150,6 +154,7 @@ class Differences(Tabular):
     domain: Domain
     _rows: tuple[dict[str, Any], ...]
     left_out: tuple[str, ...] = ()
+    simulated: bool = False
 
     def __repr__(self) -> str:
         return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
@@ -182,6 +187,8 @@ class Differences(Tabular):
             more = ", ..." if len(self.left_out) > _SHOWN else ""
             few = ", ".join(self.left_out[:_SHOWN]) + more
             lines.append(f"Left out, with fewer than 2 reports: {few}.")
+        if self.simulated:
+            lines.append("The reports are simulated.")
         return "\n".join([*lines, self.test.text])
 
     def to_json(self) -> dict[str, Any]:
@@ -192,6 +199,7 @@ class Differences(Tabular):
             "of": self.of,
             "level": self.level,
             "target": self.target,
+            **({"simulated": True} if self.simulated else {}),
             "interval": _INTERVALS["quantile" if _is_quantile(self.of) else "wald"],
             "correction": "holm",
             "left_out": list(self.left_out),
@@ -251,7 +259,11 @@ def difference(
 
         sum_g n_g (T_g - mu)' C^+ (T_g - mu),   chi-square on (G - 1)(K - 1) degrees of freedom
 
-    mu is the mean of all groups, weighted by precision, and C is taken at mu.
+    mu is the mean of all groups, weighted by precision, and C is taken at mu. Where all groups have
+    one mechanism and each whole report is of another person, C is that of the reports of all
+    groups, and p is that of a multiple of a chi-square which has the mean and the variance that the
+    statistic has if the reports are dealt to the groups at random. With many values and few people
+    that variance is far below 2 (G - 1)(K - 1).
 
     Args:
         a, b: two estimates of one domain, whose mechanisms and budgets may differ. Or ``a`` is a
@@ -260,7 +272,7 @@ def difference(
         reference: for groups, the public values of the group that each other one is compared with.
             None compares each group with all others together.
         of: ``"shares"``, ``"mean"``, or q in (0, 1) for a quantile, 0.5 for the median.
-        level: the coverage of each interval, in (0, 1).
+        level: the coverage of each interval, in [0.5, 1).
         target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
         attributes: for groups whose tallies are of several attributes, the names of those that
             are compared, as for :func:`warner.estimate`.
@@ -285,7 +297,7 @@ def difference(
     >>> round(found.rows()[0]["difference"])
     3
     """
-    level = probability("level", level)
+    level = confidence_level(level)
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
     left_out: tuple[str, ...]
@@ -326,7 +338,10 @@ def difference(
     for row, p in zip(rows, np.repeat(corrected, alike), strict=True):
         row["p_holm"] = float(p)
     test = no_difference(samples)
-    return Differences(kind_of_number, level, target, test, domain, tuple(rows), left_out)
+    simulated = samples[0].data.simulated
+    return Differences(
+        kind_of_number, level, target, test, domain, tuple(rows), left_out, simulated
+    )
 
 
 def _checked(of: Any) -> str | float:
@@ -490,7 +505,7 @@ def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
     found = [line.reached(shares, of.q) for shares, _ in lines]
 
     def bounds(at: float) -> tuple[float, float]:
-        z = normal_quantile(at)
+        z = NormalDist().inv_cdf((1 + at) / 2)
         ends = []
         for (shares, sd), value in zip(lines, found, strict=True):
             limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)
@@ -556,24 +571,22 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
         samples: the groups; their mechanisms may differ.
     """
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
-    n, total = int(sizes.sum()), sizes.sum()
-    alike = all(s.data.channel is samples[0].data.channel for s in samples)
-    # The mean of the groups, weighted by the precision of their shares at equal shares.
-    weights = sizes if alike else 1 / np.array([s.variances().mean() for s in samples])
-    mean = sum(w * s.shares for w, s in zip(weights, samples, strict=True)) / weights.sum()
-    mu = (total * project(np.asarray(mean)) + 0.5) / (total + 0.5 * mean.size)
     name = f"{len(samples)} groups have the same shares"
     if len(samples) == 2:
         name = f"{samples[0].name} and {samples[1].name} have the same shares"
-    if alike:
-        found = Coordinates.of(mu, covariance_of(samples[0].data, mu, samples[0].target))
+    groups, n = len(samples), int(sizes.sum())
+    if _same_channel([s.data.channel for s in samples]):
+        found, moments = _pooled_noise(samples, sizes)
         z = found.to(np.stack([s.shares for s in samples]))
-        centred = z - sizes @ z / total
-        degrees, statistic = found.rank, float((sizes[:, None] * centred**2).sum())
-        return WaldTest.of(name, statistic, (len(samples) - 1) * degrees, n)
+        statistic = float(sizes @ ((z - sizes @ z / n) ** 2).sum(axis=1))
+        return WaldTest.of(name, statistic, (groups - 1) * found.rank, n, moments)
+    # Weights at common shares: a group whose reports happen to agree is not the more precise.
+    mu = _mean_of(samples, sizes)
+    noise = np.array([s.data.channel.variance(mu).mean() for s in samples])
+    mu = _mean_of(samples, sizes / noise)
     precisions, pulls = [], []
     for s in samples:
-        own = Coordinates.of(mu, covariance_of(s.data, mu, s.target))
+        own = Coordinates.of(mu, _noise_at(s, mu))
         z = own.to(s.shares[None])[0]
         # The last share is 1 less the others, so K - 1 shares determine the rest.
         inverse = np.linalg.pinv(own.basis[:-1])
@@ -584,7 +597,98 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
     statistic = sum(
         float((d - middle) @ p @ (d - middle)) for p, d in zip(precisions, pulls, strict=True)
     )
-    return WaldTest.of(name, float(statistic), (len(samples) - 1) * (mu.size - 1), n)
+    return WaldTest.of(name, float(statistic), (groups - 1) * (mu.size - 1), n)
+
+
+def _same_channel(channels: Sequence[LikelihoodOperator]) -> bool:
+    """Whether all channels are one, by the reports that they expect of uneven shares."""
+    first, size = channels[0], channels[0].shape[1]
+    probe = 1 / np.arange(1.0, size + 1)
+    expected = first.matvec(probe)
+    return all(
+        c is first or (c.shape == first.shape and np.array_equal(c.matvec(probe), expected))
+        for c in channels[1:]
+    )
+
+
+def _mean_of(samples: Sequence[Sample], weights: np.ndarray) -> np.ndarray:
+    """The mean (K,) of the groups' shares, with half a person for every value."""
+    n = sum(s.data.n for s in samples)
+    mean = sum(w * s.shares for w, s in zip(weights, samples, strict=True)) / weights.sum()
+    return np.asarray((n * project(np.asarray(mean)) + 0.5) / (n + 0.5 * np.size(mean)))
+
+
+def _noise_at(sample: Sample, mu: np.ndarray) -> np.ndarray:
+    """The covariance (K, K) of one report, where the shares are mu.
+
+    Shares of exactly the respondents may have no noise at all. They get a trace of it, so that any
+    difference of them is far beyond chance.
+    """
+    noise = covariance_of(sample.data, mu, sample.target)
+    if sample.target == "respondents":
+        trace = _TRACE * max(float(noise.diagonal().max()), 1.0)
+        noise = noise + trace * (np.eye(mu.size) - 1 / mu.size)
+    return noise
+
+
+def _pooled_noise(
+    samples: Sequence[Sample], sizes: np.ndarray
+) -> tuple[Coordinates, tuple[float, float] | None]:
+    """Coordinates at the noise of the reports of all groups, and moments of the statistic.
+
+    With whole reports, each of another person, the noise is that of the reports themselves. So
+    values that hardly anybody has are given no people, and the moments are known.
+    """
+    first = samples[0].data
+    channel = first.channel
+    if (
+        samples[0].target == "respondents"
+        or any(s.data.reports_per_person > 1 for s in samples)
+        or channel.rows_per_report > 1
+        or len(channel.groups()) > 1
+        or channel.shape[0] * channel.shape[1] > LARGEST_DENSE
+    ):
+        mu = _mean_of(samples, sizes)
+        return Coordinates.of(mu, _noise_at(samples[0], mu)), None
+    pooled = sizes @ np.stack([s.data.weights for s in samples]) / sizes.sum()
+    seen = pooled > 0
+    terms, shares = channel.influence(np.eye(channel.shape[1]))[seen], pooled[seen]
+    centre = shares @ terms
+    covariance = (terms.T * shares) @ terms - np.multiply.outer(centre, centre)
+    found = Coordinates.of(centre, covariance)
+    lengths = (found.to(terms) ** 2).sum(axis=1)
+    return found, dealt_moments(sizes, shares, lengths)
+
+
+def dealt_moments(
+    sizes: np.ndarray, shares: np.ndarray, lengths: np.ndarray
+) -> tuple[float, float] | None:
+    """Mean and variance of the statistic over all ways to deal the N reports to the groups.
+
+    The statistic is tr(H K), where H (N, N) projects on the means of the groups less that of all,
+    and K holds the inner products of the reports' coordinates.
+
+    Args:
+        sizes: (G,) reports of each group.
+        shares: (m,) the frequency of each kind of report.
+        lengths: (m,) the squared length of its coordinates, of which the mean is their number.
+
+    Returns:
+        None for fewer than four reports.
+
+    Source: Kazi-Aoual, Hitier, Sabatier and Lebreton (1995).
+    """
+    n, groups = float(sizes.sum()), sizes.size
+    if n < 4:
+        return None
+    rank = float(shares @ lengths)
+    h, h_diagonal = groups - 1.0, float((1 / sizes).sum()) - (2 * groups - 1) / n
+    k, k_square, k_diagonal = n * rank, n**2 * rank, n * float(shares @ lengths**2)
+    even = ((n - 1) * h - h**2) * ((n - 1) * k_square - k**2) / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    uneven = n * (n + 1) * h_diagonal - (n - 1) * (h**2 + 2 * h)
+    uneven *= n * (n + 1) * k_diagonal - (n - 1) * (k**2 + 2 * k_square)
+    variance = 2 * even + uneven / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+    return h * k / (n - 1), variance
 
 
 def sentence(row: Mapping[str, Any], of: str | float, level: float) -> str:

@@ -28,6 +28,7 @@ from warner.results.solution import Solution
 
 _LEAST_REPORTS = 2
 _RANK = 1e-9  # relative size of an eigenvalue that counts as 0
+_IMPOSSIBLE = 1e-15  # a report's probability by that at even shares; the rounding of a share of 0
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class WaldTest:
 
     Attributes:
         hypothesis: what was tested, in words.
-        statistic: chi-square; it is near ``degrees`` where the hypothesis holds.
+        statistic: chi-square; it is near ``degrees`` where the hypothesis holds, and infinite where
+            the reports rule it out.
         degrees: the degrees of freedom.
         p_value: the probability of as large a statistic where the hypothesis holds.
         n: the number of reports.
@@ -52,11 +54,29 @@ class WaldTest:
     n: int
 
     @classmethod
-    def of(cls, hypothesis: str, statistic: float, degrees: int, n: int) -> WaldTest:
-        """The test with its p-value."""
+    def of(
+        cls,
+        hypothesis: str,
+        statistic: float,
+        degrees: int,
+        n: int,
+        moments: tuple[float, float] | None = None,
+    ) -> WaldTest:
+        """The test, with the p-value of a chi-square that has these moments times a number.
+
+        Args:
+            hypothesis, statistic, degrees, n: of the test.
+            moments: mean and variance where the hypothesis holds; None for ``degrees`` and twice
+                that.
+        """
         from scipy.stats import chi2
 
-        return cls(hypothesis, statistic, degrees, float(chi2.sf(statistic, degrees)), n)
+        mean, variance = moments or (degrees, 2.0 * degrees)
+        if variance <= _RANK * mean**2:  # the statistic cannot be another one by chance
+            p = float(statistic <= mean * (1 + _RANK))
+            return cls(hypothesis, statistic, degrees, p, n)
+        p = float(chi2.sf(statistic * 2 * mean / variance, 2 * mean**2 / variance))
+        return cls(hypothesis, statistic, degrees, p, n)
 
     @property
     def text(self) -> str:
@@ -81,7 +101,10 @@ class WaldTest:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON data."""
-        return {"format": "warner-test", "schema": 1, **self.rows()[0], "text": self.text}
+        (row,) = self.rows()
+        if np.isinf(self.statistic):
+            row["statistic"] = None  # JSON has no infinity
+        return {"format": "warner-test", "schema": 1, **row, "text": self.text}
 
 
 def shown_p(p: float) -> str:
@@ -93,9 +116,9 @@ def shown_p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
-def data_of(result: Solution | Tally | Iterable[Tally]) -> LikelihoodData:
+def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> LikelihoodData:
     """The reports of an estimate, or of tallies."""
-    data = getattr(result, "data", None)
+    data = result if isinstance(result, LikelihoodData) else getattr(result, "data", None)
     if data is None:
         data = likelihood_data(result)  # type: ignore[arg-type]
     elif getattr(result, "sums", None) is not None:
@@ -113,7 +136,9 @@ def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLik
         n (T - theta_0)' C(theta_0)^+ (T - theta_0),   chi-square on K - 1 degrees of freedom
 
     T is the unbiased estimate, and C the exact covariance of one report's contribution where the
-    shares are theta_0. Where one person sent several reports, C is that for alike values.
+    shares are theta_0. Where one person sent several reports, C is that for alike values. If there
+    are reports that cannot be made where the shares are theta_0, such as those of a value of share
+    0 that needs no protection, the statistic is infinite and p is 0.
 
     Args:
         result: an estimate or a tally. The method of an estimate does not matter.
@@ -140,11 +165,20 @@ def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLik
     expected = expected / expected.sum()
     found = Coordinates.of(expected, covariance_of(data, expected))
     z = found.to(data.channel.invert(data.weights)[None])[0]
-    name = "the shares are those given"
-    return WaldTest.of(name, float(data.n * (z @ z)), found.rank, data.n)
+    statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
+    return WaldTest.of("the shares are those given", statistic, found.rank, data.n)
 
 
-def independence(result: Solution | Tally | Iterable[Tally], first: str, second: str) -> WaldTest:
+def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
+    """Whether some of the reports are impossible at these shares."""
+    even = np.full(shares.size, 1 / shares.size)
+    least = _IMPOSSIBLE * data.channel.matvec(even)
+    return bool((data.weights[data.channel.matvec(shares) <= least] > 0).any())
+
+
+def independence(
+    result: Solution | LikelihoodData | Tally | Iterable[Tally], first: str, second: str
+) -> WaldTest:
     """Test whether two protected attributes are independent.
 
         n d' S^+ d,   d the entries of D = T - a b',   chi-square on (r - 1)(c - 1) degrees
@@ -179,16 +213,24 @@ def independence(result: Solution | Tally | Iterable[Tally], first: str, second:
     sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
     # A cell that nobody has would have no variance under the hypothesis.
     sides = [(pair.n * side + 0.5) / (pair.n + 0.5 * side.size) for side in sides]
-    even = np.multiply.outer(*sides).ravel()
-    covariance = pair.channel.covariance(even)
-    if data.reports_per_person > 1:
-        more = data.reports_per_person - 1
-        covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
-    rows, columns = (np.eye(side.size) - side[:, None] for side in sides)
-    d = (rows @ table @ columns.T).ravel()
-    contrast = np.kron(rows, columns)
+    contrasts = [np.eye(side.size) - side[:, None] for side in sides]
+    d = contrasts[0] @ table @ contrasts[1].T
     degrees = (pair.shape[0] - 1) * (pair.shape[1] - 1)
-    statistic = quadratic(d, contrast @ covariance @ contrast.T, degrees)
+    channels = pair.channel.factors(pair.shape)
+    if channels is not None and data.reports_per_person == 1:
+        # Attributes that were randomised separately: S is the Kronecker product of both noises.
+        for side, contrast, channel in zip(sides, contrasts, channels, strict=True):
+            noise = contrast @ channel.covariance(side) @ contrast.T
+            d = Coordinates.of(side, noise).to(d.T + side)
+        statistic = float((d**2).sum())
+    else:
+        even = np.multiply.outer(*sides).ravel()
+        covariance = pair.channel.covariance(even)
+        if data.reports_per_person > 1:
+            more = data.reports_per_person - 1
+            covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
+        contrast = np.kron(*contrasts)
+        statistic = quadratic(d.ravel(), contrast @ covariance @ contrast.T, degrees)
     name = f"{first} and {second} are independent"
     return WaldTest.of(name, pair.n * statistic, degrees, pair.n)
 

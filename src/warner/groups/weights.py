@@ -29,6 +29,7 @@ from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.results.intervals import TARGETS, holding, normal_quantile
 from warner.results.share_rows import share_row
+from warner.results.tables import reports_of
 
 _ROUNDS = 1000  # of raking
 _SETTLED = 1e-10  # difference of a margin from its target
@@ -142,7 +143,7 @@ class WeightedEstimate(Tabular):
         """Intervals (K, 2) around the unbiased shares, widened to hold ``probabilities``.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
         """
         half = normal_quantile(level) * np.sqrt(self.variances(target))
@@ -167,7 +168,8 @@ class WeightedEstimate(Tabular):
     def text(self) -> str:
         """The weighting in plain words."""
         return (
-            f"{self.n:,} reports of {len(self.keys):,} groups, weighted by "
+            f"{reports_of(self.n, self.table.whole.simulated)} of {len(self.keys):,} groups, "
+            f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
             f"{self.design_effect:.3g}: as much as {self.effective_n:,.0f} reports of equal weight."
         )
@@ -309,8 +311,9 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
         rule = "must have a number for every value of the groups"
         raise ArgumentError(message(f"margin {name}", rule, f"none for {', '.join(missing[:5])}"))
     total = sum(cells.values())
-    if not total > 0:
-        raise ArgumentError(message(f"margin {name}", "must have a positive sum", show(total)))
+    if not 0 < total < np.inf:
+        rule = "must have a positive sum, and a finite one"
+        raise ArgumentError(message(f"margin {name}", rule, show(total)))
     known = {key: i for i, key in enumerate(cells)}
     spare = len(known)  # the cell of groups without reports that the margin does not name
     cell = np.array([known.get(key, spare) for key in own])
@@ -375,4 +378,5 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
         rule = "must have one for every group with reports"
         got = f"none for {label(table.keys[int(np.argmax(missing))])}"
         raise ArgumentError(message("weights", rule, got))
-    return np.where(np.isnan(found), 0.0, found)
+    found = np.where(np.isnan(found), 0.0, found)
+    return found / (float(found.max()) or 1.0)  # so that sums do not overflow

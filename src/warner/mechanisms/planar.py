@@ -30,6 +30,7 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
+from warner._core.exact import portable_exp
 from warner._core.sampling import Source
 from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
@@ -208,9 +209,10 @@ class Planar(Mechanism):
         for start in range(0, height + reach, 64):
             rows = np.arange(start, min(start + 64, height + reach), dtype=np.float64)[:, None]
             part = self._cell(rows, columns, nats)
-            part[:, width - 1] = part[:, width - 1 :].sum(axis=1)
+            # A running sum has one order of additions, and so one result on every machine.
+            part[:, width - 1] = np.cumsum(part[:, width - 1 :], axis=1)[:, -1]
             np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), part[:, :width])
-        return np.asarray(out / (out * multiplicities(height, width)).sum())
+        return np.asarray(out / math.fsum((out * multiplicities(height, width)).ravel()))
 
     @property
     def epsilon(self) -> float:
@@ -252,8 +254,8 @@ class Planar(Mechanism):
 
         Returns:
             ``"table"``: the probabilities of all displacements between a value and a report, as
-            nested lists of floats; other machines could round them differently. ``"truncated"``
-            and ``"reach"``, where reports are not simply the cells of the grid.
+            nested lists of floats. ``"truncated"`` and ``"reach"``, where reports are not simply
+            the cells of the grid.
         """
         return {"table": self._table.tolist(), **self._options()}
 
@@ -374,7 +376,7 @@ class PlanarGeometric(Planar):
     references = ("P4",)
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        return np.asarray(np.exp(-nats * np.sqrt(rows**2 + columns**2)))
+        return portable_exp(-nats * np.sqrt(rows**2 + columns**2))
 
 
 class PlanarLaplace(Planar):
@@ -416,18 +418,17 @@ class PlanarLaplace(Planar):
         (1 / 4r)^2k from r itself. Both are below 1e-12.
         """
         out = np.zeros((rows.size, columns.size))
-        near = np.hypot(rows, columns)
+        near = np.sqrt(rows**2 + columns**2)
         more = math.ceil(1.5 * nats) if nats > 0.2 else 0
         for low, high, nodes in ((0.5, 8, 24 + more), (8, 40, 6 + more), (40, math.inf, 4 + more)):
             r, c = np.nonzero((near >= low) & (near < high))
             if r.size:
-                at, weights = np.polynomial.legendre.leggauss(nodes)
+                at, weights = gauss_legendre(nodes)
                 for u, wu in zip(at / 2, weights / 2, strict=True):
                     y = rows[r, 0] + u
                     for v, wv in zip(at / 2, weights / 2, strict=True):
-                        out[r, c] += (
-                            wu * wv * np.exp(-nats * np.sqrt(y**2 + (columns[0, c] + v) ** 2))
-                        )
+                        x = columns[0, c] + v
+                        out[r, c] += wu * wv * portable_exp(-nats * np.sqrt(y * y + x * x))
         if rows[0, 0] == 0:
             out[0, 0] = _middle(nats)
         return out
@@ -436,18 +437,42 @@ class PlanarLaplace(Planar):
 def _middle(nats: float) -> float:
     """The integral of exp(-nats r) over the unit square around 0, in polar coordinates.
 
-    It is eight times the integral over 0 <= angle <= pi / 4. Along the radius to
-    R = 1 / (2 cos angle), with x = nats R, it is
+    It is eight times the integral over 0 <= angle <= pi / 4. With t = tan(angle), the radius goes
+    to R = sqrt(1 + t^2) / 2, and with x = nats R the integral along it is
 
         (1 - exp(-x) (1 + x)) / nats^2 = R^2 sum_k (-x)^k (k + 1) / (k + 2)!
     """
-    at, weights = np.polynomial.legendre.leggauss(40)
-    angle = (at + 1) * (math.pi / 8)
-    radius = 0.5 / np.cos(angle)
-    x = nats * radius
-    series = sum((-x) ** k * ((k + 1) / math.factorial(k + 2)) for k in range(25))
-    closed = (1 - np.exp(-x) * (1 + x)) / np.maximum(x, 1e-9) ** 2
-    return float(weights @ (radius**2 * np.where(x < 1, series, closed))) * math.pi
+    at, weights = gauss_legendre(40)
+    t = (at + 1) / 2
+    square = 1 + t * t
+    x = nats * np.sqrt(square) / 2
+    series = np.zeros_like(x)
+    for k in reversed(range(25)):
+        series = series * -x + (k + 1) / math.factorial(k + 2)
+    closed = (1 - portable_exp(-x) * (1 + x)) / np.maximum(x, 1e-9) ** 2
+    # R^2 dt / (1 + t^2) is dt / 4, and dt is half of the weight.
+    return math.fsum(weights * np.where(x < 1, series, closed))
+
+
+def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss-Legendre quadrature on [-1, 1], the same on every machine.
+
+    Newton's method on the Legendre polynomial. Its start is rounded, because cosines differ by a
+    unit in the last place from machine to machine; every step is made of exact operations of IEEE.
+
+    >>> at, weights = gauss_legendre(2)
+    >>> (3 * at * at).round(12).tolist(), weights.round(12).tolist()
+    ([1.0, 1.0], [1.0, 1.0])
+    """
+    angle = math.pi * (np.arange(count, 0, -1) - 0.25) / (count + 0.5)
+    x = np.rint(np.cos(angle) * 2.0**30) / 2.0**30
+    for _ in range(6):
+        before, value = np.zeros_like(x), np.ones_like(x)
+        for k in range(1, count + 1):
+            before, value = value, ((2 * k - 1) * x * value - (k - 1) * before) / k
+        slope = count * (x * value - before) / (x * x - 1)
+        x = x - value / slope
+    return x, 2 / ((1 - x * x) * slope * slope)
 
 
 def hull(points: np.ndarray) -> np.ndarray:

@@ -96,7 +96,7 @@ class Regression(Coefficients):
         The odds are those of a value against the reference, with equal other covariates.
 
         Args:
-            level: coverage of each interval by itself, in (0, 1).
+            level: coverage of each interval by itself, in [0.5, 1).
 
         Returns:
             (E, p, 3): exp of the coefficients, and of the ends of their intervals.
@@ -109,7 +109,7 @@ class Regression(Coefficients):
         """The rows of :class:`Coefficients`, with ``"odds_ratio"`` added.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
         """
         ratios = self.odds_ratios(level)[..., 0].ravel()
         found = zip(super().rows(level), ratios, strict=True)
@@ -122,10 +122,10 @@ class Regression(Coefficients):
 
         Args:
             covariates: m rows, in the form of those of the fit.
-            level: coverage of each interval by itself, in (0, 1).
+            level: coverage of each interval by itself, in [0.5, 1).
 
         Raises:
-            ArgumentError: covariates that do not fit, or a level outside (0, 1).
+            ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
         """
         z = self.design.matrix(covariates)
         shares = softmax(z @ self.coefficients.T)
@@ -154,7 +154,7 @@ class Regression(Coefficients):
         """The regression as JSON data.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
         """
         found = super().to_json(level)
         return {

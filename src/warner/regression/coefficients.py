@@ -17,6 +17,7 @@ from warner.io.tabular import of_rows
 from warner.regression.covariates import Design
 from warner.regression.maximum import Ending
 from warner.results.intervals import normal_quantile
+from warner.results.tables import reports_of
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ class Coefficients:
         """Confidence intervals (E, p, 2) of the coefficients, by the normal distribution.
 
         Args:
-            level: coverage of each interval by itself, in (0, 1).
+            level: coverage of each interval by itself, in [0.5, 1).
 
         Raises:
-            ArgumentError: a level outside (0, 1).
+            ArgumentError: a level outside [0.5, 1).
         """
         reach = normal_quantile(level) * self.standard_errors
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=-1)
@@ -130,7 +131,7 @@ class Coefficients:
         """The coefficients as a table.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
 
         Returns:
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
@@ -159,7 +160,7 @@ class Coefficients:
 
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
 
         Raises:
             ArgumentError: no such library is installed.
@@ -173,7 +174,7 @@ class Coefficients:
         """The regression as JSON data.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
         """
         return {
             "n": self.n,
@@ -189,7 +190,7 @@ class Coefficients:
         """The regression as text: a table, with sentences that say how to read it.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
         """
         return as_text(
             self._shown(level), [*self._sentences(level), f"Status: {self.status.value}."]
@@ -206,9 +207,8 @@ class Coefficients:
             if self.errors == "observed"
             else "the sandwich formula, which holds also where the model is wrong"
         )
-        simulated = " They are simulated." if self.simulated else ""
         return [
-            f"{self.n:,} reports.{simulated} Errors are from {source}. "
+            f"{reports_of(self.n, self.simulated)}. Errors are from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
         ]
 

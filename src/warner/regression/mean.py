@@ -37,13 +37,13 @@ class MeanRegression(Coefficients):
 
         Args:
             covariates: m rows, in the form of those of the fit.
-            level: coverage of each interval by itself, in (0, 1).
+            level: coverage of each interval by itself, in [0.5, 1).
 
         Returns:
             (m, 3): the estimate and the ends of its interval, in the unit of the numbers.
 
         Raises:
-            ArgumentError: covariates that do not fit, or a level outside (0, 1).
+            ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
         """
         z = self.design.matrix(covariates)
         means = z @ self.coefficients[0]

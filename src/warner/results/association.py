@@ -23,7 +23,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.checks import choice, integer, probability
+from warner._core.checks import choice, confidence_level, integer
 from warner._core.errors import ArgumentError, EmptyError, message
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
@@ -79,7 +79,7 @@ class Association(float):
         grows with V, so each end is tested with its own noise.
 
         Args:
-            level: the coverage 1 - alpha, in (0, 1).
+            level: the coverage 1 - alpha, in [0.5, 1).
             target: only ``"population"``.
             replicates: the number of simulated tallies in the last round of the search for each
                 end, at least 20. The seven rounds before use a quarter of this number each.
@@ -92,7 +92,7 @@ class Association(float):
             ArgumentError: a level, target or number of replicates outside its range, or reports
                 that cannot be simulated.
         """
-        alpha = 1 - probability("level", level)
+        alpha = 1 - confidence_level(level)
         choice("target", target, ("population",))
         integer("replicates", replicates, 20)
         rng = np.random.default_rng() if rng is None else rng

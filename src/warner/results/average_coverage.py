@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.checks import probability
+from warner._core.checks import confidence_level
 from warner.metrics.simplex import project
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
@@ -55,13 +55,13 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     of the estimates is that of normal noise around the shares of ``solution``: a prior that is
     learnt from the reports, and that only the width depends on.
 
-    The intervals are widened to hold the shares of ``solution``. Large shares are missed more often
-    than small ones, each at most half of the time. Coverage is asymptotic, as that of Wald
-    intervals; where reports support values, the skewness of the counts is taken into account.
+    Large shares are missed more often than small ones, each at most half of the time. Coverage is
+    asymptotic, as that of Wald intervals; where reports support values, the skewness of the counts
+    is taken into account.
 
     Args:
         solution: an estimate of shares.
-        level: the average coverage 1 - alpha, in (0, 1).
+        level: the average coverage 1 - alpha, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -73,7 +73,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     Source: Armstrong, Kolesar and Plagborg-Moller (2022), who bound moments of the shares where
     this function uses their known sum; METHODS 5.
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     data = solution.data
     noise = ShareNoise.of(data, target, least_share(data, target, _USUAL))
     given = np.clip(solution.probabilities, 0.0, 1.0)
@@ -83,7 +83,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     limits = np.empty((shares.size, 2))
     for kind in kinds:
         limits[kind.index] = kind.accepted(levels, noise.centre[kind.index])
-    return np.stack([np.minimum(limits[:, 0], given), np.maximum(limits[:, 1], given)], axis=1)
+    return limits
 
 
 @dataclass(frozen=True)

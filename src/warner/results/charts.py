@@ -25,7 +25,7 @@ from warner._core.text import visible
 from warner.domains import Domain
 from warner.results.intervals import available_kind
 from warner.results.solution import Solution
-from warner.results.tables import as_text, rows
+from warner.results.tables import as_text, reports_of, rows
 
 _MOST_DOTS = 24  # numbers in order; a line shows more numbers better
 _MOST_LABELS = 60  # rows with labels that fit a page
@@ -93,7 +93,7 @@ def chart(
     Args:
         estimates: the estimates to draw.
         truth: the true shares (K,) for each estimate, to draw beside the estimate.
-        level: the coverage of the intervals, in (0, 1).
+        level: the coverage of the intervals, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
         top: draw this many of the largest shares with their labels, and the others together. None
             draws all values of numbers and places, and of up to 60 labels.
@@ -266,7 +266,8 @@ def _title(estimate: Solution, caption: str, asked: Asked, shown: str, more: str
         about = "no intervals: different distributions make the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
-    lines = [f"{estimate.n:,} reports{people}, {estimate.method}", caption, about]
+    reports = reports_of(estimate.n, estimate.data.simulated)
+    lines = [f"{reports}{people}, {estimate.method}", caption, about]
     wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
     name = _heading(estimate.attribute or "estimated shares")
     return require_altair().TitleParams(

@@ -31,7 +31,7 @@ from warner.results.ranks import Ranks, ranks
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution, Weights, same
 from warner.results.summaries import Quantity
-from warner.results.top import Share, Top, bounds_of, place_of, top
+from warner.results.top import Share, Top, place_of, top
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Estimate(Solution):
         gap: the most by which the log-likelihood of another distribution can be larger, in nats per
             report; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
-        has_intervals: whether the channel has an inverse, from which Wald intervals are made.
+        has_intervals: whether the channel has an inverse, from which intervals are made.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
         data: the channel, the report frequencies and n.
 
@@ -84,9 +84,12 @@ class Estimate(Solution):
         return without_cached(self)
 
     @cached_property
-    def usual_bounds(self) -> np.ndarray:
-        """The 95 % intervals (K, 2) for the population, which are computed once."""
-        return bounds_of(self, 0.95, "population")
+    def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The 95 % intervals (K, 2) for the population, and (K,) what shrunk shares would be.
+
+        They are those of :func:`warner.results.intervals.intervals_of_table`, computed once.
+        """
+        return intervals.intervals_of_table(self)
 
     def __len__(self) -> int:
         """K, the number of values."""
@@ -107,9 +110,8 @@ class Estimate(Solution):
                 Product a dict, or a tuple in the order of the attributes.
 
         Returns:
-            Share: a float with ``low``, ``high`` and ``interval()``. The interval is
-            that of the value's row in :meth:`rows`. For a value that was chosen because its share
-            is large, see :meth:`top`.
+            Share: a float with ``low``, ``high``, ``interval()`` and ``shrunk_from``, as in the
+            value's row in :meth:`rows`.
 
         Raises:
             ArgumentError: not a value of the domain.
@@ -132,7 +134,7 @@ class Estimate(Solution):
 
         Args:
             count: the number of values; fewer where there are fewer values.
-            level: the probability that everything in the table holds, in (0, 1).
+            level: the probability that everything in the table holds, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -166,13 +168,16 @@ class Estimate(Solution):
         hold the estimate, too.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` for the distribution that the n people were drawn from, or
                 ``"respondents"`` for the shares among exactly these n people.
             kind: one of
 
+                - ``"score"``: each share with probability ``level``, also one that is read because
+                  its estimate is the largest, see :func:`warner.results.intervals.score`;
                 - ``"wald"``: each share with probability ``level``. Around the unbiased estimate,
-                  see :func:`warner.results.intervals.wald`;
+                  see :func:`warner.results.intervals.wald`. Of few people, and among the largest of
+                  many estimates, they miss more often;
                 - ``"average"``: the part ``level`` of all shares, on average over the values, large
                   shares less often than small ones. They are much shorter than Wald intervals
                   where there are many values, see
@@ -189,9 +194,9 @@ class Estimate(Solution):
                 - ``"posterior"``: each share, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
-                  has a posterior whose intervals keep their level, as LogSpline has. It is
-                  ``"average"`` for EmpiricalBayes of 30 values or more. Otherwise it is ``"wald"``,
-                  widened to include the estimate, as it is for sums over attributes.
+                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
+                  is ``"score"``, or ``"bootstrap"`` for sums over attributes whose variance is not
+                  known.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for
@@ -227,8 +232,7 @@ class Estimate(Solution):
             kind: the kind that was asked for; None for the default.
 
         Returns:
-            ``"posterior"``, ``"average"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or
-            ``"none"`` where different distributions make the same reports.
+            The name of a kind, or ``"none"`` where different distributions make the same reports.
         """
         return intervals.available_kind(self, target, kind)
 
@@ -257,7 +261,7 @@ class Estimate(Solution):
         """The ranks that all values can have, and which values are commoner than which.
 
         Args:
-            level: the probability that all of them hold together, in (0, 1).
+            level: the probability that all of them hold together, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -378,8 +382,8 @@ class Estimate(Solution):
     def marginal(self, names: str | Sequence[str]) -> Estimate:
         """The estimate of some attributes of a Product, as sums over the others.
 
-        Status, gap and likelihood are those of the joint fit. The default intervals are Wald
-        intervals around the unbiased estimate of the marginal. The bootstrap refits the joint
+        Status, gap and likelihood are those of the joint fit. The default intervals are score
+        intervals from the unbiased estimate of the marginal. The bootstrap refits the joint
         distribution. A marginal has no posterior intervals. An estimate by ``Inversion()`` is
         computed again from the reports on these attributes alone, because sums over bits of other
         attributes would add noise.
@@ -458,7 +462,7 @@ class Estimate(Solution):
         """The frequency of every value of the first of two attributes, such as of every key.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -478,7 +482,7 @@ class Estimate(Solution):
         """The frequency of every key and the mean of its values, from reports of KeyValue.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
 
         Returns:
@@ -499,7 +503,7 @@ class Estimate(Solution):
         """The shares of all values as a table.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: the kind of intervals, as in :meth:`interval`; None for the default.
 
@@ -510,8 +514,11 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
-            - ``"n"``: the number of people with this value, the share times n; of reports, where a
-              person sent several.
+            - ``"n"``: the estimated number of people with this value, the share times n; of
+              reports, where a person sent several;
+            - ``"shrunk_from"``: the unbiased estimate, where the value's own reports exclude the
+              estimate at this level; None elsewhere, see
+              :func:`warner.results.intervals.intervals_of_table`.
 
             The list is empty where only means were estimated.
         """
@@ -523,7 +530,7 @@ class Estimate(Solution):
         """The mean of the values as a table.
 
         Args:
-            level: coverage of the interval, in (0, 1).
+            level: coverage of the interval, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
 
@@ -542,7 +549,7 @@ class Estimate(Solution):
         """The estimate as JSON data.
 
         Args:
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: the kind of intervals of the shares, as in :meth:`interval`; None for the default.
 
@@ -564,7 +571,7 @@ class Estimate(Solution):
 
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             columns: columns that stand before the others, with one value for all rows, such as
                 ``week=3``.
@@ -593,7 +600,7 @@ class Estimate(Solution):
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
                 file.
             truth: (K,) the true shares, to draw beside the estimates.
-            level: coverage of the intervals, in (0, 1).
+            level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: draw this many of the largest shares, and the others together. Their intervals
                 hold for all values at once. None draws all, and 20 of more than 60 labels.

@@ -127,7 +127,7 @@ class UnbiasedShares:
 
         Args:
             weights: c (K,).
-            level: the coverage, in (0, 1).
+            level: the coverage, in [0.5, 1).
             estimate: of c'theta.
             range_: the least and the largest possible c'theta; None for those of the weights.
         """

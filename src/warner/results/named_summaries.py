@@ -125,7 +125,7 @@ def summary_rows(
     Args:
         estimate: of numbers or places.
         asked: the summaries.
-        level: the coverage of the intervals, in (0, 1).
+        level: the coverage of the intervals, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
         kind: ``"anytime:N"`` for intervals that hold at every look, which variances do not have.
             Other kinds are those of shares, and do not matter here.

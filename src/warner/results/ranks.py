@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.checks import choice, probability, show
+from warner._core.checks import choice, confidence_level, show
 from warner._core.errors import ArgumentError, message
 from warner.domains import Domain
 from warner.io.tabular import Tabular, of_rows
@@ -102,7 +102,7 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
 
     Args:
         solution: an estimate of shares.
-        level: the probability that all ranks hold, in (0, 1).
+        level: the probability that all ranks hold, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -113,7 +113,7 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), their one-step procedure; METHODS 5.
     """
-    probability("level", level)
+    confidence_level(level)
     choice("target", target, TARGETS)
     data, size = solution.data, solution.domain.size
     noise = ShareNoise.of(data, target)

@@ -112,7 +112,7 @@ class Redistributed:
         """Bootstrap intervals for the shares, as if the background knowledge were true.
 
         Args:
-            level: coverage, in (0, 1).
+            level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             replicates: number of simulated tallies, at least 20.
             rng: None for fresh randomness.

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from warner._core.checks import probability
+from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.estimators.base import threads_for
@@ -40,7 +40,7 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 
     Args:
         solution: an estimate of shares.
-        level: the probability that all intervals hold, in (0, 1).
+        level: the probability that all intervals hold, in [0.5, 1).
         target: ``"population"`` or ``"respondents"``.
 
     Returns:
@@ -51,7 +51,7 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 
     Source: Montiel Olea and Plagborg-Moller (2019), sup-t bands; METHODS 5.
     """
-    alpha = 1 - probability("level", level)
+    alpha = 1 - confidence_level(level)
     data = solution.data
     alone = independent_factor(1 - alpha, np.ones(data.domain.size, dtype=bool))
     noise = ShareNoise.of(data, target, least_share(data, target, alone))

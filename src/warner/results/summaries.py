@@ -108,7 +108,7 @@ class Quantity(float):
         biased, as after few steps of EM, it shows the bias at the estimate only.
 
         Args:
-            level: the coverage, in (0, 1).
+            level: the coverage, in [0.5, 1).
             target: ``"population"`` for the distribution that people were drawn from;
                 ``"respondents"`` for exactly the people who reported.
             kind: ``"wald"`` for means and ranges of numbers, from the unbiased estimates of the
@@ -250,7 +250,7 @@ def anytime_limits(
         estimate: of a population.
         of: what the number is of the shares.
         planned: the number of reports that was planned before the first look.
-        level: the coverage, in (0, 1).
+        level: the coverage, in [0.5, 1).
     """
     factor = anytime_factor(estimate.n, planned, level)
     if isinstance(of, Sampled | Ratio):

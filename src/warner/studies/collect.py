@@ -28,10 +28,13 @@ class Collect:
         opens: when the survey opens, with its offset from UTC; None: as soon as it is served.
         closes: when it closes; None: when its owner closes it.
         step: B, the number of reports after which a new result is published.
-        access: "open" to everyone with the address, or "invited" by a code that works once.
+        access: "open" to everyone with the address, or "invited" by a code that works once; None
+            where the study does not say, which cannot be served.
         contact: whom people can ask, "" where the study does not say.
         keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
             "always": they are kept.
+        weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
+            any two answers. The survey page then says so.
 
     >>> Collect.of({"people": 20_000}).step, Collect.of({}).step, Collect.of({"people": 10}).step
     (200, 50, 10)
@@ -41,9 +44,10 @@ class Collect:
     opens: datetime | None = None
     closes: datetime | None = None
     step: int = _FEWEST_IN_A_STEP
-    access: str = "open"
+    access: str | None = None
     contact: str = ""
     keep_ids: str = "closed"
+    weak_protection: bool = False
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Collect:

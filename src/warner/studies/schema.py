@@ -269,7 +269,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
 
 def _collect() -> dict[str, Any]:
     """The fields of the table ``[collect]``, whose defaults ``studies/collect.py`` fills in."""
-    from pydantic import Field, StrictInt, StrictStr, WithJsonSchema
+    from pydantic import Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
 
     def stated(form: Any, description: str, **limits: Any) -> Any:
         return (form | None, Field(None, description=description, **limits))
@@ -292,6 +292,10 @@ def _collect() -> dict[str, Any]:
         "keep_ids": stated(
             Literal["closed", "always"],
             "the ids that tell repeats: dropped when the survey is closed, or always kept",
+        ),
+        "weak_protection": stated(
+            StrictBool,
+            "serve questions whose most distant answers differ by more than epsilon 10, and say so",
         ),
     }
 

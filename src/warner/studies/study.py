@@ -93,9 +93,11 @@ opens = 2026-05-01T08:00:00+02:00
 closes = 2026-05-31T18:00:00+02:00
 step = 50                         # reports after which a new result is published; the default is
                                   # 1 % of people, and at least 50
-access = "open"                   # or "invited": a code for each person, which works once
+access = "invited"                # a code for each person, which works once; or "open" to everyone
 contact = "survey@clinic.example" # whom people can ask
 keep_ids = "closed"               # ids that tell repeats are dropped at closing; or "always"
+weak_protection = false           # true serves an epsilon above 10 between any two answers, of
+                                  # which the page then says that answers are hardly hidden
 """
 
 from __future__ import annotations

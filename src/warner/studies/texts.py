@@ -6,13 +6,12 @@ Texts are for people who read. No mechanism, header or digest depends on them.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
-from warner._core.text import meant, unreadable
+from warner._core.text import look, meant, unreadable
 from warner.domains import Domain
 from warner.studies.problems import Found, Problem, broken, in_words
 from warner.studies.schema import TO_DECIDE, UNDECIDED
@@ -333,8 +332,8 @@ def _check_each(texts: Sequence[str], path: Path, found: Found) -> None:
     taken: dict[str, int] = {}
     for i, text in enumerate(texts):
         _check_line(text, (*path, i), found, is_needed=True)
-        key = " ".join(unicodedata.normalize("NFC", text).split())
+        key = look(text)
         first = taken.setdefault(key, i)
-        if key not in ("", TO_DECIDE) and first != i:
+        if text.strip() not in ("", TO_DECIDE) and first != i:
             rule = f"repeats the text number {first + 1}, so nobody could tell the two apart"
             found.keep(broken((*path, i), rule, show(text), None, in_words((*path, i))).problems)

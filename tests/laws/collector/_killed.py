@@ -92,18 +92,26 @@ def store_at(address: str, steps: int = 0) -> Store:
 def collect(address: str, bodies: list[bytes], how: str, seed: int, write: int) -> None:
     """Send bodies, and write a byte for each reply, until the process is killed."""
     rng = random.Random(seed)
-    store = store_at(address, rng.randint(200, 1500) if how == "inside" else 0)
+    store = store_at(address, rng.randint(200, 1000) if how == "inside" else 0)
     if how == "after":
         store = _KilledAfterCommit(store)
     collector = Collector(STUDY, store, clock=lambda: OPENED)
     if how == "after":
         assert isinstance(store, FailingStore)
         skip = rng.randint(0, BODIES // 2)
-    for i, body in enumerate(bodies):
-        if how == "after" and i == skip:
+    start = 0
+    while start < len(bodies):
+        # One at a time, or several that wait together.
+        some = range(
+            start, min(len(bodies), start + (rng.randint(1, 5) if how == "any time" else 1))
+        )
+        if how == "after" and start == skip:
             store.after = 1  # type: ignore[attr-defined]
-        collector.submit(collector.format.parse(body)).result(20)
-        os.write(write, bytes([i]))
+        futures = [collector.submit(collector.format.parse(bodies[i])) for i in some]
+        for i, future in zip(some, futures, strict=True):
+            future.result(20)
+            os.write(write, bytes([i]))
+        start = some.stop
     time.sleep(10)
 
 
@@ -159,14 +167,14 @@ def main(address: str, seed: int, rounds: int) -> None:
             select.select([read], [], [])  # the first reply, or the end
             time.sleep(rng.uniform(0, 0.03))
             os.kill(child, signal.SIGKILL)
-        replies = len(all_of(read))
+        replies = all_of(read)
         _, status = os.waitpid(child, 0)
         everything += bodies
         reader, found = forked(partial(look, address, list(everything)))
         before, after = json.loads(all_of(found))
         os.waitpid(reader, 0)
         line = {"how": how, "signal": os.WTERMSIG(status), "people": (i + 1) * BODIES * PEOPLE}
-        replied = [*range(first), *range(first, first + replies * PEOPLE)]
+        replied = [*range(first), *(first + i * PEOPLE + j for i in replies for j in range(PEOPLE))]
         print(
             json.dumps({**line, "replied": replied, "before": before, "after": after}), flush=True
         )

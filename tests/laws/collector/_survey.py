@@ -80,7 +80,7 @@ class FailingStore:
     """A store that loses its connection before or after it commits, as often as it is told."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self.store, self.rest = store, store.rest
         self.before = self.after = self.away = 0
 
     @property

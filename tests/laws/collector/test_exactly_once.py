@@ -213,8 +213,6 @@ class Machine(RuleBasedStateMachine):
     def the_collector_starts_again(self) -> None:
         self.store.before = self.store.after = self.store.away = 0
         self.collector.stop()
-        if self.status() == "closed":
-            self.wish = "closed"
         self._start()
 
     @rule(before=st.integers(0, 2), after=st.integers(0, 2), away=st.integers(0, 2))

@@ -16,10 +16,10 @@ ROUNDS = 6
 ROOT = Path(__file__).parents[3]
 
 
-def _killed(address: str) -> None:
+def killed(address: str, seed: int = 7, times: int = ROUNDS) -> None:
     """Kill collectors of a store, and compare the counts with the replies of each round."""
     run = subprocess.run(
-        [sys.executable, "-m", "tests.laws.collector._killed", address, "7", str(ROUNDS)],
+        [sys.executable, "-m", "tests.laws.collector._killed", address, str(seed), str(times)],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -28,7 +28,7 @@ def _killed(address: str) -> None:
     )
     assert run.returncode == 0, run.stderr
     rounds = [json.loads(line) for line in run.stdout.splitlines()]
-    assert len(rounds) == ROUNDS
+    assert len(rounds) == times
     assert {found["how"] for found in rounds} == {"after", "inside", "any time"}
     unanswered = 0
     for found in rounds:
@@ -41,14 +41,14 @@ def _killed(address: str) -> None:
         unanswered += len(before) - len(found["replied"])
         assert after == Counter(range(found["people"]))
     # Between a commit and its reply, one body is counted whose people do not know.
-    assert unanswered >= PEOPLE * ROUNDS // 3
+    assert unanswered >= PEOPLE * times // 3
     assert any(len(found["replied"]) < found["people"] for found in rounds)
     assert BODIES > 1
 
 
 def test_killed_with_sqlite(tmp_path: Path) -> None:
-    _killed(str(tmp_path / "survey.db"))
+    killed(str(tmp_path / "survey.db"))
 
 
 def test_killed_with_postgresql() -> None:
-    _killed(postgres_address())
+    killed(postgres_address())

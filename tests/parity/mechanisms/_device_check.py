@@ -221,6 +221,10 @@ def _planar(p: dict[str, Any]) -> bool:
         and cells[-1] < height * width
         and len(p.get("reports", range(height * width))) == height * width
         and max(p.get("reports", [0])) < p["size"]
+        and (
+            height * width * p["size"] <= 2**20
+            or all(a >= b for row in _planar_rows(p) for a, b in pairwise(row))
+        )
     )
 
 
@@ -295,7 +299,7 @@ def _column(name: str, size: int) -> dict[str, Any]:
     return {"name": name, "dtype": dtype, "length": 1}
 
 
-def _columns(p: dict[str, Any]) -> list[dict[str, Any]]:
+def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
     s = p["sampler"]
     if s in ("bits", "subset", "utility_bits"):
         return [{"name": "bits", "dtype": "|u1", "length": -(-p["size"] // 8)}]
@@ -403,7 +407,12 @@ def _exponential_odds(p: dict[str, Any]) -> tuple[Fraction, str]:
     return found, "neighbours" if near else "any"
 
 
-def _planar_odds(p: dict[str, Any]) -> Fraction:
+def planar_odds(p: dict[str, Any]) -> Fraction:
+    return max(_up(a, b) for row in _planar_rows(p) for a, b in pairwise(row))
+
+
+def _planar_rows(p: dict[str, Any]) -> list[list[int]]:
+    """The rows and the columns of the four tables of what a report sees."""
     (height, width), inner = p["shape"], [[read(v) for v in row] for row in p["quadrant"]]
 
     def sums(table: list[list[int]]) -> list[list[int]]:
@@ -417,8 +426,7 @@ def _planar_odds(p: dict[str, Any]) -> Fraction:
     tables += [[row[:-1] for row in along]] if width > 2 else []
     tables += [across[:-1]] if height > 2 else []
     tables += [[row[:-1] for row in inner[:-1]]] if height > 2 < width else []
-    rows = [row for table in tables for row in [*table, *flip(table)]]
-    return max(_up(a, b) for row in rows for a, b in pairwise(row))
+    return [row for table in tables for row in [*table, *flip(table)]]
 
 
 def _silence_odds(p: dict[str, Any]) -> Fraction:
@@ -456,7 +464,7 @@ def odds_of(p: dict[str, Any]) -> Odds | None:
     if s == "exponential":
         return *_exponential_odds(p), 1
     if s == "planar":
-        return _planar_odds(p), "neighbours", 1
+        return planar_odds(p), "neighbours", 1
     limited = "sensitive" in p and (s == "table" or len(p["sensitive"]) < p["size"])
     return _simple_odds(p), "sensitive" if limited else "any", 1
 
@@ -516,7 +524,7 @@ def check(p: Any) -> None:
     _require(p.get("sampler") in ENTRIES, "unknown_sampler")
     _require(_well_formed(p), "malformed")
     _require(_is_law(p), "not_a_law")
-    _require(p["columns"] == _columns(p), "columns_differ")
+    _require(p["columns"] == columns_of(p), "columns_differ")
     found, stated, most = odds_of(p), p["odds"], _read(p["odds_at_most"])
     if found is None:
         _require(stated is None, "odds_differ")

@@ -13,7 +13,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from tests.spec.collector._web import TEXT, Site, served, site
+from tests.spec.collector._web import SERVED, TEXT, Site, served, site
 from warner.app.cli import main
 from warner.app.commands import serving
 from warner.collector import collector as module
@@ -206,7 +206,7 @@ def test_serving_needs_its_extra_and_a_place_for_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(TEXT)
+    Path("study.toml").write_text(SERVED)
     Path("public_html").mkdir()
     for more, words in {
         ("--store", "public_html/a.sqlite"): "web servers publish",
@@ -232,7 +232,7 @@ def test_hosts_that_are_answered() -> None:
 
 
 def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(tmp_path / "study.toml").write_text(TEXT.replace("step = 10\n", ""))
+    Path(tmp_path / "study.toml").write_text(SERVED.replace("step = 10\n", ""))
     seen: list[Study] = []
     monkeypatch.setattr(serving, "_serve", lambda path, study, asked: seen.append(study))
     run("serve", tmp_path / "study.toml", "--people", 20_000)
@@ -251,7 +251,7 @@ def test_a_token_is_kept_only_when_it_is_printed(
 ) -> None:
     """A port that is taken made a token that nobody knew, and the next start printed none."""
     monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(TEXT)
+    Path("study.toml").write_text(SERVED)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run("serve", "study.toml", "--port", taken.getsockname()[1])
     assert done.exit_code == 1 and "cannot be listened on" in done.stderr
@@ -264,7 +264,7 @@ def test_a_token_is_kept_only_when_it_is_printed(
 
 def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(TEXT)
+    Path("study.toml").write_text(SERVED)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
     first, second = run("serve", "study.toml", "--step", 1), run("serve", "study.toml")
     assert first.exit_code == second.exit_code == 0
@@ -272,9 +272,30 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
         "live?token=" in first.stdout and "as few as 1 report. This is for trials" in first.stderr
     )
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
-    Path("study.toml").write_text(TEXT + "opens = 2120-05-31T18:00:00+02:00\n")
+    Path("study.toml").write_text(SERVED + "opens = 2120-05-31T18:00:00+02:00\n")
     early = run("serve", "study.toml")
     assert "not open" in early.stderr and "It opens at 2120-05-31 18:00+02:00." in early.stderr
+
+
+def test_a_survey_is_served_only_where_it_says_who_may_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects: a survey that was open to several reports of a person because nobody had decided."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
+    several = "one person can send several reports"
+    Path("study.toml").write_text(TEXT)
+    silent = run("serve", "study.toml")
+    assert silent.exit_code == 1 and not list(tmp_path.glob("*.sqlite"))
+    first, *remedy = silent.stderr.strip().splitlines()
+    assert "study.toml: collect.access: must say who may answer." in first
+    lines = [line.partition("#")[0].strip() for line in remedy]
+    assert lines == ['access = "invited"', 'access = "open"']
+    Path("study.toml").write_text(SERVED)
+    assert several in run("serve", "study.toml").stderr
+    Path("study.toml").write_text(TEXT + 'access = "invited"\n')
+    invited = run("serve", "study.toml")
+    assert invited.exit_code == 0 and several not in invited.stderr
 
 
 def test_answers_of_strangers_are_named_errors(tmp_path: Path) -> None:
@@ -299,8 +320,8 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
 
 def test_a_store_of_another_study_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("study.toml").write_text(TEXT)
+    Path("study.toml").write_text(SERVED)
     Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite")).stop()
-    Path("study.toml").write_text(TEXT.replace("epsilon = 1.0", "epsilon = 1.5"))
+    Path("study.toml").write_text(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
     done = run("serve", "study.toml", "--port", 0)
     assert done.exit_code == 1 and "study.counts.sqlite: holds the counts of another" in done.stderr

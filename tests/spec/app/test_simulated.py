@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -44,3 +45,25 @@ def test_the_commands_do_not_vouch_for_simulated_reports(here: Path) -> None:
         run(*command, "-o", "all.json", "--allow-simulated")
         assert warner.Tally.load("all.json").simulated and warner.Tally.load("all.json").n == 400
         Path("all.json").unlink()
+
+
+def test_tables_pictures_and_texts_say_that_reports_are_simulated(here: Path) -> None:
+    """Each output can be taken from its command and shown alone."""
+    Path("a.csv").write_text("q\n" + "no\nyes\n" * 100)
+    Path("coin.toml").write_text(ONE.replace("inf", "1.0"))
+    for seed in ((), ("--seed", "1")):
+        for name in "ab":
+            run("randomize", "coin.toml", "a.csv", "-o", f"{name}.parquet", *seed)
+            run("tally", f"{name}.parquet", "-o", f"{name}.json")
+            seed = seed and ("--seed", "2")
+        shown = [
+            run("estimate", "a.json", "--csv", "a.out.csv", "--plot", "a.plot.json").stdout,
+            run("groups", "a.json", "b.json", "--csv", "g.csv", "--plot", "g.plot.json").stdout,
+            run("difference", "a.json", "b.json", "--csv", "d.csv", "--json", "d.json").stdout,
+            *(Path(name).read_text() for name in ("a.plot.json", "g.plot.json", "d.json")),
+            warner.estimate(warner.Tally.load("a.json"))._repr_html_(),
+        ]
+        assert ["simulated" in text for text in shown] == [bool(seed)] * len(shown)
+        for name in ("a.out.csv", "g.csv", "d.csv"):
+            rows = list(csv.DictReader(Path(name).read_text().splitlines()))
+            assert {row.get("simulated") for row in rows} == {"yes" if seed else None}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,9 +19,9 @@ from warner.collector import collector as module
 from warner.collector import counts as counts_module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import NAMES, Refused
-from warner.collector.stores.base import Change
+from warner.collector.stores.base import TABLES, Change
 from warner.collector.stores.sqlite import SQLiteStore
-from warner.collector.submissions import new_ids
+from warner.collector.submissions import Batch, new_ids
 from warner.studies.study import Study
 
 NOW = datetime(2026, 1, 3, tzinfo=UTC)
@@ -59,6 +61,29 @@ def body(collector: Collector, n: int = 1, ids: np.ndarray | None = None) -> byt
 
 def send(collector: Collector, text: bytes) -> Accepted:
     return collector.submit(collector.format.parse(text)).result(10)
+
+
+@contextmanager
+def commits_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Lets a first commit wait for the end of the block; the number of new ids of each commit."""
+    held, began, sizes = threading.Event(), threading.Event(), []
+    commit, counted = SQLiteStore.commit, module.Counts.added
+
+    def slow(store: SQLiteStore, change: Change) -> None:
+        began.set()
+        held.wait(10)
+        commit(store, change)
+
+    def noted(counts: module.Counts, batch: Batch) -> module.Added:
+        added = counted(counts, batch)
+        sizes.append(len(batch))
+        return added
+
+    monkeypatch.setattr(SQLiteStore, "commit", slow)
+    monkeypatch.setattr(module.Counts, "added", noted)
+    yield sizes
+    assert began.wait(10)
+    held.set()
 
 
 def refusal(future: Future[Accepted]) -> Refused:
@@ -142,17 +167,20 @@ def test_ids_are_kept_where_the_study_says_so(make: Make, tmp_path: Path) -> Non
     assert collector.n == 300
 
 
-def test_a_survey_that_the_clock_has_closed_drops_its_ids_when_it_stops(make: Make) -> None:
+def test_a_clock_that_is_wrong_at_a_stop_and_at_a_start_closes_nothing(make: Make) -> None:
     now = [NOW]
     more = "closes = 2026-01-04T00:00:00Z\n"
     collector = make(more, clock=lambda: now[0])
     text = body(collector)
     send(collector, text)
-    now[0] += timedelta(days=3)
-    collector.stop()
-    now[0] = NOW
-    again = make(more, clock=lambda: now[0])
-    assert refusal(again.submit(again.format.parse(text))).name == "closed"
+    for _ in range(2):
+        now[0] = NOW + timedelta(days=3650)
+        collector.stop()
+        collector = make(more, clock=lambda: now[0])
+        assert refusal(collector.submit(collector.format.parse(text))).name == "closed"
+        now[0] = NOW
+        assert send(collector, text).new == 0
+        assert send(collector, body(collector)).new == 1
 
 
 def test_the_owner_opens_before_the_clock(make: Make) -> None:
@@ -221,6 +249,123 @@ def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> N
     assert make().n == 200
 
 
+def test_what_waits_is_one_commit_also_behind_another_task(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = make()
+    with commits_held(monkeypatch) as sizes:
+        first = collector.submit(collector.format.parse(body(collector)))
+        while collector._waiting:
+            time.sleep(0.001)
+        futures = [first]
+        tasks = []
+        for _ in range(3):
+            futures.append(collector.submit(collector.format.parse(body(collector))))
+            tasks.append(threading.Thread(target=collector.remember, args=("a", b"b")))
+            tasks[-1].start()
+            while len(collector._queue) < 2 * len(tasks):
+                time.sleep(0.001)
+    assert all(future.result(10).new == 1 for future in futures)
+    for task in tasks:
+        task.join(10)
+    assert sizes == [1, 3]
+
+
+def test_the_health_is_that_of_reports_and_not_of_a_change_that_fits_a_full_disk(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = make()
+    commit, full = SQLiteStore.commit, [True]
+
+    def small(store: SQLiteStore, change: Change) -> None:
+        if full[0] and (change.pages or sum(map(len, change.all_facts.values())) > 4096):
+            raise Refused("store_full", "store", "has no space left")
+        commit(store, change)
+
+    monkeypatch.setattr(SQLiteStore, "commit", small)
+    for _ in range(2):
+        with pytest.raises(Refused) as refused:
+            collector.check()  # nobody has sent yet
+        assert refused.value.name == "store_full"
+        collector.reject("store_full")  # is kept: it fits
+        assert refusal(collector.submit(collector.format.parse(body(collector)))).name == (
+            "store_full"
+        )
+    full[0] = False
+    with pytest.raises(Refused):
+        collector.check()  # what the last commit did, a moment ago
+    send(collector, body(collector))
+    collector.check()
+    full[0] = True
+    refusal(collector.submit(collector.format.parse(body(collector))))
+    monkeypatch.setattr(module, "_TRUSTED", 0.0)
+    full[0] = False
+    collector.check()  # although nobody has sent since
+
+
+def test_a_store_that_contradicts_itself_is_refused(make: Make, tmp_path: Path) -> None:
+    text = """
+    [public.ward]
+    values = ["north", "south"]
+    [attributes.smokes]
+    values = ["no", "yes"]
+    mechanism = "RandomizedResponse"
+    epsilon = 1.0
+    [attributes.drinks]
+    values = ["no", "yes", "often"]
+    mechanism = "SubsetSelection"
+    epsilon = 1.0
+    [attributes.eats]
+    values = ["no", "yes"]
+    mechanism = "RandomizedResponse"
+    epsilon = 1.0
+    reports = 2
+    """
+    collector = make(text=text, ways=None)
+    form = collector.format
+    answers = {"smokes": ["yes"] * 40, "drinks": ["often"] * 40, "eats": ["no"] * 40}
+    reports = {name: m.randomize(answers[name]) for name, m in form.study.mechanisms.items()}
+    send(collector, form.seal(reports, {"ward": ["north", "south"] * 20}))
+    collector.stop()
+    file = tmp_path / "survey.db"
+    whole = file.read_bytes()
+
+    def refused_after(table: str, change: Callable[[bytes], bytes | None]) -> str:
+        """The refusal of a store whose last page of a table, or fact of a name, is changed."""
+        file.write_bytes(whole)
+        with sqlite3.connect(file) as connection:
+            where = "" if table in TABLES else f"WHERE name = '{table}'"
+            kind, key = ("facts", "name") if where else (table, "key")
+            found = connection.execute(f"SELECT {key}, content FROM {kind} {where}").fetchall()
+            connection.execute(f"DELETE FROM {kind} WHERE {key} = ?", found[-1][:1])
+            if (content := change(found[-1][1])) is not None:
+                row = (found[-1][0], content)
+                connection.execute(f"INSERT INTO {kind} VALUES (?, ?)", row)
+        connection.close()
+        with pytest.raises(Refused) as refused:
+            make(text=text)
+        assert refused.value.name == "store_damaged"
+        return str(refused.value)
+
+    def byte(place: int) -> Callable[[bytes], bytes]:
+        return lambda page: page[:place] + bytes([page[place] ^ 64]) + page[place + 1 :]
+
+    assert "got 104 and 40" in refused_after("counts", byte(0))
+    assert "counts of 'smokes'" in refused_after("counts", byte(2))
+    assert "counts of 'drinks'" in refused_after("counts", byte(4))
+    assert "do not have" in refused_after("counts", byte(499))  # beyond all cells
+    assert "cannot be read" in refused_after("counts", lambda page: page[:7])
+    assert "spent ids; got 20 and 40" in refused_after("counts", lambda page: None)
+    assert "several reports" in refused_after("distinct_reports", byte(16))
+    assert "cannot be read" in refused_after("distinct_reports", byte(8))  # a group of nobody
+    assert "spent ids; got 40 and 39" in refused_after("spent", lambda page: page[16:])
+    assert "spent ids; got 40 and 0" in refused_after("spent", lambda page: None)
+    assert "which study" in refused_after("study", lambda fact: None)
+    assert "cannot be read" in refused_after("mark", lambda fact: b"\xff")
+    file.write_bytes(whole)
+    assert make(text=text).n == 40
+
+
 def test_too_many_that_wait_are_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WAITING", 20 * 17)
     collector = make()
@@ -273,12 +418,18 @@ def test_groups_beyond_the_memory_are_refused_alone(
         )
 
     assert send(collector, on(["2026-01-01", "2026-01-02"])).new == 2
-    futures = [
-        collector.submit(collector.format.parse(on([f"2026-01-{day:02}"]))) for day in (1, 3, 4, 2)
-    ]
-    assert [f.exception(10) is None for f in futures] == [True, True, False, True]
+    with commits_held(monkeypatch) as sizes:
+        first = collector.submit(collector.format.parse(on(["2026-01-01"])))
+        while collector._waiting:
+            time.sleep(0.001)
+        futures = [
+            collector.submit(collector.format.parse(on([f"2026-01-{day:02}"])))
+            for day in (1, 3, 4, 2)
+        ]
+    assert [f.exception(10) is None for f in [first, *futures]] == [True, True, True, False, True]
     assert refusal(futures[2]).name == "too_many_groups"
-    assert collector.n == 5
+    assert collector.n == 6
+    assert sizes == [1, 3]  # those who wait are not committed one by one
 
 
 def test_a_study_with_more_counts_than_memory_is_refused(make: Make) -> None:

@@ -86,6 +86,10 @@ def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
     assert "approximate" in weight["flavour"] and weight["delta"] <= 1e-6
     assert "as protected as the others" in pills["silence"]
     assert any("Invitation codes" in line for line in card["unprotected"])
+    hardly = [line for line in card["unprotected"] if "hardly hidden" in line]
+    assert hardly == [
+        "The answers to steps are hardly hidden: epsilon is 15 between two answers."
+    ]  # 0.5 for each of 30
     assert "after the survey closes" in card["retention"]["ids_of_submissions"]
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     assert "Approximate" not in card_page(card)

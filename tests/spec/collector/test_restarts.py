@@ -8,7 +8,7 @@ import click.testing
 import numpy as np
 import pytest
 
-from tests.spec.collector._web import TEXT
+from tests.spec.collector._web import SERVED
 from warner.app.cli import main
 from warner.collector.collector import Collector
 from warner.collector.restarts import FACT, Start, changed_texts, texts_of
@@ -172,7 +172,7 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
-    Path("study.toml").write_text(TEXT)
+    Path("study.toml").write_text(SERVED)
     first = run("study.toml")
     assert first.exit_code == 0
     assert "0 people have answered. The counts are in study.counts.sqlite." in first.stderr
@@ -185,7 +185,7 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
     collector.submit(collector.format.parse(collector.format.seal(reports, {}, ids))).result()
     collector.stop()
     Path("study.toml").write_text(
-        TEXT.replace("[attributes.drinks]", '[attributes.drinks]\nunit = "l"')
+        SERVED.replace("[attributes.drinks]", '[attributes.drinks]\nunit = "l"')
     )
     refused = run("study.toml")
     assert refused.exit_code == 1 and "attributes.drinks.unit" in refused.stderr

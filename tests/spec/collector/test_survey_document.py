@@ -84,11 +84,32 @@ REFUSED = {
     ),
     "drop": (SMOKES + 'missing = "drop"\n', 'attributes.smokes: missing = "drop" cannot be served'),
     "no protection": (SMOKES.replace("1.0", "inf"), "attributes.smokes: cannot be served: mech"),
-    "hardly any": (SMOKES.replace("1.0", "10.5"), "browsers refuse an epsilon above 10"),
+    "hardly any": (
+        SMOKES.replace("1.0", "10.5"),
+        "attributes.smokes: cannot be served: epsilon must be at most 10 between any two answers; "
+        "got 10.50. Lower epsilon to 10; or write weak_protection = true in [collect]",
+    ),
     "neighbours": (
         '[attributes.a]\ngrid = { rows = 2, columns = 2, side = 4 }\nmechanism = "PlanarGeometric"\n'
         "epsilon = 3.0\n",
-        "browsers refuse an epsilon above 10",
+        "got 16.98 (3 for each unit of distance, over 5.657). Lower epsilon to 1.76;",
+    ),
+    "per unit": (
+        '[attributes.income]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon = 10\n',
+        "got 10,000 (10 for each unit of distance, over 1,000). Lower epsilon to 0.01;",
+    ),
+    "several reports": (
+        '[attributes.a]\nintegers = [0, 20]\nmechanism = "Laplace"\nepsilon = 12\nreports = 2\n',
+        "got 12. Lower epsilon to 10;",
+    ),
+    "sensitive answers": (
+        SMOKES.replace("1.0", "11").replace('"RandomizedResponse"', '"UtilityOptimizedRR"')
+        + 'sensitive = ["yes"]\n',
+        "must be at most 10 between any two answers; got 11",
+    ),
+    "no protection, and said so": (
+        SMOKES.replace("1.0", "inf") + "[collect]\nweak_protection = true\n",
+        "attributes.smokes: cannot be served: mech",
     ),
     "delta": (
         "[attributes.a]\ninterval = { low = 0, high = 1, bins = 4 }\n"
@@ -127,7 +148,7 @@ def test_each_attribute_has_one_message() -> None:
 
 def test_every_mechanism_of_one_question_can_be_served() -> None:
     """Of the mechanisms of the documents, only keys, tags and joint answers are refused."""
-    text = EVERY.read_text()
+    text = EVERY.read_text() + "\n[collect]\nweak_protection = true\n"
     with pytest.raises(StudyError) as found:
         served(text)
     places = {line.split(": ")[0] for line in str(found.value).splitlines()}

@@ -82,3 +82,42 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
         and ranking.no_protection.weight == 1
     )
     assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])
+
+
+def _counted(mechanism: warner.RandomizedResponse, counts: np.ndarray) -> warner.Tally:
+    like = mechanism.tally(mechanism.randomize(["0"]))
+    return warner.Tally(like.header, like.kind, counts, int(counts.sum()))
+
+
+def test_the_default_estimate_moves_by_more_than_the_weight_and_the_inverse_never() -> None:
+    """As the documents say; "it is the most for every estimate" would be wrong."""
+    mechanism = warner.RandomizedResponse(warner.Categorical(list("0123456789")), 1.0)
+    counts = np.array([24, 15, 19, 20, 14, 21, 26, 33, 20, 8])
+    before = _counted(mechanism, counts)
+    counts[[7, 2]] += [-1, 1]
+    after = _counted(mechanism, counts)
+
+    def moved(*method: object) -> float:
+        shares = [warner.estimate(tally, *method).probabilities for tally in (before, after)]
+        return float(200 * np.abs(shares[1] - shares[0]).max())
+
+    weight = report_weight(mechanism)
+    assert weight == pytest.approx(6.820, abs=1e-3)
+    assert moved(warner.Inversion()) <= weight * (1 + 1e-9)
+    assert moved() > 9 > weight
+
+
+def test_few_forged_reports_among_many_do_much() -> None:
+    """500 among 50,000 move a share of 2 % to 60 %, as the documents say."""
+    domain = warner.Categorical([str(i) for i in range(100)])
+    mechanism = warner.RandomizedResponse(domain, 1.0)
+    shares = 1 / np.arange(1, 101)
+    honest = np.rint(49_500 * mechanism.channel().dense() @ (shares / shares.sum())).astype(int)
+    for method in (), (warner.Inversion(),):
+        found = []
+        for forged in (0, 500):
+            counts = honest.copy()
+            counts[7] += forged
+            found.append(warner.estimate(_counted(mechanism, counts), *method).probabilities[7])
+        assert found[0] == pytest.approx(0.02, abs=0.01)
+        assert found[1] == pytest.approx(0.6, abs=0.05)

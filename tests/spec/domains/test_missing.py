@@ -162,3 +162,21 @@ def test_dropping_and_refusing_leave_the_domain_as_it_is() -> None:
     assert dropping.missing == Missing("drop", ["NA"]) and domain.missing.policy == "refuse"
     with pytest.raises(ValuesError):
         dropping.encode([1, None])
+
+
+def test_silence_is_encoded_by_the_path_of_an_answer() -> None:
+    """Rejects the program that encodes answers alone: silence took 13 % less time."""
+    numbers, asked = Optional(Interval(0, 8, 4)), []
+
+    def encode(answers: Any) -> np.ndarray:
+        asked.append(list(answers))
+        return numbers.domain.encode(answers)
+
+    for answers, given, index in (
+        ([5.0], [[5.0]], [2]),
+        ([None], [[1.0]], [-1]),
+        ([None, 5.0, "", 7.0], [[5.0, 7.0], [1.0]], [-1, 2, -1, 3]),
+    ):
+        asked.clear()
+        assert numbers.encode_with(encode, answers, -1).tolist() == index
+        assert asked == given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from statistics import NormalDist
 from typing import Any
 
@@ -16,6 +17,8 @@ from warner import (
     Interval,
     RandomizedResponse,
     UnaryEncoding,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
     difference,
     estimate,
     goodness_of_fit,
@@ -25,6 +28,7 @@ from warner.domains import Product
 from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.groups.differences import holm
+from warner.mechanisms import Mechanism
 
 
 def test_a_difference_of_shares_has_the_sum_of_both_variances() -> None:
@@ -176,6 +180,64 @@ def test_goodness_of_fit_is_the_chi_square_of_answers_without_noise() -> None:
     assert (found.statistic, found.degrees) == (pytest.approx(pearson), 3)
     with pytest.raises(ArgumentError, match="must be a distribution"):
         goodness_of_fit(tally, [0.5, 0.1, 0.1, 0.1])
+
+
+SURE = Categorical(["a", "b", "c", "d"])
+PEOPLE = ["a"] * 300 + ["b"] * 300 + ["c"] * 395 + ["d"] * 5
+
+
+@pytest.mark.parametrize("keep_reports", [False, True])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        UtilityOptimizedRR(SURE, 1.0, sensitive=["a", "b"]),
+        UtilityOptimizedRappor(SURE, 1.0, sensitive=["a", "b"]),
+        RandomizedResponse(SURE, math.inf),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_a_hypothesis_that_reports_rule_out_has_no_probability(
+    mechanism: Mechanism, keep_reports: bool
+) -> None:
+    """Five people sent a value without protection whose share is to be 0.
+
+    Rejects the program that drops the part of a difference on which the hypothesis has no variance:
+    it said p = 0.69.
+    """
+    tally = mechanism.tally(mechanism.randomize(PEOPLE), keep_reports=keep_reports)
+    for none in (0.0, 1.1e-16):  # the second is 0 with rounding
+        found = goodness_of_fit(tally, [0.3, 0.3, 0.4, none])
+        assert (found.statistic, found.p_value) == (math.inf, 0.0)
+        assert json.loads(json.dumps(found.to_json(), allow_nan=False))["statistic"] is None
+    assert goodness_of_fit(tally, [0.3, 0.3, 0.395, 0.005]).p_value > 1e-6
+
+
+def test_tests_without_any_noise_are_sure_either_way() -> None:
+    """No nan, where a hypothesis leaves nothing to chance."""
+    plain = RandomizedResponse(Categorical(["a", "b"]), math.inf)
+    some, every = (plain.tally(plain.randomize(x)) for x in (["a"] * 95 + ["b"] * 5, ["a"] * 95))
+    again = plain.tally(plain.randomize(["a"] * 40))
+    cases = [(some, [1, 0], 0.0), (some, [0.95, 0.05], 1.0), (every, [1, 0], 1.0)]
+    for tally, shares, p in [*cases, (every, [0, 1], 0.0)]:
+        assert goodness_of_fit(tally, shares).p_value == p
+    for pair, p in (((every, some), 0.0), ((every, again), 1.0)):
+        ways: list[tuple[Any, ...]] = [({"x": pair[0], "y": pair[1]},), tuple(map(estimate, pair))]
+        for groups in ways:
+            assert difference(*groups, target="respondents").test.p_value == pytest.approx(p)
+            drawn_people = difference(*groups).test.p_value
+            assert drawn_people == pytest.approx(1) if p else 0.01 < drawn_people < 0.1
+
+
+def test_a_group_in_which_all_agree_is_not_the_more_precise() -> None:
+    """95 of 95 against 95 of 100, by two mechanisms: Fisher's exact p is 0.06.
+
+    Rejects the program that weights groups by the noise at their own shares: p was 0.00004.
+    """
+    a, b = (RandomizedResponse(Categorical(["a", "b"]), epsilon) for epsilon in (20.0, math.inf))
+    every = a.tally(a.randomize(["a"] * 95))
+    some = b.tally(b.randomize(["a"] * 95 + ["b"] * 5))
+    p = difference(estimate(every), estimate(some)).test.p_value
+    assert 0.01 < p < 0.1
 
 
 def test_independence_is_the_chi_square_of_a_table_without_noise() -> None:

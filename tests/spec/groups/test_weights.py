@@ -99,6 +99,17 @@ def test_margins_of_different_totals_are_refused() -> None:
         weighted(_crossed(), {"column 1": {"n": 4, "s": 6}, "column 2": {"f": 70, "m": 30}})
 
 
+@pytest.mark.parametrize("unit", [1e308, 1.0, 5e-324])
+def test_weights_of_any_size_count_by_their_ratios(unit: float) -> None:
+    """Rejects the program that adds up weights as they are: near 1e308 the sum is infinite."""
+    groups = drawn(2, [100, 300])
+    found = weighted(groups, weights={"a": unit, "b": unit})
+    assert found.weights.tolist() == [0.25, 0.75]
+    assert weighted(groups, {"group": {"a": unit, "b": 0}}).weights.tolist() == [1, 0]
+    with pytest.raises(ArgumentError, match="a finite one"):
+        weighted(groups, {"group": {"a": 1e308, "b": 1e308}})
+
+
 def test_bad_weights_are_refused() -> None:
     groups = drawn(1, [10, 20])
     for weights, text in (

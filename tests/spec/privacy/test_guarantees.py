@@ -121,3 +121,11 @@ def test_relaxing_never_rounds_down() -> None:
         assert Fraction(warner.privacy.MetricLDP(epsilon, distance).relaxed().epsilon) >= Fraction(
             epsilon
         ) * Fraction(distance)
+
+
+def test_an_infinite_budget_has_an_infinite_total() -> None:
+    """Rejects the program that makes a fraction of infinity."""
+    for epsilon, diameter in ((math.inf, 3.0), (1e300, 1e300)):
+        metric = MetricLDP(epsilon, diameter)
+        assert metric.total == metric.relaxed().epsilon == math.inf
+    assert LDP(math.inf).total == math.inf

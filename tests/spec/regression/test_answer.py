@@ -92,7 +92,7 @@ def test_rows_tables_json_and_text() -> None:
     assert json.loads(json.dumps(found.to_json()))["simulated"] is True
     text = found.to_text()
     assert "ward[T.south]" in text and "against 'never'" in text and "converged" in text
-    assert "600 reports" in text
+    assert "600 simulated reports" in text
     assert repr(found) == (
         "Regression(2 x 4 coefficients, n=600, reference='never', status=CONVERGED)"
     )

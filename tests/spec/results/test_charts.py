@@ -185,7 +185,7 @@ def test_captions_are_wrapped_and_name_level_target_method_and_people(
     )
     about = " ".join(title["subtitle"])
     assert (
-        "2,000 reports, Inversion(constraint='project')" in about
+        "2,000 simulated reports, Inversion(constraint='project')" in about
         and "95 % interval for the population" in about
     )
 

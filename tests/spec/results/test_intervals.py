@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
 import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
+from warner.channels import DenseChannel
+from warner.estimators.likelihood_data import LikelihoodData
 from warner.reports.tally_kinds import Histogram
+from warner.results.estimate import Estimate
 
 SIZE, PEOPLE, RUNS = 4, 2000, 500
 
@@ -31,6 +37,18 @@ def test_fisher_is_wald_where_the_maximum_is_the_inversion_and_tighter_where_rep
                 assert ratio == pytest.approx(np.ones((SIZE, 1)), rel=1e-6)
             else:
                 assert (ratio < 1).all() and ratio.min() < 0.998
+
+
+def test_fisher_intervals_ignore_reports_that_nobody_makes() -> None:
+    """Rejects the program that takes the observed information where a row of A is 0: 0 / 0."""
+    domain, truth = Categorical(["a", "b", "c"]), np.array([0.5, 0.3, 0.2])
+    table = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+    found = []
+    for rows in (table, np.vstack([table, np.zeros(3)])):
+        data = LikelihoodData(DenseChannel(rows), rows @ truth, 1000, domain)
+        maximum = warner.MaximumLikelihood()
+        found.append(Estimate(maximum.fit(data), data, maximum).interval(kind="fisher"))
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
 
 
 def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
@@ -104,6 +122,40 @@ def test_intervals_are_asked_for_by_level_and_target(tally: warner.Tally) -> Non
         warner.errors.ArgumentError, match="target: must be one of 'population', 'respondents'"
     ):
         result.interval(target="everybody")
+
+
+def test_a_probability_of_error_is_no_level() -> None:
+    """Rejects the program that answers level=0.05 by an interval that misses in 19 of 20 cases."""
+    both = warner.Product(a=Categorical(["x", "y"]), b=Integers(0, 3))
+    mechanism = RandomizedResponse(both, 2.0)
+    answers = [{"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "y", "b": 3}] * 50
+    joint = estimate(mechanism.tally(mechanism.randomize(answers)))
+    ages = RandomizedResponse(Integers(0, 3), 2.0)
+    b, other = (ages.tally(ages.randomize([0, 1, 2, 3] * 50)) for _ in "ab")
+    one = estimate(b)
+    groups, kinds = (
+        {"a": b, "b": other},
+        ["wald", "average", "simultaneous", "bootstrap", "anytime:9"],
+    )
+    calls: list[Callable[[float], object]] = [
+        *(partial(one.interval, kind=kind) for kind in kinds),
+        partial(estimate(b, warner.LogSpline()).interval, kind="posterior"),
+        one.rows,
+        one.to_json,
+        partial(one.top, 2),
+        one.ranks,
+        lambda level: one.mean().interval(level),
+        lambda level: one.variance().interval(level),
+        lambda level: one.quantile(0.5).interval(level),
+        lambda level: joint.cramers_v("a", "b").interval(level),
+        lambda level: warner.difference(groups, level=level),
+        lambda level: warner.difference(groups, of=0.5, level=level),
+        lambda level: warner.weighted(groups, weights={"a": 1, "b": 2}).interval(level),
+        lambda level: estimate(groups).interval(level),
+    ]
+    for call in calls:
+        with pytest.raises(warner.errors.ArgumentError, match=r"0\.05\. Did you mean 0\.95\?"):
+            call(0.05)
 
 
 def test_wald_intervals_are_the_formula() -> None:

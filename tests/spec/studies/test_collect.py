@@ -34,7 +34,7 @@ def test_a_study_says_how_its_answers_are_collected() -> None:
 def test_a_study_without_the_table_has_the_defaults() -> None:
     found = warner.Study.parse(STUDY.partition("[collect]")[0]).collect
     assert found == Collect() == Collect.of({})
-    assert (found.people, found.step, found.access, found.keep_ids) == (1000, 50, "open", "closed")
+    assert (found.people, found.step, found.access, found.keep_ids) == (1000, 50, None, "closed")
 
 
 @pytest.mark.parametrize(

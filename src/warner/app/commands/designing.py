@@ -319,8 +319,16 @@ def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) ->
     show_default=True,
     help="The most combinations of values in a group.",
 )
+@click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="The probability that independent attributes stay apart: a pair is joined only if a test "
+    "of independence, corrected for all pairs, rejects.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def clusters(tally_file: str, threshold: float, largest: int, as_json: bool) -> None:
+def clusters(tally_file: str, threshold: float, largest: int, level: float, as_json: bool) -> None:
     """Group attributes that depend on each other, to be randomised together.
 
     PAIRS is the tally of a pilot study, made with warner tally --ways 2. Each line of the output is
@@ -337,7 +345,9 @@ def clusters(tally_file: str, threshold: float, largest: int, as_json: bool) -> 
             raise ArgumentError(
                 message(tally_file, rule, None, "Make it with warner tally --ways 2")
             )
-    found = {name: find_clusters(tally, threshold, largest) for name, tally in tallies.items()}
+    found = {
+        name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()
+    }
     if as_json:
         click.echo(to_json(found))
         return

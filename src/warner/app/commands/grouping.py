@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -26,8 +24,8 @@ from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
 from warner.results.charts import FORMATS
-from warner.results.csv_table import as_cell
-from warner.results.tables import as_text
+from warner.results.csv_table import as_cell, as_csv
+from warner.results.tables import as_text, reports_of
 
 _COMMON = options(
     click.option(
@@ -115,6 +113,7 @@ def groups(
             for name, result in results.items()
         ],
         lambda: _rows_of_groups(results, totals, level, target),
+        any(result.table.whole.simulated for result in results.values()),
     )
     if "-" not in (json_path, csv_path):
         for name, result in results.items():
@@ -175,6 +174,7 @@ def difference(
         outputs,
         lambda: [{"attribute": name, **result.to_json()} for name, result in found.items()],
         lambda: ({"attribute": name, **row} for name, r in found.items() for row in r.rows()),
+        any(result.simulated for result in found.values()),
     )
     if "-" not in (json_path, csv_path):
         for name, result in found.items():
@@ -234,33 +234,27 @@ def _write(
     outputs: Mapping[str, str | None],
     data: Callable[[], Any],
     rows: Callable[[], Any],
+    simulated: bool,
 ) -> None:
     """Write JSON and CSV where they are asked for."""
     if (path := outputs["json"]) is not None:
         write_text(as_json(data()) + "\n", path)
     if (path := outputs["csv"]) is not None:
-        write_text(_csv(rows()), path)
+        write_text(_csv(rows(), simulated), path)
 
 
-def _csv(rows: Any) -> str:
+def _csv(rows: Iterable[Mapping[str, Any]], simulated: bool) -> str:
     """Rows as CSV, with texts that no spreadsheet runs."""
     listed = list(rows)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     header = list(dict.fromkeys(key for row in listed for key in row))
-    writer.writerow([as_cell(name) for name in header])
-    for row in listed:
-        cells = [row.get(name) for name in header]
-        writer.writerow(
-            ["" if c is None else c if isinstance(c, float) else as_cell(c) for c in cells]
-        )
-    return out.getvalue()
-
-
-def _in_csv(value: Any) -> Any:
-    if value is None:
-        return ""
-    return value if isinstance(value, int | float) else as_cell(value)
+    cells = (
+        [
+            "" if c is None else c if isinstance(c, float) else as_cell(c)
+            for c in map(row.get, header)
+        ]
+        for row in listed
+    )
+    return as_csv([as_cell(name) for name in header], cells, simulated)
 
 
 def _rows_of_groups(
@@ -295,7 +289,8 @@ def _show_groups(name: str, result: GroupEstimates, level: float, target: str) -
         for row in result.rows(level, target)
     ]
     screen = console()
-    screen.print(f"{name}: {len(result)} groups, {result.n:,} reports, pool {result.pool}")
+    reports = reports_of(result.n, result.table.whole.simulated)
+    screen.print(f"{name}: {len(result)} groups, {reports}, pool {result.pool}")
     screen.print(table(columns, cells))
     if result.interval_kind(target) == "posterior":
         screen.print("Intervals hold on average over groups. A group unlike the others is missed")
@@ -335,7 +330,8 @@ def _show_differences(name: str, result: Differences) -> None:
         for row in result.rows()
     ]
     screen = console()
-    screen.print(f"{name}: the group less the reference")
+    mark = ", of simulated reports" if result.simulated else ""
+    screen.print(f"{name}: the group less the reference{mark}")
     screen.print(table(columns, cells))
     if result.left_out:
         screen.print(f"Left out, with fewer than 2 reports: {', '.join(result.left_out)}.")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
+from warner._core.checks import confidence_level
 from warner.reports.grouped_tally import AnyTally
 from warner.reports.tally import MOST_PER_PERSON
 from warner.studies.public import SMALLEST_GROUP
@@ -53,7 +54,8 @@ smallest_group = click.option(
 of_intervals = options(
     click.option(
         "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=float,
+        callback=lambda _context, _option, level: confidence_level(level),
         default=0.95,
         show_default=True,
         help="Coverage of the intervals.",

@@ -200,13 +200,18 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.access import Owner, new_token, token_hash
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
-    from warner.collector.live.tables import about_small_steps
+    from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
     from warner.collector.remote import checked_url
     from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.limits import Limits
     from warner.collector.web.server import Place, run
 
+    if study.collect.access is None:
+        # It decides whether one person can answer twice, so no default decides it.
+        rule = "must say who may answer"
+        remedy = "Write one of these into the table [collect], at the end of the file for example"
+        raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"
         raise ArgumentError(message("--certificate and --key", rule))
@@ -247,6 +252,8 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
                 collector.keep_owner_hash(digest)
             live.start()
             _say_ready(served_at, token, collector, study)
+            if study.collect.access == "open":
+                click.echo(OPEN_TO_ALL, err=True)
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
             for name, size in too_large(study).items():
@@ -261,6 +268,18 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         finally:
             live.stop()
     _say_stopped(path, asked["store"], served_at or "URL", collector)
+    dropping = study.collect.keep_ids == "closed" and not collector.is_final
+    if collector.status() == "closed" and dropping:
+        click.echo(
+            "The ids that tell repeats are still there. They are dropped when it has run for an "
+            "hour after closing, or when you close the survey on the live page.",
+            err=True,
+        )
+
+
+_ACCESS = """
+  access = "invited"  # people with a code of "warner invite", which counts once
+  access = "open"     # everyone with the address; one person can send several reports"""
 
 
 def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
@@ -359,7 +378,8 @@ def invite(
     The study says access = "invited" in [collect]. Send each person one code, by a mail merge for
     example. The store keeps 16 bytes of a hash of each code, from which the code does not follow,
     and later that it was used, never when. OUTPUT is the only place where the codes stand: who has
-    it and the files of the store can tell which codes were used, but not what was answered.
+    it and one copy of the store can tell which codes were used. Who has two copies, the store's log
+    or the running server can tell which report came with a code: then epsilon alone protects it.
 
     In a link the code stands behind "#", which browsers do not send to servers.
 
@@ -378,7 +398,7 @@ def invite(
 
     plan = Study.load(study)
     if plan.collect.access != "invited":
-        rule = "does not invite people: everyone with its address may answer"
+        rule = "does not invite people"
         raise ArgumentError(message(study, rule, None, 'Say access = "invited" in [collect]'))
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study)

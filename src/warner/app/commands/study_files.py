@@ -14,7 +14,7 @@ from warner.app.command_files import write_text
 from warner.app.commands.starting import refuse_existing, tell
 from warner.app.new_study.text import listed
 from warner.app.new_study.xlsform import read_form
-from warner.collector.survey_document import survey_bytes, survey_digest
+from warner.collector.survey_document import integrity, survey_bytes, survey_digest
 from warner.studies.study import Study
 
 
@@ -103,16 +103,17 @@ def embed(study: str, output: str, force: bool) -> None:
     """Write what a page of your own needs to randomise answers in the browser.
 
     study.json holds the questions, and warner.js is the device's half. A page of a survey tool
-    loads both, writes the text of a report into a hidden field, and never the answer. Then export
-    the answers of the tool, and count the column:
+    loads both, writes the text of a report into a hidden field, and never the answer. The command
+    prints what the page must state, so that it runs with these two files and no others. Then
+    export the answers of the tool, and count the column:
 
     \b
         warner study embed study.toml -o page
         warner tally export.csv --study study.toml --column smokes=q7_report -o tally.json
     """
     served = survey_bytes(Study.load(study))
-    script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
     folder = Path(output)
+    script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
     parts = {folder / "study.json": served, folder / "warner.js": script}
     for path in parts:
         refuse_existing(str(path), study, force)
@@ -120,4 +121,7 @@ def embed(study: str, output: str, force: bool) -> None:
     for path, content in parts.items():
         write_whole(path, content)
     click.echo(f"{' and '.join(map(str, parts))} were written.", err=True)
-    click.echo(f"SHA-256 of study.json: {survey_digest(served)}", err=True)
+    click.echo(f'In the script: readSurvey(served, "{survey_digest(served)}")', err=True)
+    digest = integrity("browser", "warner.js")
+    link = f'<link rel="modulepreload" href="warner.js" integrity="{digest}">'
+    click.echo(f"In the page: {link}", err=True)

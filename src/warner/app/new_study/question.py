@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, message
+from warner._core.text import ALIKE, DIFFER, alike
 from warner.app.toml_text import toml
 from warner.io.answer_kinds import Kind
 from warner.studies.schema import TO_DECIDE
@@ -139,12 +140,14 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
     Labels that are all whole numbers become numbers, and those of truth values truth values.
 
     Raises:
-        ArgumentError: fewer than two labels, or one twice.
+        ArgumentError: fewer than two labels, one twice, or two that look alike.
     """
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
         rule = "must be two or more different labels, separated by commas"
         got = None if is_copied else show(", ".join(labels))
         raise ArgumentError(message(question.name, rule, got))
+    if (pair := alike(labels)) is not None:
+        raise ArgumentError(message(question.name, ALIKE, None if is_copied else pair, DIFFER))
     found: tuple[str | int | bool, ...] = tuple(labels)
     if all(_INTEGER.fullmatch(label) for label in labels):
         found = tuple(int(label) for label in labels)

@@ -145,6 +145,11 @@ class FirstStudy:
             'that is protected too; missing = "drop" leaves the person out, which the collector '
             "sees. Without either, a file with empty answers is refused."
         )
+        yield (
+            "Who may answer, before warner serve: a table [collect] at the end of this file says "
+            'access = "invited" (a code for each person, which counts once) or access = "open" '
+            "(one person can send several reports)."
+        )
         if self.public:
             names = listed([q.name for q in self.public])
             yield f"Whether everybody may know {names} of each person: these are not protected."

@@ -6,6 +6,7 @@ has no path, no name of a user and no time, unless a date is given.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,13 +16,15 @@ from warner.app.report.questions import Question, Settings, lead
 from warner.app.show_estimates import INTERVALS, NO_INTERVALS
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
-    hides_all,
+    Strength,
     largest,
     of_a_person,
     of_guarantee,
     of_mechanism,
+    strength,
 )
 from warner.mechanisms import Mechanism, from_header
+from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
 from warner.reports.grouped_tally import AnyTally
 
@@ -29,18 +32,12 @@ _SIMULATED = (
     "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
     "nobody, and the numbers are of a trial."
 )
-# Intervals of these kinds do not hold each number as often as the others do.
-_ON_AVERAGE = {
-    "posterior": (
-        "The intervals suppose that numbers next to each other are about equally frequent, except "
-        "those of means and ranges. Of few people, and of numbers of which most are near one end, "
-        "they hold the true number less often than that."
-    ),
-    "average": (
-        "The intervals hold as many of the shares on average over all answers; a large share is "
-        "missed more often."
-    ),
-}
+# Intervals of a posterior do not hold each number as often as the others do.
+_OF_POSTERIOR = (
+    "The intervals suppose that numbers next to each other are about equally frequent, except "
+    "those of means and ranges. Of few people, and of numbers of which most are near one end, "
+    "they hold the true number less often than that."
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,8 @@ def build(source: Source, settings: Settings) -> Report:
     """
     first = [parts[0] for parts in source.tallies.values()]
     people = max(sum(part.n for part in parts) for parts in source.tallies.values())
-    title = source.title or "Results of a survey with randomised answers"
+    randomized = " with randomised answers" if _is_randomized(source) else ""
+    title = source.title or f"Results of a survey{randomized}"
     is_simulated = any(part.simulated for parts in source.tallies.values() for part in parts)
     reports = "reports" if any(part.reports_per_person > 1 for part in first) else "people"
     about = [f"{people:,} {reports}, {plural(len(source.questions), 'question', 'questions')}"]
@@ -97,14 +95,14 @@ def build(source: Source, settings: Settings) -> Report:
 def _in_short(source: Source, settings: Settings) -> Section:
     """The first section: one sentence for each question."""
     points = Points(tuple(question.in_short() for question in source.questions))
-    return Section(
-        "In short",
-        (
-            points,
-            f"The numbers in brackets are {100 * settings.level:.4g} % intervals: the answers of "
-            "single people are hidden by chance, so each number is known within limits only.",
-        ),
+    hidden = (
+        "the answers of single people are hidden by chance, so each number"
+        if _hidden(source) is Strength.STRONG
+        else "each number"
     )
+    level = f"{100 * settings.level:.4g} %"
+    about = f"The numbers in brackets are {level} intervals: {hidden} is known within limits only."
+    return Section("In short", (points, about))
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
@@ -120,19 +118,41 @@ def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
     ]
 
 
+def _guarantees(source: Source) -> list[Guarantee]:
+    """What each question guarantees of all reports on it that one person sends in all rounds."""
+    return [
+        compose([mechanism.guarantee] * (count * source.rounds))
+        for known in _mechanisms(source)
+        for mechanism, count in known.values()
+    ]
+
+
+def _hidden(source: Source) -> Strength:
+    """How well the answers to the question that is protected least are hidden."""
+    promised = _guarantees(source)
+    least = max(map(strength, promised))
+    # Answers that are not sensitive are not hidden.
+    return least if all(g.sensitive is None for g in promised) else max(least, Strength.WEAK)
+
+
+def _is_randomized(source: Source) -> bool:
+    """Whether no question has an infinite epsilon."""
+    return all(math.isfinite(promised.total) for promised in _guarantees(source))
+
+
 def _privacy(source: Source, settings: Settings) -> Section:
     """What a report tells of a person: each question, all together, and all rounds."""
     files = _mechanisms(source)
-    known_to_hide = all(
-        hides_all(mechanism.guarantee) for known in files for mechanism, _ in known.values()
-    )
+    most = "nearly everything" if _hidden(source) is Strength.NONE else "a lot"
     blocks: list[Block] = [
         "The answers of each person were randomised: chance kept or changed them. What was counted "
         "are reports, not answers. This document was made from reports alone. An answer that was "
         "kept nowhere cannot be lost."
-        if known_to_hide
+        if _hidden(source) is Strength.STRONG
         else "The answers of each person were randomised before they were counted. How much a "
-        "report tells depends on the question.",
+        f"report tells depends on the question and on the answer, and it can be {most}."
+        if _is_randomized(source)
+        else "Not all answers were randomised: some were counted as people gave them.",
         "The numbers below follow from the law by which the reports were made.",
     ]
     if any(part.simulated for parts in source.tallies.values() for part in parts):
@@ -201,19 +221,15 @@ def _meaning(source: Source, settings: Settings) -> Section:
         if settings.target == "population"
         else "the people who answered"
     )
-    kinds = {
-        question.heading: question.estimate.interval_kind(settings.target)
-        for question in source.questions
-    }
     says = [
         f"An interval of {level} % is for {whom}. Of 100 surveys made in this way, the intervals "
-        f"of one number hold the true number in about {level}.",
+        f"of one number hold the true number in about {level} or more.",
         *(
-            f"{lead(heading)} {_ON_AVERAGE[kind]}"
-            for heading, kind in kinds.items()
-            if kind in _ON_AVERAGE
+            f"{question.lead} {_OF_POSTERIOR}"
+            for question in source.questions
+            if question.interval_kind == "posterior"
         ),
-        "The intervals include the chance that hides the answers"
+        "The intervals include the chance by which reports differ from answers"
         + (
             " and the chance by which people were drawn."
             if settings.target == "population"
@@ -237,7 +253,11 @@ def _meaning(source: Source, settings: Settings) -> Section:
         "An interval that begins at 0 does not show that nobody gives this answer.",
         "Two intervals that overlap do not show that two groups are alike. Differences have "
         "intervals of their own.",
-        "No number of this report is about a single person.",
+        *(
+            ["No number of this report is about a single person."]
+            if _hidden(source) < Strength.NONE
+            else []
+        ),
     ]
     return Section(
         "What the numbers say, and what they do not",
@@ -257,8 +277,9 @@ def _method(source: Source, settings: Settings) -> Section:
             epsilon = mechanism.guarantee.epsilon
             rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
+    who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
     blocks: list[Block] = [
-        "The answers of each person were randomised before they were counted (local differential "
+        f"{who} of each person were randomised before they were counted (local differential "
         "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
         "of epsilon is the factor named above.",
         Table("How reports were randomised", head, tuple(dict.fromkeys(rows))),

@@ -127,8 +127,9 @@ class Wording:
             points = 100 * _FORGED * weight / result.n
             moved = f"by up to {points:,.2g} points" if points < _ALL else "to anything"
             yield (
-                f"A forged report moves the count of an answer by up to {weight:,.4g} people. "
-                f"{_FORGED} of them move its share {moved} now."
+                f"A forged report moves the unbiased count of an answer by up to {weight:,.4g} "
+                f"people. {_FORGED} of them move its unbiased share {moved} now. The estimate here "
+                "can move by more."
             )
         if result.data.simulated:
             yield "Some of these reports are simulated: they are of nobody, and protect nobody."
@@ -273,6 +274,13 @@ def about_small_steps(size: int) -> str:
 
 def _reports(n: int) -> str:
     return f"{n:,} {'report' if n == 1 else 'reports'}"
+
+
+OPEN_TO_ALL = (
+    "Everyone with the address may answer: one person can send several reports, and each of them "
+    "counts. Invitation codes count once."
+)
+"""What is said of a survey that invites nobody."""
 
 
 def about_step(view: LiveView) -> str:

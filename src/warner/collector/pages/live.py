@@ -11,6 +11,7 @@ from warner._core.text import visible
 from warner.collector.live.groups import GroupsView
 from warner.collector.live.state import LiveView, Section, TableView
 from warner.collector.live.tables import (
+    OPEN_TO_ALL,
     STATUS,
     about_count,
     about_intervals,
@@ -65,6 +66,7 @@ def live_page(
         f'max="{view.planned}" value="{min(view.counted, view.planned)}"></progress></p>',
         f'<p id="about-count">{text(about_count(view))}</p>',
         f'<p id="about-step">{text(about_step(view))}</p>',
+        "" if study.collect.access == "invited" else f"<p>{OPEN_TO_ALL}</p>",
         '<p id="connection" role="status" hidden></p>',
         '<div id="sections">',
         *(section_html(section) for section in view.sections),

@@ -53,7 +53,7 @@ def _questions(questions: list[Mapping[str, Any]]) -> Iterator[str]:
     ]
     about = (
         "Each question: how an answer is randomised, the epsilon of a report, and its weight: how "
-        "many people one forged report can add to the count of an answer."
+        "many people one forged report can add to the unbiased count of an answer."
     )
     yield f"<section><h2>Questions</h2>{table(head, rows, about)}"
     for question in questions:

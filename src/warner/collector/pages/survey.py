@@ -21,10 +21,13 @@ from warner.collector.pages.survey_leaves import (
 from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
-from warner.collector.survey_document import survey_bytes
+from warner.collector.survey_document import integrity, survey_bytes
+from warner.design.privacy_words import Strength, strength
+from warner.privacy.guarantees import LDP
 from warner.studies.study import Study
 
 _CODE_LENGTH = 24  # letters of a code, with marks between them
+_STATIC = ("collector", "static")
 _CURRENT = ' aria-current="page"'
 
 
@@ -37,7 +40,9 @@ def survey_page(study: Study, language: str | None = None) -> str:
             the first of them.
 
     Returns:
-        The text of an HTML page. It loads ``survey.css`` and ``survey.js`` and nothing else.
+        The text of an HTML page. It loads ``survey.css``, ``survey.js`` and the two modules that
+        this imports, and nothing else. A browser runs these scripts only as they are in this
+        package: an import takes the module that was loaded with its integrity.
 
     Raises:
         StudyProblems: a study that cannot be served.
@@ -86,18 +91,20 @@ def survey_page(study: Study, language: str | None = None) -> str:
 <title>{text(title)}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="survey.css">
-<script type="module" src="survey.js"></script>
+<link rel="modulepreload" href="outbox.js" integrity="{integrity(*_STATIC, "outbox.js")}">
+<link rel="modulepreload" href="warner.js" integrity="{integrity("browser", "warner.js")}">
+<script type="module" src="survey.js" integrity="{integrity(*_STATIC, "survey.js")}"></script>
 </head>
 <body data-fingerprint="{digest}" data-error-prefix="{text(words.plain("error_prefix"))}">
 <a class="skip" href="#questions">{words("skip")}</a>
 <header>
-<p class="badge">{_SHIELD}{words("badge")}</p>
+<p class="badge">{_SHIELD if _badge(study) == "badge" else ""}{words(_badge(study))}</p>
 {_languages(study, tag, words)}
 </header>
 <main id="main">
 <h1>{text(title)}</h1>
 {_introduction(texts.introduction(tag))}
-{_promise(study, words)}
+{_promise(study, tag, words)}
 <p class="progress" id="loading" role="status" hidden>{words("loading")}</p>
 <div class="notice" id="left-over" hidden>
 <p>{words("left_over")}</p>
@@ -209,14 +216,52 @@ def _introduction(introduction: str) -> str:
     )
 
 
-def _promise(study: Study, words: Words) -> str:
-    """How answers are protected and which are not, and why nothing happens without a script."""
+def _promises(study: Study) -> list[str]:
+    """What may be promised, and what has to be added: ``promisesOf`` of warner.js says the same.
+
+    First how well answers are hidden, ``strong``, or which less than that occur; ``together`` where
+    all answers together are hidden less than the one that is hidden least.
+    """
     promised = [mechanism.guarantee for mechanism in study.mechanisms.values()]
-    exceptions = ["promise_public"] if study.public else []
-    exceptions += ["promise_sensitive"] if any(p.sensitive is not None for p in promised) else []
-    told = "\n".join(f"<p>{words(key)}</p>" for key in ("promise", *exceptions))
-    return f"""<aside class="promise" aria-label="{text(words.plain("badge"))}"{words.mark}>
-{told}
+    levels = {strength(each) for each in promised}
+    least = max(levels)
+    below = sorted(levels - {Strength.STRONG}, reverse=True) or [Strength.STRONG]
+    conditions = {
+        "together": strength(LDP(study.epsilon)) > least,
+        "sensitive": any(each.sensitive is not None for each in promised),
+        "public": bool(study.public),
+    }
+    return [level.name.lower() for level in below] + [
+        key for key, is_so in conditions.items() if is_so
+    ]
+
+
+def _badge(study: Study) -> str:
+    """The key of the words at the top of the page."""
+    return "badge_hardly" if "none" in _promises(study) else "badge"
+
+
+def _concerned(study: Study, level: str, tag: str, words: Words) -> str:
+    """Which questions hide their answers no better than this; "" where all of them do so."""
+    names = [n for n, m in study.mechanisms.items() if strength(m.guarantee).name.lower() == level]
+    if not 0 < len(names) < len(study.mechanisms):
+        return ""
+    questions = "; ".join(study.texts.question(name, tag) for name in names)
+    return f" {words('promise_concerns', questions=questions)}"
+
+
+def _promise(study: Study, tag: str, words: Words) -> str:
+    """How answers are protected and which are not, and why nothing happens without a script."""
+    promises = _promises(study)
+    told = [words("promise_start")]
+    for key in promises:
+        concerned = "" if key == "strong" else _concerned(study, key, tag, words)
+        told.append(Markup(f"{words(f'promise_{key}')}{concerned}"))
+    badge, kind = text(words.plain(_badge(study))), " hardly" if "none" in promises else ""
+    paragraphs = "\n".join(f"<p>{sentences}</p>" for sentences in told)
+    return f"""<aside class="promise{kind}" id="promise" data-promises="{" ".join(promises)}"
+aria-label="{badge}"{words.mark}>
+{paragraphs}
 </aside>
 <noscript><p class="notice">{words("no_script")}</p></noscript>"""
 
@@ -230,9 +275,11 @@ def _form(study: Study, asked: list[Question], public: list[Question], words: Wo
             f'<legend><span class="label">{words("code_title")}</span></legend>\n'
             f'<p class="help" id="code-help">{words("code_help")}</p>\n'
             f'<p class="error" id="code-error" hidden>{words("code_error")}</p>\n'
-            f"{_code_field('code-0', words)}\n</fieldset>"
+            f'<label class="field-label" for="code-0">{words("code_label")}</label>\n'
+            f'<input type="text" id="code-0" name="code-0" class="code" maxlength="{_CODE_LENGTH}" '
+            'autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" '
+            'dir="ltr">\n</fieldset>'
         )
-        code = _already(study, words) + code
     open_part = ""
     if public:
         open_part = (
@@ -242,7 +289,7 @@ def _form(study: Study, asked: list[Question], public: list[Question], words: Wo
         )
     return f"""<form id="questions" method="dialog" autocomplete="off" novalidate tabindex="-1"
 aria-label="{text(words.plain("protected_title"))}"{words.mark}>
-{code}
+{_warnings(study, words)}{code}
 {_all(asked)}
 {open_part}
 <div class="buttons">
@@ -253,20 +300,12 @@ aria-label="{text(words.plain("protected_title"))}"{words.mark}>
 </form>"""
 
 
-def _already(study: Study, words: Words) -> str:
-    """What is said where this browser made a report to the survey before, with another code."""
-    if study.collect.access != "invited":
-        return ""
-    return f'<p class="notice" data-when="already" hidden>{words("already")}</p>\n'
-
-
-def _code_field(place: str, words: Words) -> Markup:
-    """A field for an invitation code."""
-    return Markup(
-        f'<label class="field-label" for="{place}">{words("code_label")}</label>\n'
-        f'<input type="text" id="{place}" name="{place}" class="code" maxlength="{_CODE_LENGTH}" '
-        'autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" '
-        'dir="ltr">'
+def _warnings(study: Study, words: Words) -> str:
+    """What keeps people from a second report, where a browser keeps nothing or has made one."""
+    names = ["keeps_nothing", *(["already"] if study.collect.access == "invited" else [])]
+    return "".join(
+        f'<p class="notice" data-when="{name.replace("_", "-")}" hidden>{words(name)}</p>\n'
+        for name in names
     )
 
 
@@ -285,6 +324,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
     invited = study.collect.access == "invited"
     once = "before_once_code" if invited else "before_once_browser"
     final = "before_send_invited" if invited else "before_send"
+    asks = f"<p>{words('leaves_asks')}</p>\n" if invited else ""
     return f"""<section id="review" tabindex="-1" aria-labelledby="review-title" hidden>
 <h2 id="review-title">{words("review_title")}</h2>
 <p class="quiet">{words("review_note")}</p>
@@ -293,7 +333,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 </dl>
 <section class="leaves" aria-labelledby="leaves-title">
 <h2 id="leaves-title">{words("leaves_title")}</h2>
-<p>{words("leaves_intro", bytes=report_bytes(study))}</p>
+{asks}<p>{words("leaves_intro", bytes=report_bytes(study))}</p>
 {parts(study, asked, public, words)}
 <p><strong>{words("total", epsilon=total_epsilon(study, words))}</strong></p>
 <p>{words("computed")}</p>
@@ -306,8 +346,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 <li>{words("before_once")}</li>
 <li>{words(once)}</li>
 </ul>
-{_already(study, words)}<p class="notice" id="no-storage" hidden>{words("storage_warning")}</p>
-<div class="buttons">
+{_warnings(study, words)}<div class="buttons">
 <button type="button" class="primary" id="send" data-action="send">{words("send")}</button>
 <button type="button" data-action="back">{words("back")}</button>
 <button type="button" data-action="clear">{words("stop")}</button>
@@ -319,11 +358,7 @@ def _review(study: Study, asked: list[Question], public: list[Question], words: 
 def _states(study: Study, asked: list[Question], public: list[Question], words: Words) -> str:
     """The panels of everything that comes after the questions."""
     invited = study.collect.access == "invited"
-    code = Markup(
-        f'<div class="question"><p class="error" id="code-again-error" hidden>'
-        f"{words('code_error')}</p>\n{_code_field('code-again', words)}</div>"
-    )
-    return states(bytes_sent(study, asked, public, words), invited, code, words)
+    return states(bytes_sent(study, asked, public, words), invited, words)
 
 
 def _footer(study: Study, digest: str, words: Words) -> str:

@@ -11,6 +11,7 @@ import math
 from warner._core.html import Markup, text
 from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.words import Words
+from warner.design.privacy_words import Strength, strength
 from warner.design.proposal_odds import odds_of
 from warner.mechanisms import Mechanism
 from warner.studies.study import Study
@@ -19,7 +20,6 @@ HEADER_BYTES = 36  # "WRN1" and the digest of the study
 ID_BYTES = 16
 INDEX_BYTES = 4  # the index of a public answer
 _TOO_RARE = 10.0  # of 100 people: a report that fewer send is no example
-_NO_PROTECTION = math.log(1e6)  # odds of a million
 _MOST_LISTED = 12  # sensitive answers that are named one by one
 
 
@@ -103,11 +103,11 @@ def law(mechanism: Mechanism, question: Question) -> list[Markup]:
     if promised.is_metric:
         far = (
             words("law_metric_far", factor=words.at_most(math.exp(total)))
-            if total <= _NO_PROTECTION
+            if strength(promised) < Strength.NONE
             else words("law_metric_open")
         )
         return [words("law_metric", factor=factor), far]
-    if total > _NO_PROTECTION:
+    if strength(promised) is Strength.NONE:
         return [words("law_weak")]
     if promised.delta is not None:
         return [words("law_delta", factor=factor, delta=words.at_most(promised.delta, 2))]

@@ -9,19 +9,19 @@ from warner._core.html import Markup
 from warner.collector.pages.words import Words
 
 
-def states(sent_bytes: Markup, invited: bool, code_field: Markup, words: Words) -> Markup:
+def states(sent_bytes: Markup, invited: bool, words: Words) -> Markup:
     """All panels.
 
     Args:
         sent_bytes: the table of the bytes, for the panel that says that a report was sent.
         invited: whether people need a code.
-        code_field: the field for a corrected code.
         words: of the page.
     """
     kind = "_invited" if invited else ""
+    after = f"leaves_after{kind}"
     reload = Markup(f'<a class="button" href="" data-action="reload">{words("reload")}</a>')
     panels = [
-        _panel("sealing", words("sealing")),
+        _panel("sealing", words(f"sealing{kind}")),
         _panel(
             "pending",
             words("pending_title"),
@@ -40,9 +40,9 @@ def states(sent_bytes: Markup, invited: bool, code_field: Markup, words: Words) 
         _panel(
             "sent",
             words("sent_title"),
-            _paragraph(words("sent_invited" if invited else "sent")),
+            _paragraph(words(f"sent{kind}")),
             Markup(f"<h3>{words('sent_left_title')}</h3>"),
-            Markup(f'<div data-when="bytes">{_paragraph(words("leaves_after"))}{sent_bytes}</div>'),
+            Markup(f'<div data-when="bytes">{_paragraph(words(after))}{sent_bytes}</div>'),
             Markup(f'<p data-when="no-bytes" hidden>{words("leaves_gone")}</p>'),
             Markup(f"<h3>{words('sent_cannot_title')}</h3>"),
             _paragraph(words(f"sent_cannot{kind}")),
@@ -83,15 +83,23 @@ def states(sent_bytes: Markup, invited: bool, code_field: Markup, words: Words) 
         _panel("old-browser", words("refused_title"), _paragraph(words("old_browser"))),
     ]
     if invited:
-        send = _button("correct", words("not_invited_send"), "primary")
-        asked = _panel(
-            "not-invited",
-            words("not_invited_title"),
-            _paragraph(words("not_invited")),
-            code_field,
-            _buttons(send, _stop(words)),
-        )
-        panels.append(asked)
+        back, clear = _button("back", words("back")), _button("clear", words("stop"))
+        panels += [
+            _panel(
+                "waiting",
+                words("waiting_title"),
+                _paragraph(words("waiting")),
+                _reasons(words),
+                _buttons(_button("send", words("try_now"), "primary"), back, clear),
+            ),
+            _panel("spent", words("spent_title"), _paragraph(words("spent"))),
+            _panel(
+                "not-invited",
+                words("not_invited_title"),
+                _paragraph(words("not_invited")),
+                _buttons(_button("back", words("not_invited_back"), "primary"), clear),
+            ),
+        ]
     return Markup("\n".join(panels))
 
 
@@ -130,7 +138,7 @@ def _reason() -> Markup:
 
 def _reasons(words: Words) -> Markup:
     """Why a report is not sent yet; one of these is shown, and read aloud when it changes."""
-    names = ("sending", "offline", "unavailable", "busy")
+    names = ("asking", "sending", "offline", "unavailable", "busy")
     listed = "".join(
         f'<span data-reason="{name}" hidden>{words(f"pending_{name}")}</span>' for name in names
     )

@@ -5,7 +5,8 @@
 
 /**
  * @typedef {object} Sealed
- * @property {string} key the digest of the study; with invitations also the id of the submission.
+ * @property {string} key the digest of the study; with invitations also a hash of the code, from which
+ *   the id of the submission does not follow.
  * @property {string} study the digest of the study.
  * @property {"pending" | "sent" | "deleted"} state
  * @property {Uint8Array | null} body what is sent; null once it is no longer needed.
@@ -15,15 +16,17 @@
  */
 
 /**
- * What became of a try. `unavailable` and `busy` are tried again by themselves.
+ * What became of a try, or of the question before it, whose answer is `spent` or `unspent`.
+ * `unavailable` and `busy` are tried again by themselves.
  *
- * @typedef {"sent" | "unavailable" | "busy" | "closed" | "not-open" | "not-invited"
- *   | "other-study" | "rejected"} Outcome
+ * @typedef {"sent" | "spent" | "unspent" | "unavailable" | "busy" | "closed" | "not-open"
+ *   | "not-invited" | "other-study" | "rejected"} Outcome
  */
 
 const DATABASE = "warner";
 const STORE = "outbox";
 const LONGEST_TRY = 30_000; // milliseconds
+const LONGEST_QUESTION = 10_000;
 
 /** The name under which the service worker is asked to send later. */
 export const SYNC = "warner-outbox";
@@ -130,6 +133,16 @@ export async function remove(key) {
   await update(key, () => undefined);
 }
 
+/** Write and delete a record: an error where this browser keeps nothing. */
+export async function probe() {
+  /** @type {Sealed} */
+  const record = {
+    key: "probe", study: "", state: "deleted", body: null, tried: false, outcome: null, reason: "",
+  };
+  await update(record.key, () => record);
+  await remove(record.key);
+}
+
 /** Tell other tabs, and the page its worker has news for, that a record has changed. */
 export function announce() {
   if (typeof BroadcastChannel === "undefined") return;
@@ -162,14 +175,16 @@ const REFUSED = {
 /**
  * Send bytes once. Only the collector's own reply counts: what a portal of a network says does not.
  *
+ * @param {"reports" | "spent"} address
  * @param {Uint8Array} body
+ * @param {number} longest milliseconds.
  * @returns {Promise<{ outcome: Outcome, reason: string }>}
  */
-async function post(body) {
+async function post(address, body, longest = LONGEST_TRY) {
   let reply;
   let said;
   try {
-    reply = await fetch(new URL("reports", import.meta.url), {
+    reply = await fetch(new URL(address, import.meta.url), {
       method: "POST",
       body: new Uint8Array(body),
       headers: { "Content-Type": "application/octet-stream" },
@@ -177,17 +192,29 @@ async function post(body) {
       cache: "no-store",
       redirect: "error",
       referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(LONGEST_TRY),
+      signal: AbortSignal.timeout(longest),
     });
     said = await reply.json();
   } catch {
     return { outcome: reply === undefined ? "unavailable" : "busy", reason: "" };
   }
-  if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
+  if (address === "spent") {
+    if (reply.status === 200 && said?.spent === 0) return { outcome: "unspent", reason: "" };
+    if (reply.status === 200 && said?.spent === 1) return { outcome: "spent", reason: "" };
+  } else if (reply.status === 202 && said?.accepted === 1) return { outcome: "sent", reason: "" };
   const reason = typeof said?.error === "string" ? said.error : "";
   const final = reply.status >= 400 && reply.status < 500 && reply.status !== 429;
   if (!final || !/^[a-z_]{1,40}$/.test(reason)) return { outcome: "busy", reason: "" };
   return { outcome: REFUSED[reason] ?? "rejected", reason };
+}
+
+/**
+ * Ask whether a report with an id is counted.
+ *
+ * @param {Uint8Array} head the bytes of a body as far as its first id, which no answer has a part in.
+ */
+export function ask(head) {
+  return post("spent", head, LONGEST_QUESTION);
 }
 
 /**
@@ -204,7 +231,7 @@ export function send(key) {
       before?.state === "pending" && !before.tried ? { ...before, tried: true } : before));
     if (sealed?.state !== "pending" || sealed.body === null) return { sealed, body: null };
     const { body } = sealed;
-    const { outcome, reason } = await post(body);
+    const { outcome, reason } = await post("reports", body);
     const after = await update(key, (now) => (
       now === undefined ? undefined : settled(now, outcome, reason)));
     announce();
@@ -221,7 +248,7 @@ export function send(key) {
  */
 export async function sendUnkept(sealed, now) {
   if (sealed.body === null) return sealed;
-  const { outcome, reason } = await post(sealed.body);
+  const { outcome, reason } = await post("reports", sealed.body);
   return settled(now(), outcome, reason);
 }
 

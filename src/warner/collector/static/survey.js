@@ -2,17 +2,20 @@
 //
 // All words stand in the page. This script shows and hides them, and sets text, never HTML. An
 // answer is in the form, and in the list that the person checks, until Send is pressed. Then it is
-// randomised once, the sealed bytes are saved, and the answers are deleted before anything is sent.
+// randomised once, the sealed bytes are saved, and the answers are deleted before the report is sent.
+// Before that, people with an invitation wait until the collector says that their code is unused.
 
-import { CHANNEL, SYNC, add, all, alone, announce, read, remove, send, sendUnkept, update }
-  from "./outbox.js";
+import {
+  CHANNEL, SYNC, add, all, alone, announce, ask as askCollector, probe, read, remove, send,
+  sendUnkept, update,
+} from "./outbox.js";
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
 /** @typedef {any} Survey what warner.js returns for a survey that it has checked. */
 
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
-const HEADER_BYTES = 36; // "WRN1" and the digest of the study
+const HEAD_BYTES = 36; // "WRN1" and the layout of the study
 const CACHE = "warner-survey";
 
 const form = /** @type {HTMLFormElement} */ (element("questions"));
@@ -301,20 +304,31 @@ function showErrors(wrong) {
 // Sealing and sending.
 
 /**
- * The key of a person's record in the outbox.
+ * The key of a person's record in the outbox. It stays here after the report was sent, so it must not
+ * show which report that was: the id follows from the code, and not from this hash of the code.
  *
  * @param {string} code a plain invitation code, "" where none is needed.
  */
 async function keyOf(code) {
   const { survey, warner } = page;
   if (survey.access !== "invited") return survey.study;
-  return `${survey.study}:${warner.hexadecimal(await warner.invitationId(survey, code))}`;
+  const text = new TextEncoder().encode(`warner note\n${survey.study}\n${code}`);
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
+  return `${survey.study}:${warner.hexadecimal(hash.slice(0, 16))}`;
 }
 
-/** Seal the answers, delete them, save the bytes, and send them. Answers are randomised here alone. */
+/** The code that the person has entered, plain; "" where none is needed. */
+function enteredCode() {
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
+  return field === null ? "" : page.warner.plainCode(field.value) ?? "";
+}
+
+/** Ask, seal the answers, delete them, save the bytes, and send them. */
 async function press() {
-  if (page.sealed !== null || page.shown !== "review") return;
-  show("sealing");
+  if (page.sealed !== null || (page.shown !== "review" && page.shown !== "waiting")) return;
+  window.clearTimeout(page.timer);
+  if (page.shown === "waiting") showReason("asking");
+  else show("sealing");
   try {
     // One tab at a time: two presses in two tabs seal one report.
     await alone(`seal ${page.survey.study}`, sealOnce);
@@ -323,14 +337,16 @@ async function press() {
     show("refused", nameOf(error));
     return;
   }
+  if (page.sealed === null) return; // the page says why
   showSealed();
   if (page.kept || !page.stores) await attempt();
 }
 
+/** Seal the answers, unless that was done or the code was used. Answers are randomised here alone. */
 async function sealOnce() {
   const { survey, warner } = page;
-  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
-  const code = field === null ? "" : warner.plainCode(field.value) ?? "";
+  if (page.sealed !== null) return; // by another press
+  const code = enteredCode();
   const key = await keyOf(code);
   const earlier = await (page.stores ? read(key) : undefined)?.catch(() => undefined);
   if (earlier !== undefined) {
@@ -338,10 +354,11 @@ async function sealOnce() {
     page.sealed = earlier;
     return;
   }
+  if (survey.access === "invited" && !await isUnused(code)) return;
   /** @type {{ [name: string]: unknown }} */
-  const answers = {};
+  const answers = Object.create(null);
   /** @type {{ [name: string]: unknown }} */
-  const open = {};
+  const open = Object.create(null);
   for (const part of fields()) {
     const into = part.id.startsWith("p") ? open : answers;
     into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
@@ -367,6 +384,35 @@ async function sealOnce() {
     page.sealed = await read(key) ?? sealed;
     page.kept = true;
   }
+}
+
+/**
+ * Whether the collector says that no report was counted with a code; else the page shows why not.
+ *
+ * Two reports with one code are known to be of one person, and tell more about the answers than one.
+ * So nothing is randomised before the collector has answered, and the answers wait in the form alone.
+ *
+ * @param {string} code
+ */
+async function isUnused(code) {
+  const { survey, warner } = page;
+  const id = await warner.invitationId(survey, code);
+  const submission = new Uint8Array(warner.submissionLength(survey));
+  submission.set(id);
+  const head = warner.body(survey, [submission]).slice(0, HEAD_BYTES + id.length);
+  const { outcome, reason } = await askCollector(head);
+  const waits = page.shown === "sealing" || page.shown === "waiting";
+  if (!waits || enteredCode() !== code) return false; // the person has gone back meanwhile
+  if (outcome === "unavailable" || outcome === "busy") {
+    show("waiting");
+    showReason(navigator.onLine ? outcome : "offline");
+    later(press);
+  } else if (outcome !== "unspent") {
+    if (outcome !== "not-invited") forget();
+    const isFault = outcome === "other-study" || outcome === "rejected";
+    show(isFault ? "refused" : outcome, reason);
+  }
+  return outcome === "unspent";
 }
 
 /** @param {unknown} error */
@@ -424,10 +470,21 @@ function again() {
   } else if (outcome !== "not-open") {
     return; // the collector has refused it: a person decides
   }
+  later(attempt);
+}
+
+/** Do something after a wait that doubles. @param {() => unknown} act */
+function later(act) {
   const wait = Math.min(FIRST_WAIT * 2 ** page.tries, LONGEST_WAIT);
   page.tries += 1;
   // Spread, so that not all devices come back in one moment.
-  page.timer = window.setTimeout(() => attempt(), wait * (0.75 + Math.random() / 2));
+  page.timer = window.setTimeout(() => act(), wait * (0.75 + Math.random() / 2));
+}
+
+/** Go on at once with what waits. */
+function goOn() {
+  if (page.shown === "waiting") press();
+  else if (!waitsForPerson()) attempt();
 }
 
 /** Ask the service worker to send when there is a connection, even if the page is closed. */
@@ -471,33 +528,6 @@ function stopped(sealed) {
   return { ...sealed, state: "deleted", body: null };
 }
 
-/** Put the number of another code before the same bytes, and send them. */
-async function correct() {
-  const { warner, sealed, survey } = page;
-  const field = /** @type {HTMLInputElement} */ (element("code-again"));
-  const code = warner.plainCode(field.value);
-  element("code-again-error").hidden = code !== null;
-  if (code === null || sealed === null || sealed.body === null) {
-    field.focus();
-    return;
-  }
-  const body = new Uint8Array(sealed.body);
-  body.set(await warner.invitationId(survey, code), HEADER_BYTES);
-  const corrected = /** @type {Sealed} */ ({
-    ...sealed, key: await keyOf(code), body, outcome: null, reason: "",
-  });
-  if (page.kept && corrected.key !== sealed.key) {
-    const after = await update(corrected.key, (now) => now ?? corrected);
-    await remove(sealed.key);
-    page.sealed = after ?? corrected;
-  } else {
-    page.sealed = page.kept ? sealed : corrected;
-  }
-  field.value = "";
-  showSealed();
-  await attempt(true);
-}
-
 /** Delete the note that a report was sent. */
 async function forgetNote() {
   if (page.sealed !== null && page.kept) await remove(page.sealed.key);
@@ -524,11 +554,12 @@ function codeInAddress() {
 /** The records of this browser; an empty list where it keeps nothing. */
 async function records() {
   try {
+    await probe();
     return await all();
   } catch {
     page.stores = false;
     page.kept = false;
-    element("no-storage").hidden = false;
+    showWhen("keeps-nothing", true);
     return [];
   }
 }
@@ -642,7 +673,6 @@ const ACTIONS = {
   send: press,
   try: () => attempt(true),
   stop,
-  correct,
   forget: forgetNote,
   reload: () => location.reload(),
   "drop-left-over": dropLeftOver,
@@ -687,13 +717,14 @@ function listen() {
   });
   window.addEventListener("online", () => {
     page.tries = 0;
-    if (!waitsForPerson()) attempt();
+    goOn();
   });
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible" && !waitsForPerson()) attempt();
+    if (document.visibilityState === "visible") goOn();
   });
   window.addEventListener("beforeunload", (event) => {
-    if (page.sealed?.state === "pending" && !page.kept) event.preventDefault();
+    const unkept = page.sealed?.state === "pending" && !page.kept;
+    if (unkept || page.shown === "waiting") event.preventDefault();
   });
   if (typeof BroadcastChannel !== "undefined") {
     new BroadcastChannel(CHANNEL).addEventListener("message", changed);
@@ -730,6 +761,10 @@ async function start() {
     page.survey = await page.warner.readSurvey(served, document.body.dataset.fingerprint);
   } catch (error) {
     show("refused", nameOf(error));
+    return;
+  }
+  if (page.warner.promisesOf(page.survey).join(" ") !== element("promise").dataset.promises) {
+    show("refused", "promise");
     return;
   }
   page.code = codeInAddress();

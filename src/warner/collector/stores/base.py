@@ -40,7 +40,13 @@ class Change:
 
 
 class Store(Protocol):
-    """A store that one collector has open. Every method raises :class:`Refused` where it fails."""
+    """A store that one collector has open. Every method raises :class:`Refused` where it fails.
+
+    Attributes:
+        rest: seconds after a change, until :meth:`tidy` is called; also while more changes follow.
+    """
+
+    rest: float
 
     @property
     def name(self) -> str:

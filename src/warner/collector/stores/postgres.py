@@ -58,6 +58,8 @@ class PostgresStore:
         MissingExtraError: psycopg is not installed.
     """
 
+    rest = 1.0
+
     def __init__(self, address: str) -> None:
         try:
             import psycopg

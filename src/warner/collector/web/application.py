@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +46,6 @@ from warner.studies.study import Study
 
 _LOG = logging.getLogger("warner.collector")
 _LONGEST_ADDRESS = 8192
-_CHECKED_SECONDS = 5.0  # for which a store that was written counts as one that can be written
 _NAMES = {404: "not_found", 405: "wrong_method"}
 
 
@@ -86,7 +84,7 @@ class Application:
         self._settings = settings or Settings()
         self._study, self._collector = study, collector
         self._intake = Intake(collector, self._settings.limits, owner)
-        self._checking, self._checked_until = asyncio.Lock(), 0.0
+        self._checking = asyncio.Lock()
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
         # One page for each language of the study, made when it is first asked for.
         self._survey_in = cache(partial(survey_page, study))
@@ -111,7 +109,8 @@ class Application:
         answer = _Answer(send)
         try:
             headers = self._checked(scope)
-            if scope["path"] == scope.get("root_path", "") + "/reports":
+            root = scope.get("root_path", "")
+            if scope["path"] in (f"{root}/reports", f"{root}/spent"):
                 await self._intake(scope, headers, receive, answer.as_it_is)
             else:
                 answer.is_last = headers.has_body
@@ -149,9 +148,10 @@ class Application:
 
     async def _health(self, request: Request) -> Response:
         async with self._checking:
-            if time.monotonic() >= self._checked_until:
+            try:
                 await asyncio.to_thread(self._collector.check)
-                self._checked_until = time.monotonic() + _CHECKED_SECONDS
+            except Refused:
+                raise HttpRefused("unavailable") from None
         return json_answer({"status": self._collector.status()})
 
 

@@ -1,8 +1,12 @@
-"""POST /reports: from the bytes of a request to the answer after its reports are stored.
+"""POST /reports and POST /spent: from the bytes of a request to its answer.
+
+The answer to reports comes after they are stored. A device asks first whether its invitation was
+used already, because two reports with one id tell more about a person than one. It asks with a
+body, since addresses of requests are what proxies log.
 
 Requests that wait at one moment are checked and counted as one batch, because checking a thousand
 reports at once takes little longer than checking one. A bad request among them is refused alone.
-The endpoint is written for the server's interface itself (ASGI), without a request object.
+The endpoints are written for the server's interface itself (ASGI), without a request object.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ from starlette.types import Receive, Scope, Send
 from warner.collector.access import Owner
 from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.refusals import Refused
-from warner.collector.submissions import HEAD_BYTES, MOST, Batch, SubmissionFormat
+from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, Batch, SubmissionFormat
 from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.limits import Buckets, Held, Limits
 from warner.collector.web.requests import Body, Headers
-from warner.collector.web.responses import accepted, raw_json, send_raw
+from warner.collector.web.responses import RawHeaders, accepted, raw_json, send_raw
 
 CONTENT_TYPE = "application/octet-stream"
 _PAUSE = 0.003  # seconds in which further requests may join the first one that waits
@@ -136,7 +140,7 @@ class _Waiting:
 
 
 class Intake:
-    """The endpoint that takes reports, nearly an application of ASGI.
+    """The endpoints of reports and of the question before them, nearly an application of ASGI.
 
     Args:
         collector: counts them.
@@ -151,19 +155,21 @@ class Intake:
         self._buckets, self._held = Buckets(limits), Held(limits.held)
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Take the reports of a request, whose headers were read, and answer it."""
+        """Answer a request, whose headers were read."""
         body = Body(receive, headers)
         try:
-            count = await self._take(scope, headers, body)
+            status, answer = await self._answer(scope, headers, body)
         except ConnectionError:
             return  # nobody is left to answer
         except Refused as refused:
             await self._refuse(HttpRefused.of(refused), body, send)
         else:
-            await send_raw(send, 202, *accepted(count))
+            await send_raw(send, status, *answer)
 
-    async def _take(self, scope: Scope, headers: Headers, body: Body) -> int:
-        """Count the reports of a request; how many they are."""
+    async def _answer(
+        self, scope: Scope, headers: Headers, body: Body
+    ) -> tuple[int, tuple[RawHeaders, bytes]]:
+        """The status of the answer to a request, and its headers and body."""
         if scope["method"] != "POST":
             raise HttpRefused("wrong_method", {"allow": "POST"})
         if headers.media_type != CONTENT_TYPE or headers.is_encoded:
@@ -174,11 +180,15 @@ class Intake:
         if address is not None:
             self._buckets.take(address, 0)
         content = await body.read(self._limits, self._held)
-        count = self._count(content)
+        asks = scope["path"].endswith("/spent")
+        count = 1 if asks else self._count(content)
         if address is not None:
             self._buckets.take(address, count)
+        if asks:
+            # Both answers have one length, so that a network cannot tell them apart.
+            return 200, raw_json({"spent": int(self._collector.is_spent(self._id(content)))})
         await self._together.add(content)
-        return count
+        return 202, accepted(count)
 
     def _address(self, scope: Scope, headers: Headers) -> str | None:
         """Whose bucket the reports are taken from; None for the owner.
@@ -204,6 +214,17 @@ class Intake:
             self._form.parse(body)
             raise HttpRefused("malformed")
         return count
+
+    def _id(self, body: bytes) -> bytes:
+        """The id that is asked for, in the first bytes of the body that would be sent with it.
+
+        Raises:
+            Refused: a body that is not one.
+        """
+        if len(body) != HEAD_BYTES + ID_BYTES or not body.startswith(self._form.head):
+            self._form.parse(body)
+            raise HttpRefused("malformed")
+        return body[HEAD_BYTES:]
 
     async def _refuse(self, refused: HttpRefused, body: Body, send: Send) -> None:
         """Answer a refused request, and count it by its name."""

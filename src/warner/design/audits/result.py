@@ -30,9 +30,9 @@ class Audit(Tabular):
             is metric; None where they are for any two values.
         total: the epsilon between any two values, at any distance. It is the budget in nats that
             one person spends in all.
-        weight: the number of people by which one forged report changes the estimated count of a
-            value, at most; None where reports have no unbiased estimate of counts. See
-            :func:`warner.design.report_weight.report_weight`.
+        weight: the number of people by which one forged report changes the count of a value that
+            ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
+            counts. See :func:`warner.design.report_weight.report_weight`.
     """
 
     mechanism: str

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import distribution, integer, probability, real
+from warner._core.checks import confidence_level, distribution, integer, probability, real
 from warner._core.errors import ArgumentError, message
 from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.inversion import variance_of
@@ -142,7 +142,7 @@ def _rate_and_cut(
     # The groups that have the guess are equal to each other.
     weights = np.array([1.0, 1.0, groups - 2.0])[: len(shares)] / np.maximum(noise, _LEAST_VARIANCE)
     mean = float(weights @ shares / weights.sum())
-    cut = float(chdtri(groups - 1, 1 - probability("level", level)))
+    cut = float(chdtri(groups - 1, 1 - confidence_level(level)))
     return float(weights @ (shares - mean) ** 2), cut
 
 

@@ -11,7 +11,7 @@ import warner
 from tests.spec.app.report.test_report import _report, _words
 from warner.app.report.questions import Question, Settings
 from warner.app.report.tables import answer_rows
-from warner.design.privacy_words import certainty, of_guarantee, of_mechanism
+from warner.design.privacy_words import Strength, certainty, of_guarantee, of_mechanism, strength
 from warner.domains import NO_ANSWER, with_missing
 from warner.mechanisms.gaussian import Gaussian
 from warner.privacy.composition import side_by_side
@@ -34,6 +34,49 @@ def test_with_a_delta_the_best_guess_is_bounded_and_no_single_report() -> None:
     (words,) = of_mechanism(mechanism)
     assert "is right in at most 73.4" in words and "plus 0.01" in words
     assert "In rare cases much more is told" in words and "can fail" not in words
+
+
+UNPROTECTED = "Not all answers were randomised"
+MUCH, ALL = "it can be a lot", "it can be nearly everything"
+SAYS_SO = ("kept nowhere cannot be lost", "hidden by chance", "is about a single person")
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "said", "still_true"),
+    [
+        ((1.0, 2.9), None, SAYS_SO),
+        ((1.0, 3.0), MUCH, SAYS_SO[2:]),  # 95.3 % sure
+        ((1.0, 10.0), MUCH, SAYS_SO[2:]),  # 99.995 % sure
+        ((10.5, 1.0), ALL, ()),
+        ((1.0, math.inf), UNPROTECTED, ()),
+        ((math.inf,), UNPROTECTED, ()),
+    ],
+)
+def test_fixed_sentences_follow_the_question_that_is_protected_least(
+    epsilons: tuple[float, ...], said: str | None, still_true: tuple[str, ...]
+) -> None:
+    """Rejects: "the answers of each person were randomised" where some were sent as they are."""
+    coin = {f"x{i}": warner.RandomizedResponse(STATUS, e) for i, e in enumerate(epsilons)}
+    answers: list[object] = [*STATUS.labels] * 30
+    words = _words(_report(coin, dict.fromkeys(coin, answers)))
+    assert {phrase for phrase in (UNPROTECTED, MUCH, ALL) if phrase in words} == {said} - {None}
+    assert tuple(phrase for phrase in SAYS_SO if phrase in words) == still_true
+    exposed = math.inf in epsilons
+    assert ("The answers of each person were randomised" in words) is not exposed
+    assert ("Answers were sent without protection" in words) is exposed
+
+
+def test_a_promise_is_of_the_most_distant_answers_and_of_all_rounds() -> None:
+    numbers = warner.Integers(0, 1000)
+    assert strength(warner.Geometric(numbers, 0.001).guarantee) is Strength.STRONG
+    assert strength(warner.Geometric(numbers, 0.01).guarantee) is Strength.WEAK
+    assert strength(warner.Geometric(numbers, 10.0).guarantee) is Strength.NONE
+    rare = Gaussian(warner.Interval(0, 1, 8), 0.5, 1e-6)  # a rare report tells all
+    assert strength(rare.guarantee) is Strength.WEAK
+    coin, answers = warner.RandomizedResponse(STATUS, 1.0), [*STATUS.labels] * 30
+    for rounds, hidden in ((1, True), (4, False)):
+        words = _words(_report({"x": coin}, {"x": answers}, rounds=rounds))
+        assert ("hidden by chance" in words) is hidden
 
 
 def test_of_several_questions_all_sensitive_answers_are_needed() -> None:
@@ -70,15 +113,17 @@ def test_attributes_together_show_silence_in_any_combination_that_is_not_sensiti
     assert not warner.RandomizedResponse(domain, 1.0).shows_silence
 
 
-def test_intervals_of_the_largest_shares_are_not_of_average_coverage() -> None:
-    """Intervals of average coverage miss large shares, which a report is about."""
+def test_the_words_of_a_report_are_of_the_intervals_that_it_shows() -> None:
+    """Rejects a page that speaks of intervals on average and shows others."""
     domain = warner.Categorical([f"s{i:02d}" for i in range(32)])
     mechanism = warner.HadamardResponse(domain, 2.0)
     rng = np.random.default_rng(0)
     answers = [domain.labels[i] for i in rng.geometric(0.3, 1000) % 32]
     result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng=rng)))
-    assert result.interval_kind() == "average"
+    assert Question(result, Settings(top=40)).interval_kind == "score"
     assert Question(result, Settings(top=5)).interval_kind == "simultaneous"
     # Tables by group show the largest shares of each group with these intervals.
     shown = [(row["low"], row["high"]) for row in answer_rows(result, 0.95, "population")]
-    assert np.array_equal(shown, result.interval(kind="wald"))
+    assert np.array_equal(shown, result.interval(kind="score"))
+    report = _report({"s": mechanism}, {"s": answers})
+    assert "on average" not in _words(report)

@@ -59,7 +59,7 @@ def test_the_page_has_everything_without_script() -> None:
     assert text.count("<caption>") == len(page.of("table")) == 4
     assert all(facts.get("scope") in ("col", "row") for facts in page.of("th"))
     assert len(page.of("svg")) == 12 and all(s["aria-hidden"] == "true" for s in page.of("svg"))
-    assert "A forged report moves the count of an answer by up to 2.164 people." in text
+    assert "A forged report moves the unbiased count of an answer by up to 2.164 people." in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th><td>([0-9.]+) %</td><td>([0-9.]+) %</td><td>([0-9.]+) %", text)
     assert shares is not None
@@ -151,7 +151,7 @@ def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
 
 def test_few_forged_reports_among_few_are_not_counted_in_points() -> None:
     small = Study.parse(STUDY_TEXT.replace("step = 100", "step = 1"))
-    assert "of them move its share to anything now" in live_page(
+    assert "of them move its unbiased share to anything now" in live_page(
         published(3, small).view(), small, "value"
     )
     assert "points now" in live_page(published(1000).view(), STUDY, "value")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections import Counter
 from html.parser import HTMLParser
 from typing import Any
@@ -12,6 +15,7 @@ from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.pages.survey_leaves import report_bytes
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest
+from warner.collector.web.static_files import packaged
 from warner.studies.study import Study
 
 VOID = {"meta", "link", "input", "br", "path"}
@@ -109,8 +113,21 @@ def test_nothing_stands_inline_and_nothing_is_loaded_from_elsewhere(page: Parsed
         assert not [name for name in attributes if name.startswith("on")]
         for name in ("src", "href", "action"):
             assert "//" not in (attributes.get(name) or "")
-    assert page.every("script") == [{"type": "module", "src": "survey.js"}]
     assert page.every("style") == []
+
+
+def test_every_script_is_named_with_the_digest_of_the_file_that_is_served(page: Parsed) -> None:
+    """Rejects: a script, or a module that it imports, which a cache or a proxy can replace."""
+    preloaded = [one for one in page.every("link") if one.get("rel") == "modulepreload"]
+    stated = {
+        **{one["src"]: one["integrity"] for one in page.every("script")},
+        **{one["href"]: one["integrity"] for one in preloaded},
+    }
+    imported = re.findall(r'"\./(\w+\.js)"', packaged()["survey.js"].content.decode())
+    assert stated.keys() == {"survey.js", *imported}
+    for name, integrity in stated.items():
+        digest = hashlib.sha256(packaged()[name].content).digest()
+        assert integrity == f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def test_texts_of_the_study_are_escaped(study: Study, page: Parsed) -> None:
@@ -212,10 +229,10 @@ def test_a_second_code_in_one_browser_is_warned_of_twice(study: Study) -> None:
     assert notice not in survey_page(Study.parse(WHOLE.replace('"invited"', '"open"')))
 
 
-def test_a_used_code_is_not_said_to_be_counted_again(study: Study) -> None:
-    """A repeat and another report with the same code have the same reply."""
+def test_a_report_with_a_code_is_not_said_to_be_counted(study: Study) -> None:
+    """Another report with the code, sent after the page had asked, has the same reply."""
     invited = survey_page(study)
-    assert "that one is counted, and this one is not" in invited
+    assert "only one of the two is counted" in invited
     assert "The collector has counted your report" not in invited
     assert "The collector has counted" in survey_page(
         Study.parse(WHOLE.replace('"invited"', '"open"'))

@@ -83,6 +83,42 @@ def test_numbers_are_rounded_against_us_in_every_language() -> None:
     assert "höchstens 2,72-mal" in page and "höchstens zu 73,2\N{NO-BREAK SPACE}%" in page
 
 
+COIN = '[attributes.{}]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = {}\n'
+LINE = '[attributes.{}]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon = {}\n'
+YES = "[collect]\nweak_protection = true\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("text", "promised"),
+    [
+        (COIN.format("x", 2.9), ["strong"]),
+        (COIN.format("x", 1) + COIN.format("y", 2), ["strong", "together"]),  # 3 is 95.3 %
+        (COIN.format("x", 3), ["weak"]),
+        (COIN.format("x", 10), ["weak"]),
+        (LINE.format("x", 0.01), ["weak"]),
+        (COIN.format("x", 9) + COIN.format("y", 9), ["weak", "together"]),
+        (COIN.format("x", 10.5) + YES, ["none"]),
+        (LINE.format("x", 10) + YES, ["none"]),
+        (COIN.format("x", 1) + LINE.format("y", 10) + COIN.format("z", 4) + YES, ["none", "weak"]),
+        (COIN.format("x", 1) + YES, ["strong"]),
+    ],
+)
+def test_the_promise_follows_the_odds_of_the_most_distant_answers(
+    text: str, promised: list[str], language: str
+) -> None:
+    """Rejects: "nobody can be sure" beside odds of 22,026, or of 2.72 for each unit of a thousand."""
+    words = Words(language)
+    page = survey_page(Study.parse(f'languages = ["{language}"]\n{text}'))
+    keys = ("none", "weak", "strong", "together")
+    assert [key for key in keys if words(f"promise_{key}") in page] == promised
+    assert f'data-promises="{" ".join(promised)}"' in page
+    hardly = "none" in promised
+    assert (words("badge_hardly") in page) is hardly and (words("badge") in page) is not hardly
+    some = [f"{words('promise_concerns', questions=name)}" in page for name in ("z", "y")]
+    assert some == [len(promised) > 1 and hardly] * 2
+
+
 def test_what_is_not_protected_is_said_at_once() -> None:
     protected = (
         '[attributes.x]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'

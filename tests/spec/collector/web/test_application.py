@@ -42,7 +42,7 @@ def client(web: Site) -> Iterator[Client]:
 PAGES = ("/", "/healthz", "/study.json", "/warner.js", "/survey.js", "/survey.css", "/sw.js")
 OWNERS = ("", "/events", "/tally.json", "/estimates.json", "/estimates.csv", "/picture.png")
 OWNERS += ("/card.json", "/card.html")
-EVERY = (*PAGES, "/live.js", "/live.css", "/reports", "/live/close", "/live/open")
+EVERY = (*PAGES, "/live.js", "/live.css", "/reports", "/spent", "/live/close", "/live/open")
 EVERY += tuple(f"/live{name}" for name in OWNERS)
 
 
@@ -102,7 +102,7 @@ def test_reports_are_counted_once_and_a_repeat_gets_the_same_answer(
 def test_wrong_methods_are_refused_and_overriding_headers_are_ignored(
     web: Site, client: Client, path: str
 ) -> None:
-    posts = path in ("/reports", "/live/close", "/live/open")
+    posts = path in ("/reports", "/spent", "/live/close", "/live/open")
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "GET" if posts else "POST"):
         headers = {"x-http-method-override": "POST" if posts else "GET", **KIND, **web.bearer}
         answer = client.request(method, path, content=CANARY.encode(), headers=headers)
@@ -243,6 +243,42 @@ def test_only_invited_people_are_counted_and_once(tmp_path: Path) -> None:
         assert web.collector.n == 1 and web.collector.invitations == (3, 1)
 
 
+def test_who_has_a_code_learns_before_sealing_whether_it_was_used(tmp_path: Path) -> None:
+    """Rejects: a second report of a person, sealed because nobody could say that there is one."""
+    with site(tmp_path / "a", 'access = "invited"\n') as web, Client(web.application) as client:
+        codes, digest, form = new_codes(2), web.study.digest, web.collector.format
+        web.collector.invite(invited_ids(digest, codes))
+        used, other = (invited_id(digest, code) for code in codes)
+
+        def said(submission_id: bytes) -> Any:
+            return client.post("/spent", content=form.head + submission_id, headers=KIND)
+
+        assert said(used).json() == said(other).json() == {"spent": 0}
+        ids = np.frombuffer(used, np.uint8).reshape(1, 16)
+        assert client.post("/reports", content=web.body(1, ids), headers=KIND).status_code == 202
+        assert said(used).json() == {"spent": 1} and said(other).json() == {"spent": 0}
+        assert dict(said(used).headers) == dict(said(other).headers)
+        assert web.collector.n == 1 and web.collector.invitations == (2, 1)
+        refused(said(bytes(16)), "not_invited")
+        for wrong in (b"", used, form.head, form.head + used[:-1], form.head + used + b"x"):
+            refused(client.post("/spent", content=wrong, headers=KIND), "malformed")
+        refused(client.post("/spent", content=web.body(1, ids), headers=KIND), "malformed")
+        strange = form.head[:-1] + bytes([form.head[-1] ^ 1]) + used
+        refused(client.post("/spent", content=strange, headers=KIND), "other_study")
+        refused(client.post("/spent", content=form.head + used), "type")
+        web.collector.close_survey()
+        refused(said(used), "closed")
+
+
+def test_questions_before_reports_have_the_limits_of_reports(tmp_path: Path) -> None:
+    settings = Settings(Limits(rate=0.001, burst=2))
+    with site(tmp_path / "a", settings=settings) as web, Client(web.application) as client:
+        asked = {"content": web.collector.format.head + bytes(16), "headers": KIND}
+        assert client.post("/spent", **asked).json() == {"spent": 0}
+        assert client.post("/reports", content=web.body(), headers=KIND).status_code == 202
+        refused(client.post("/spent", **asked), "too_many")
+
+
 def test_rejects_are_counted_by_reason(web: Site, client: Client) -> None:
     client.post("/reports", content=CANARY.encode(), headers=KIND)
     client.post("/reports", content=CANARY.encode(), headers={"content-type": "text/plain"})
@@ -250,7 +286,7 @@ def test_rejects_are_counted_by_reason(web: Site, client: Client) -> None:
     client.get("/reports")  # a request without reports is no reject
     client.post("/reports", content=web.body(), headers=KIND)
     for _ in range(100):
-        web.collector.check()
+        web.collector.remember("nothing", b"")
         if web.collector.state().rejects:
             break
     assert dict(web.collector.state().rejects) == {"malformed": 1, "type": 2}
@@ -277,7 +313,7 @@ def test_a_store_that_fails_is_said_by_name_and_an_error_shows_nothing(
         raise Refused("store_full", f"/secret/{CANARY}", "has no space left")
 
     monkeypatch.setattr(web.collector, "check", full)
-    refused(client.get("/healthz"), "store_full")
+    refused(client.get("/healthz"), "unavailable")
 
     def broken() -> None:
         raise ValueError(CANARY)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spec.collector._web import KIND, TEXT, ask, served, site
+from tests.spec.collector._web import KIND, SERVED, ask, served, site
 from warner import errors
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.web import protocol, requests
@@ -195,7 +195,7 @@ def test_a_survey_survives_a_kill_ends_gracefully_and_leaves_no_trace_of_anybody
     tmp_path: Path,
 ) -> None:
     study = tmp_path / "study.toml"
-    study.write_text(TEXT + 'keep_ids = "always"\n')
+    study.write_text(SERVED + 'keep_ids = "always"\n')
     plan = Study.parse(study.read_text())
     form = SubmissionFormat(plan)
     mark = bytes.fromhex("c0ffee5eed15c0de")  # in the reports on drinks, of which only counts stay
