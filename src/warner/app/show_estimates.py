@@ -16,14 +16,16 @@ from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
+from warner.results.solution import Solution
 from warner.results.tables import as_text, reports_of
 
 INTERVALS = {
+    "score": "Each holds for its value, also for one that is read because its share is large.",
     "wald": "Each is around the unbiased estimate. It holds for its value, not for all at once.",
     "average": (
         "Together they hold as many of the values' shares as the percentage says, on average over "
-        "the values. A large share is missed more often than a small one, at most half of the "
-        "time. Intervals of kind 'wald' hold for each value."
+        "the values. Of shares that fall like 1, 1/2, 1/3, the largest is missed in up to half of "
+        "the surveys. Intervals of kind 'score' hold for each value."
     ),
     "simultaneous": "They are around the unbiased estimates, and hold for all values at once.",
     "anytime": (
@@ -38,6 +40,11 @@ NO_INTERVALS = "There are no intervals: different distributions make the same re
 # takes long to draw and nobody finds the largest in it.
 _LARGEST_SHOWN = 1000
 _MOST_SHOWN = 50
+_MOST_NAMED = 5  # unbiased estimates of shrunk shares
+_SHRUNK = (
+    "* Shrunk towards the other shares, further than an interval from the reports of this value "
+    "alone would allow."
+)
 _MEDIAN = parse("median")
 
 
@@ -62,14 +69,17 @@ def show_estimate(
     columns: dict[str, Side] = {"value": "left"}
     if truth is not None:
         columns["truth"] = "right"
-    columns |= {"estimate": "right", f"{100 * level:.4g} % interval": "right", "n": "right"}
-    rows, every = [], list(result.rows(level, target, kind))
+    used, every = result.interval_kind(target, kind), list(result.rows(level, target, kind))
+    average = "average " * (used == "average")
+    columns |= {"estimate": "right", f"{average}{100 * level:.4g} % interval": "right"}
+    columns[_estimated(result)] = "right"
+    rows = []
     largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
     for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
         row = every[i]
         known = [] if truth is None else [f"{truth[i]:.4f}"]
         interval = f"{row['low']:.4f} .. {row['high']:.4f}"
-        share, n = f"{row['estimate']:.4f}", f"{row['n']:,.0f}"
+        share, n = _share(row), f"{row['n']:,.0f}"
         rows.append([as_text(row["value"]), *known, share, interval, n])
     out = console()
     out.print(_title(result), style="bold")
@@ -80,7 +90,9 @@ def show_estimate(
                 f"These are the {len(rows)} largest of {len(every):,} shares. "
                 "--csv FILE writes all of them."
             )
-        out.print(_about_intervals(result.interval_kind(target, kind), target))
+        out.print(_about_intervals(used, target))
+        if about := _about_shrunk([every[i] for i in largest]):
+            out.print(about)
         if result.domain.silence is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
     if result.fit.mean is not None or (
@@ -96,7 +108,7 @@ def _show_answered(given: Answered, level: float, target: str, kind: str | None)
     """Print the share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
     columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
-    columns |= {f"{100 * level:.4g} % interval": "right", "n": "right"}
+    columns |= {f"{100 * level:.4g} % interval": "right", _estimated(given.estimate): "right"}
     every = given.rows(level, target, kind)
     largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
     rows = []
@@ -136,7 +148,7 @@ def show_groups(
     columns: dict[str, Side] = dict.fromkeys(names, "left")
     columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
     columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
-    rows = []
+    rows, is_marked = [], False
     for key, result in estimates:
         asked = [] if summaries is None else list(summaries(result))
         for row in summary_rows(result, asked, level, target, kind):
@@ -144,13 +156,17 @@ def show_groups(
             about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
             rows.append([*map(as_text, key), *about])
         shares = () if asked else estimate_rows(result, level, target, kind)
-        for attribute, value, share, low, high, _ in shares:
-            figures = [f"{share:.4f}", f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
+        for attribute, value, share, low, high, _, unbiased in shares:
+            is_marked |= unbiased is not None
+            estimated = _share({"estimate": share, "shrunk_from": unbiased})
+            figures = [estimated, f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
             rows.append([*map(as_text, key), attribute, as_text(value), *figures])
     console().print(table(columns, rows))
     if any(result.data.simulated for _, result in estimates):
         console().print("The reports are simulated.")
     console().print(f"Each group was estimated alone. Intervals are of the {target}.")
+    if is_marked:
+        console().print(f"{_SHRUNK} --csv FILE writes the unbiased estimates.")
     console().print(
         "All people together: in the report of warner report, or from a tally made without --by."
     )
@@ -194,6 +210,26 @@ def _about_intervals(kind: str, target: str) -> str:
     return f"The intervals are for {people}. {INTERVALS[kind]}"
 
 
+def _estimated(result: Solution) -> str:
+    """The name of the column of shares times n, which is no count."""
+    return "reports, estimated" if result.reports_per_person > 1 else "people, estimated"
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    """An estimated share, marked where the value's own reports exclude it."""
+    return f"{row['estimate']:.4f}{'*' * (row['shrunk_from'] is not None)}"
+
+
+def _about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The line under a table that says which estimates the value's own reports exclude, or ""."""
+    marked = [row for row in rows if row["shrunk_from"] is not None]
+    if not marked:
+        return ""
+    named = [f"{as_text(row['value'])} {row['shrunk_from']:.4f}" for row in marked[:_MOST_NAMED]]
+    more = f" and {len(marked) - _MOST_NAMED} more" * (len(marked) > _MOST_NAMED)
+    return f"{_SHRUNK} Unbiased estimates: {', '.join(named)}{more}."
+
+
 def _means(result: Estimate, level: float, kind: str | None) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
     whose = "" if result.domain.silence is None else " of those who answered"
@@ -231,7 +267,7 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
         about: "right",
         "mean": "right",
         f"{about} of the mean": "right",
-        "n": "right",
+        _estimated(result): "right",
     }
     rows = []
     for row in keys:

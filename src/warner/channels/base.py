@@ -484,7 +484,7 @@ class LikelihoodOperator(ABC):
                 "bootstrap",
                 "needs a tally of all possible reports; this one keeps the observed reports alone",
                 None,
-                "Use kind='wald', or tally without keep_reports",
+                "Use kind='score', or tally without keep_reports",
             )
         )
 

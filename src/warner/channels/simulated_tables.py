@@ -51,7 +51,7 @@ def marked_table(
                 "bootstrap",
                 "draws person by person where bits of several attributes are counted together",
                 f"{n} people",
-                "Use kind='wald'",
+                "Use kind='score'",
             )
         )
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)

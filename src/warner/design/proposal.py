@@ -28,8 +28,8 @@ from warner.design.proposal_widths import (
     expected,
     expected_at_once,
     measured,
+    score_width,
     share_width,
-    wald_width,
 )
 from warner.design.ranked_results import to_nine_digits
 from warner.design.theory import MAX_PEOPLE, expected_loss
@@ -42,7 +42,6 @@ _ALIKE = 1.02  # errors within 2 % are alike; the mechanism that is named first 
 _FEW = 256  # numbers, beyond which only these are compared:
 _OF_NUMBERS = ("SquareWave", "Piecewise")
 _RUNS, _FEWER, _LEAST = 9, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
-_MORE = 4  # times as many for intervals of average coverage
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
 # Their errors are at least those of another candidate: UnaryEncoding optimized for LocalHashing,
@@ -353,18 +352,13 @@ def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
     """
     domain, size = questions[0].domain, questions[0].domain.size
     if can_simulate(domain) and not domain.answered.is_ordered:
-        # The default intervals of places are those of Wald.
+        # The default intervals of places are score intervals.
         question = questions[0]
         error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
-        width = wald_width(mechanism.channel(), question, n)
-        return Expected(error, margin, width, None, "none" if width is None else "wald")
+        width = score_width(mechanism.channel(), question, n)
+        return Expected(error, margin, width, None, "none" if width is None else "score")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
     if size > 4096:
-        return expected(mechanism, questions[0], n, runs)
-    first = expected(mechanism, questions[0], n, max(_LEAST, runs // len(questions)))
-    if first.kind == "average":  # a fit takes milliseconds, and these widths vary
-        runs *= _MORE
-    if first.kind == "wald":  # the width hardly depends on the distribution
         return expected(mechanism, questions[0], n, runs)
     found = [expected(mechanism, q, n, max(_LEAST, runs // len(questions))) for q in questions]
     return Expected(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,9 +20,16 @@ from warner.estimators.base import threads_for
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.blocks import within
-from warner.results.intervals import available_kind, interval, normal_quantile, posterior
+from warner.results.intervals import (
+    available_kind,
+    interval,
+    lower_quantiles,
+    normal_quantile,
+    posterior,
+)
 from warner.results.linear_limits import UnbiasedShares
 from warner.results.recommend import recommended_fit
+from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
 
 _DRAWS = 200  # of a posterior, whose mean distance from its estimate is then known within 5 %
@@ -148,7 +155,7 @@ def measured(domain: Domain) -> Domain:
 def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Expected:
     """The mean error and widths over simulated tallies, always the same ones.
 
-    Wald intervals have a closed form, see :func:`wald_width`, and are not simulated.
+    Score intervals are not simulated, see :func:`score_width`.
 
     Args:
         mechanism: the mechanism.
@@ -161,13 +168,13 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
     for solution in question.estimates(mechanism, n, runs, np.random.default_rng(0)):
         losses.append(question.loss(solution.probabilities, question.theta))
         kind = available_kind(solution)
-        if kind != "wald":
+        if kind != "score":
             share, mean = question.widths(solution)
             shares += [] if share is None else [share]
             means += [] if mean is None else [mean]
     width: float | None = float(np.mean(shares)) if shares else None
-    if width is None and kind == "wald" and not question.domain.answered.is_ordered:
-        width = wald_width(mechanism.channel(), question, n)
+    if width is None and kind == "score" and not question.domain.answered.is_ordered:
+        width = score_width(mechanism.channel(), question, n)
     margin = float(np.std(losses, ddof=1)) / math.sqrt(runs)
     mean_width = float(np.mean(means)) if means else None
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
@@ -211,8 +218,8 @@ def share_width(
 ) -> float | None:
     """The width of the interval of the share with n people, from that with ``known_n`` people.
 
-    Wald intervals have a closed form. A posterior's width is scaled by that for expected tallies.
-    Others are simulated.
+    A posterior's width is scaled by that for expected tallies. Widths that are neither of a
+    posterior nor of score intervals are simulated.
 
     Args:
         mechanism: the mechanism.
@@ -221,8 +228,8 @@ def share_width(
         known: what is expected with ``known_n`` people.
         known_n: number of people.
     """
-    if known.kind == "wald":
-        return wald_width(mechanism.channel(), question, n)
+    if known.kind == "score":
+        return score_width(mechanism.channel(), question, n)
     if known.kind == "posterior":
         pair = [expected_at_once(mechanism, question, people) for people in (n, known_n)]
         now, before = (None if each is None else each.share for each in pair)
@@ -231,14 +238,13 @@ def share_width(
     return expected(mechanism, question, n, _FEW_RUNS).share
 
 
-def wald_width(channel: LikelihoodOperator, question: Question, n: int) -> float | None:
-    """The expected width of a Wald interval, with its limits clipped to [0, 1].
+def score_width(channel: LikelihoodOperator, question: Question, n: int) -> float | None:
+    """The expected width of the score interval of the judged share t, of the rank that it has.
 
-        E min(1, p + z s(p)) - max(0, p - z s(p)),   p = T clipped to [0, 1],
-        T ~ N(t, s(t)^2),   s(t)^2 = ((1 - t) null + t own - t^2) / n
+        E high(T) - low(T),   T ~ N(t, s(t)^2),   s(t)^2 = ((1 - t) null + t own - t^2) / n
 
-    t is the judged share; null and own are the second moments of the inverse's weight of one report
-    under other values and under the value itself.
+    null and own are the second moments of the inverse's weight of one report under other values
+    and under the value itself.
 
     Args:
         channel: of the mechanism.
@@ -250,23 +256,20 @@ def wald_width(channel: LikelihoodOperator, question: Question, n: int) -> float
     """
     from scipy.special import ndtri
 
-    z, t, x = normal_quantile(question.level), question.share, question.value
-    least = z**2 / (n + z**2)
-    spread = (1 - least) * question.theta + least / question.theta.size
+    z, theta, x = normal_quantile(question.level), question.theta, question.value
+    data = LikelihoodData(channel, np.empty(0), n, question.domain)  # no tally yet
     try:
-        own = float(channel.inverse_moments(spread)[1][x])
-        null = float(channel.variance_at_zero(spread)[x])
+        noise = ShareNoise.of(data, "population", least_share(data, "population", z), theta)
     except IdentifiabilityError:
         return None
-
-    def deviation(share: np.ndarray | float) -> np.ndarray:
-        at = np.clip(share, least, 1 - least)
-        return np.asarray(np.sqrt(np.maximum((1 - at) * null + at * own - at**2, 0.0) / n))
-
-    estimates = t + deviation(t) * ndtri((np.arange(_GRID) + 0.5) / _GRID)
-    centre = np.clip(estimates, 0.0, 1.0)
-    half = z * deviation(centre)
-    return float((np.minimum(centre + half, 1) - np.maximum(centre - half, 0)).mean())
+    least = lower_quantiles(theta, question.level)
+    deviation = math.sqrt(max(float(noise.at(question.share)[x]), 0.0) / n)
+    widths = []
+    for normal in ndtri((np.arange(_GRID) + 0.5) / _GRID):
+        estimate = np.full_like(theta, question.share + deviation * normal)
+        low, high = replace(noise, centre=estimate).accepted(least, z)[x]
+        widths.append(high - low)
+    return float(np.mean(widths))
 
 
 def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:

@@ -33,8 +33,6 @@ class Estimator(ABC):
         summary: one or more sentences for users on what the method computes, without the last full
             stop.
         references: the sources, as keys of the package's list or as BibTeX entries.
-        usual_interval: the kind of intervals of many shares, where no kind is named:
-            ``"average"`` for a method that makes the error of all shares together least.
         inverts: whether a distribution is made from the unbiased estimates of single shares.
 
     >>> from warner.estimators import MaximumLikelihood
@@ -44,7 +42,6 @@ class Estimator(ABC):
 
     summary: ClassVar[str] = ""
     references: ClassVar[tuple[str, ...]] = ()
-    usual_interval: ClassVar[str] = "wald"
 
     @property
     def inverts(self) -> bool:

@@ -33,13 +33,13 @@ from warner.reports.tally import Tally
 from warner.results import charts as pictures
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
-from warner.results.intervals import TARGETS, holding, normal_quantile, wald
+from warner.results.intervals import TARGETS, holding, normal_quantile, score, wald
 from warner.results.methods import estimator_of
 from warner.results.tables import reports_of
 from warner.results.top import place_of
 
 POOLS = ("partial", "path", "none")
-KINDS = ("posterior", "wald")
+KINDS = ("posterior", "score", "wald")
 _MOST_VALUES = 5  # of each group, in a notebook
 _MOST_ROWS = 100  # in a notebook
 _FEW_GROUPS = 3  # from here on, groups tell how much they differ
@@ -240,11 +240,13 @@ class GroupEstimates:
                   holds on average over groups: of all groups the share ``level`` is covered. A
                   group that is unlike the others is missed more often. Over time so is a value that
                   moves much more than the others, most at the first and the last time.
-                - ``"wald"``, from the reports of the group alone. It holds for every group, and
-                  is wider. It can leave out the pooled estimate.
+                - ``"score"``, from the reports of the group alone. It holds for every group, and
+                  is wider. It can leave out the pooled estimate. See
+                  :func:`warner.results.intervals.score`;
+                - ``"wald"``, from the reports of the group alone, around the unbiased estimate;
                 - None: ``"posterior"`` where there is one and the target is the population. Else,
-                  for groups that are estimated alone, that of each ``Estimate``; and Wald for
-                  pooled ones.
+                  for groups that are estimated alone, that of each ``Estimate``; and score
+                  intervals for pooled ones.
 
         Returns:
             (G, K, 2) low and high. A group without reports has 0 and 1, unless the interval is a
@@ -262,7 +264,7 @@ class GroupEstimates:
         if kind == "posterior":
             if self.posterior is None or target != "population":
                 rule = "'posterior' needs pooled groups and the target 'population'"
-                raise ArgumentError(message("kind", rule, None, "Use kind='wald'"))
+                raise ArgumentError(message("kind", rule, None, "Use kind='score'"))
             half = z * self.posterior.deviation
             middle = self.posterior.mean
             bounds = np.clip(np.stack([middle - half, middle + half], axis=2), 0.0, 1.0)
@@ -274,14 +276,18 @@ class GroupEstimates:
             if own is not None:
                 bounds[g] = own.interval(level, target)
             elif part is not None:
-                bounds[g] = wald(part, level, target)
+                bounds[g] = (
+                    wald(part, level, target)
+                    if kind == "wald"
+                    else score(part, self.probabilities[g], level, target)
+                )
         return bounds
 
     def interval_kind(self, target: str = "population") -> str:
-        """The interval of :meth:`rows`: ``"posterior"``, ``"wald"``, or ``"own"`` of each alone."""
+        """The intervals of :meth:`rows`: ``"posterior"``, ``"score"``, or ``"own"`` of each."""
         if self.posterior is not None and target == "population":
             return "posterior"
-        return "own" if self.alone else "wald"
+        return "own" if self.alone else "score"
 
     def rows(
         self, level: float = 0.95, target: str = "population", kind: str | None = None
@@ -383,7 +389,7 @@ class GroupEstimates:
         integer("top", top, 1)
         caption = {
             "posterior": f"{100 * level:.4g} % intervals, which hold on average over groups",
-            "wald": f"{100 * level:.4g} % intervals of each group",
+            "score": f"{100 * level:.4g} % intervals of each group",
             "own": f"{100 * level:.4g} % intervals of each group",
         }[self.interval_kind(target)]
         about = f"{reports_of(self.n, self.table.whole.simulated)}; {caption}"

@@ -55,9 +55,9 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     of the estimates is that of normal noise around the shares of ``solution``: a prior that is
     learnt from the reports, and that only the width depends on.
 
-    The intervals are widened to hold the shares of ``solution``. Large shares are missed more often
-    than small ones, each at most half of the time. Coverage is asymptotic, as that of Wald
-    intervals; where reports support values, the skewness of the counts is taken into account.
+    Large shares are missed more often than small ones, each at most half of the time. Coverage is
+    asymptotic, as that of Wald intervals; where reports support values, the skewness of the counts
+    is taken into account.
 
     Args:
         solution: an estimate of shares.
@@ -83,7 +83,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     limits = np.empty((shares.size, 2))
     for kind in kinds:
         limits[kind.index] = kind.accepted(levels, noise.centre[kind.index])
-    return np.stack([np.minimum(limits[:, 0], given), np.maximum(limits[:, 1], given)], axis=1)
+    return limits
 
 
 @dataclass(frozen=True)

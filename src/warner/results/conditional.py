@@ -37,7 +37,7 @@ from warner.results.intervals import (
     interval,
     normal_quantile,
     posterior,
-    wald,
+    score,
     with_plan,
 )
 from warner.results.marginals import marginal_estimate
@@ -316,14 +316,14 @@ class Answered(Conditional):
 
         Returns:
             A dict with the keys of :meth:`warner.Estimate.rows`. Its interval is one minus that of
-            the share of silence: by the posterior of smooth estimates, otherwise by Wald.
+            the share of silence: by the posterior of smooth estimates, otherwise a score interval.
         """
         solution, limits = self.estimate, np.array([0.0, 1.0])
         if kind is None and solution.has_posterior_intervals and target == "population":
             limits = 1 - interval(solution, level, target, "posterior")[-1, ::-1]
         elif solution.has_intervals:
-            silence = interval(solution, level, target, kind or "wald")[-1:]
-            limits = 1 - holding(silence, solution.probabilities[-1])[0, ::-1]
+            silence = interval(solution, level, target, kind or "score")[-1:]
+            limits = 1 - silence[0, ::-1]
         return share_row("(answered)", self.frequency, limits, self.estimate.n)
 
     def interval(
@@ -401,7 +401,7 @@ def frequencies(
     keys, _ = _attributes(estimate)
     shares, times = _shares(estimate), 1
     if estimate.data.channel.is_keyed:
-        bounds = wald(of_keys(estimate.data), level, target)
+        bounds = score(of_keys(estimate.data), shares, level, target)
     else:
         first = next(iter(estimate.domain.attributes))
         bounds = interval(marginal_estimate(estimate, first), level, target)

@@ -18,7 +18,7 @@ from warner.results.tables import as_text
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Estimate], Sequence[Named]]
 
-_HEADER = ["attribute", "value", "estimate", "low", "high", "n", "level", "target"]
+_HEADER = ["attribute", "value", "estimate", "low", "high", "n", "level", "target", "shrunk_from"]
 
 # Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.
 _FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
@@ -68,18 +68,18 @@ def csv_of(
         summaries: the summaries of each estimate, below its shares; None for none.
 
     Returns:
-        The table, with the columns attribute, value, estimate, low, high, n, level, target, and
-        simulated where the reports are.
+        The table, with the columns attribute, value, estimate, low, high, n, level, target,
+        shrunk_from, and simulated where the reports are.
     """
     rows = [
-        [as_cell(name), as_cell(value), *figures, level, target]
+        [as_cell(name), as_cell(value), *figures, level, target, last]
         for result in estimates
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+        for name, value, *figures, last in estimate_rows(result, level, target, kind, summaries)
     ]
     for shares in given_back:
         name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
-            rows.append([name, as_cell(value), p, "", "", p * n, level, target])
+            rows.append([name, as_cell(value), p, "", "", p * n, level, target, ""])
     return as_csv(_HEADER, rows, any(result.data.simulated for result in estimates))
 
 
@@ -101,9 +101,9 @@ def csv_of_groups(
         kind: the kind of the intervals; None for the default of each estimate.
     """
     rows = [
-        [*map(as_cell, (*key, name, value)), *figures, level, target]
+        [*map(as_cell, (*key, name, value)), *figures, level, target, last]
         for key, result in estimates
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+        for name, value, *figures, last in estimate_rows(result, level, target, kind, summaries)
     ]
     simulated = any(result.data.simulated for _, result in estimates)
     return as_csv([*map(as_cell, names), *_HEADER], rows, simulated)
@@ -116,7 +116,7 @@ def estimate_rows(
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> Iterator[list[Any]]:
-    """Attribute, value, estimate, low, high, n: shares, keys and their means, means, summaries.
+    """Attribute, value, estimate, low, high, n and shrunk_from of shares, keys, means, summaries.
 
     Where silence is a value, the shares of those who answered follow those of all people.
     """
@@ -131,19 +131,19 @@ def estimate_rows(
             yield [f"{name} (of those who answered)", row["value"], *_figures(row)]
     for row in result.key_rows(level, target):
         yield [f"{name} (key)", row["value"], *_figures(row)]
-        mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"]]
+        mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"], None]
         yield [f"{name} (mean of key)", row["value"], *mean]
     asked = [] if summaries is None else list(summaries(result))
     if result.fit.mean is not None and not any(named.kind == "mean" for named in asked):
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target, kind)):
             axis = f" of coordinate {i}" if several else ""
-            figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n]
+            figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n, None]
             yield [f"{name} (mean{axis})", "", *figures]
     for row in summary_rows(result, asked, level, target, kind):
         people = row["estimate"] * result.n if row["is_share"] else result.n
-        yield [f"{name} ({row['text']})", "", row["estimate"], row["low"], row["high"], people]
+        yield [f"{name} ({row['text']})", "", *_figures(row | {"n": people})]
 
 
 def _figures(row: dict[str, Any]) -> list[Any]:
-    return [row["estimate"], row["low"], row["high"], row["n"]]
+    return [row["estimate"], row["low"], row["high"], row["n"], row.get("shrunk_from")]

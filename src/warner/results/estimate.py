@@ -31,7 +31,7 @@ from warner.results.ranks import Ranks, ranks
 from warner.results.recommend import recommended_fit
 from warner.results.solution import Solution, Weights, same
 from warner.results.summaries import Quantity
-from warner.results.top import Share, Top, bounds_of, place_of, top
+from warner.results.top import Share, Top, place_of, top
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Estimate(Solution):
         gap: the most by which the log-likelihood of another distribution can be larger, in nats per
             report; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
-        has_intervals: whether the channel has an inverse, from which Wald intervals are made.
+        has_intervals: whether the channel has an inverse, from which intervals are made.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
         data: the channel, the report frequencies and n.
 
@@ -84,9 +84,12 @@ class Estimate(Solution):
         return without_cached(self)
 
     @cached_property
-    def usual_bounds(self) -> np.ndarray:
-        """The 95 % intervals (K, 2) for the population, which are computed once."""
-        return bounds_of(self, 0.95, "population")
+    def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The 95 % intervals (K, 2) for the population, and (K,) what shrunk shares would be.
+
+        They are those of :func:`warner.results.intervals.intervals_of_table`, computed once.
+        """
+        return intervals.intervals_of_table(self)
 
     def __len__(self) -> int:
         """K, the number of values."""
@@ -107,9 +110,8 @@ class Estimate(Solution):
                 Product a dict, or a tuple in the order of the attributes.
 
         Returns:
-            Share: a float with ``low``, ``high`` and ``interval()``. The interval is
-            that of the value's row in :meth:`rows`. For a value that was chosen because its share
-            is large, see :meth:`top`.
+            Share: a float with ``low``, ``high``, ``interval()`` and ``shrunk_from``, as in the
+            value's row in :meth:`rows`.
 
         Raises:
             ArgumentError: not a value of the domain.
@@ -171,8 +173,11 @@ class Estimate(Solution):
                 ``"respondents"`` for the shares among exactly these n people.
             kind: one of
 
+                - ``"score"``: each share with probability ``level``, also one that is read because
+                  its estimate is the largest, see :func:`warner.results.intervals.score`;
                 - ``"wald"``: each share with probability ``level``. Around the unbiased estimate,
-                  see :func:`warner.results.intervals.wald`;
+                  see :func:`warner.results.intervals.wald`. Of few people, and among the largest of
+                  many estimates, they miss more often;
                 - ``"average"``: the part ``level`` of all shares, on average over the values, large
                   shares less often than small ones. They are much shorter than Wald intervals
                   where there are many values, see
@@ -189,9 +194,9 @@ class Estimate(Solution):
                 - ``"posterior"``: each share, where the estimator has a posterior, see
                   :func:`warner.results.intervals.posterior`;
                 - None, which is ``"posterior"`` if the target is the population and the estimator
-                  has a posterior whose intervals keep their level, as LogSpline has. It is
-                  ``"average"`` for EmpiricalBayes of 30 values or more. Otherwise it is ``"wald"``,
-                  widened to include the estimate, as it is for sums over attributes.
+                  has a posterior whose intervals keep their level, as LogSpline has. Otherwise it
+                  is ``"score"``, or ``"bootstrap"`` for sums over attributes whose variance is not
+                  known.
 
             weights: (r, K) for the r linear functions ``weights @ shares``, such as a marginal.
                 For ``"bootstrap"`` and ``"posterior"`` also a function (K,) -> (r,). Only for
@@ -227,8 +232,7 @@ class Estimate(Solution):
             kind: the kind that was asked for; None for the default.
 
         Returns:
-            ``"posterior"``, ``"average"``, ``"wald"``, ``"bootstrap"`` (of some marginals), or
-            ``"none"`` where different distributions make the same reports.
+            The name of a kind, or ``"none"`` where different distributions make the same reports.
         """
         return intervals.available_kind(self, target, kind)
 
@@ -378,8 +382,8 @@ class Estimate(Solution):
     def marginal(self, names: str | Sequence[str]) -> Estimate:
         """The estimate of some attributes of a Product, as sums over the others.
 
-        Status, gap and likelihood are those of the joint fit. The default intervals are Wald
-        intervals around the unbiased estimate of the marginal. The bootstrap refits the joint
+        Status, gap and likelihood are those of the joint fit. The default intervals are score
+        intervals from the unbiased estimate of the marginal. The bootstrap refits the joint
         distribution. A marginal has no posterior intervals. An estimate by ``Inversion()`` is
         computed again from the reports on these attributes alone, because sums over bits of other
         attributes would add noise.
@@ -510,8 +514,11 @@ class Estimate(Solution):
             - ``"estimate"``: its share;
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
-            - ``"n"``: the number of people with this value, the share times n; of reports, where a
-              person sent several.
+            - ``"n"``: the estimated number of people with this value, the share times n; of
+              reports, where a person sent several;
+            - ``"shrunk_from"``: the unbiased estimate, where the value's own reports exclude the
+              estimate at this level; None elsewhere, see
+              :func:`warner.results.intervals.intervals_of_table`.
 
             The list is empty where only means were estimated.
         """

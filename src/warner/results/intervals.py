@@ -30,11 +30,11 @@ from warner.results.simultaneous import simultaneous
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")
-KINDS = ("wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
-# Values from which on a method that shrinks them together has intervals of average coverage. The
-# average over few values says little about each.
-_MANY_VALUES = 30
+KINDS = ("score", "wald", "average", "simultaneous", "anytime", "bootstrap", "fisher", "posterior")
+# Kinds of intervals that are made from the reports, whatever method made the estimate.
+_OF_REPORTS = ("score", "wald", "average", "simultaneous", "anytime")
 _AT_A_TIME = 2**22  # numbers in the tallies that a bootstrap holds together
+_ROUNDING = 1e-9  # an estimate within it of a limit is inside
 _DRAWS = 1000  # the 0.025 quantile of so many draws is that of a share within 0.005 (one sd)
 
 
@@ -49,9 +49,60 @@ def interval(
     planned: int | None = None,
 ) -> np.ndarray:
     """Confidence intervals for the true shares: see :meth:`warner.Estimate.interval`."""
-    asked, planned = with_plan(kind, planned)
-    kind = default_kind(solution, target) if asked is None else asked
-    choice("kind", kind, KINDS)
+    kind, planned = with_plan(kind, planned)
+    kind = choice("kind", default_kind(solution, target) if kind is None else kind, KINDS)
+    bounds = _bounds(solution, level, target, kind, weights, replicates, rng, planned)
+    if kind == "wald" or kind not in _OF_REPORTS or solution.fit.probabilities is None:
+        return bounds
+    return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
+
+
+def intervals_of_table(
+    solution: Solution,
+    level: float = 0.95,
+    target: str = "population",
+    kind: str | None = None,
+    rng: np.random.Generator | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The intervals of a table of shares, and what the reports say of those that are shrunk far.
+
+    Args:
+        solution: an estimate of shares.
+        level, target, kind, rng: as of :meth:`warner.Estimate.interval`.
+
+    Returns:
+        (K, 2) low and high, 0 and 1 where nothing bounds a share. (K,) the unbiased estimate where
+        the value's score interval by itself, or the Wald interval that was asked for, excludes the
+        estimate of ``solution``; nan elsewhere, and where intervals are around that estimate.
+    """
+    unbiased = np.full(solution.domain.size, np.nan)
+    if available_kind(solution, target, kind) == "none":
+        return np.tile([0.0, 1.0], (solution.domain.size, 1)), unbiased
+    name, planned = with_plan(kind)
+    name = choice("kind", default_kind(solution, target) if name is None else name, KINDS)
+    bounds = _bounds(solution, level, target, name, rng=rng, planned=planned)
+    if name in _OF_REPORTS:
+        given = np.clip(solution.probabilities, 0.0, 1.0)
+        low, high = (bounds if name == "wald" else score(solution.data, None, level, target)).T
+        outside = (given < low - _ROUNDING) | (given > high + _ROUNDING)
+        if outside.any():
+            unbiased[outside] = solution.data.channel.invert(solution.data.weights)[outside]
+        if name != "wald":
+            bounds = holding(bounds, given)
+    return bounds, unbiased
+
+
+def _bounds(
+    solution: Solution,
+    level: float,
+    target: str,
+    kind: str,
+    weights: Weights = None,
+    replicates: int = 200,
+    rng: np.random.Generator | None = None,
+    planned: int | None = None,
+) -> np.ndarray:
+    """The intervals of :func:`interval`, those of the reports without the estimate."""
     if solution.sums is not None and kind in ("bootstrap", "fisher"):
         # A function of a marginal is a function of the joint distribution, which is refitted.
         return interval(
@@ -71,17 +122,15 @@ def interval(
         return fisher(solution, level, target, weights)
     choice(f"weights of {kind} intervals", weights, (None,))
     choice("target", target, TARGETS)
+    if kind == "score":
+        return score(solution.data, solution.fit.probabilities, level, target)
     if kind == "wald":
-        bounds = wald(solution.data, level, target)
-    elif kind == "average":
-        bounds = average(solution, level, target)
-    elif kind == "simultaneous":
-        bounds = simultaneous(solution, level, target)
-    else:
-        bounds = anytime(solution.data, planned, level, target)
-    if (asked is None or kind != "wald") and solution.fit.probabilities is not None:
-        return holding(bounds, np.clip(solution.probabilities, 0.0, 1.0))
-    return bounds
+        return wald(solution.data, level, target)
+    if kind == "average":
+        return average(solution, level, target)
+    if kind == "simultaneous":
+        return simultaneous(solution, level, target)
+    return anytime(solution.data, planned, level, target)
 
 
 def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None, int | None]:
@@ -128,7 +177,7 @@ def default_kind(solution: Solution, target: str) -> str:
         return "posterior"
     if solution.sums is not None:
         return solution.sums.kind
-    return solution.estimator.usual_interval if solution.domain.size >= _MANY_VALUES else "wald"
+    return "score"
 
 
 def available_kind(solution: Solution, target: str = "population", kind: str | None = None) -> str:
@@ -142,6 +191,61 @@ def available_kind(solution: Solution, target: str = "population", kind: str | N
     kind = default_kind(solution, target) if kind is None else str(with_plan(kind)[0])
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
+
+
+def score(
+    data: LikelihoodData,
+    shares: np.ndarray | None = None,
+    level: float = 0.95,
+    target: str = "population",
+) -> np.ndarray:
+    """Intervals that hold for each share, also where it is read because its estimate is large.
+
+        I_x = {t : t - T_x <= z sd_x(t),  T_x - t <= z_r sd_x(t)}
+        Pr(N(0, 1) > z_r) = min(1, r / (K - 1)) alpha / 2,   z = z_(K-1)
+
+    T_x is the unbiased estimate, and sd_x(t) its standard deviation if the share were t: a score
+    interval, which is Wilson's of the support count where reports support values. Wald intervals
+    take the deviation at the estimate instead, and miss too often where people are few.
+
+    r is the rank of the share among all K estimates, 1 for the largest. The largest of many
+    estimates is probably too large, so its lower limit is that of a test of the level
+    alpha / (2 (K - 1)). For every m, of the m largest rows of the table the expected part whose
+    lower limit is too high is at most alpha K / (2 (K - 1)), however the m were chosen [Benjamini
+    and Yekutieli 2005]. Values of the lower half have a level within a factor of 2 of alpha / 2,
+    and of two values both have alpha / 2. Each share by itself is held at least as often as the
+    level says, about. Coverage is asymptotic; where reports support values, the skewness of the
+    counts is taken into account (:meth:`warner.results.share_noise.ShareNoise.accepted`).
+
+    Args:
+        data: the channel, the report frequencies and n.
+        shares: (K,) the estimates in whose order the table is read; None for values that no
+            estimate chose, each of which has alpha / 2 on both sides.
+        level: coverage, in (0, 1).
+        target: ``"population"`` or ``"respondents"``; the variance is that of :func:`wald`.
+
+    Returns:
+        (K, 2) low and high of each share.
+
+    Raises:
+        IdentifiabilityError: the channel has no inverse.
+
+    Source: Wilson (1927); Benjamini and Yekutieli (2005); METHODS 5.
+    """
+    z = normal_quantile(level)
+    choice("target", target, TARGETS)
+    noise = ShareNoise.of(data, target, least_share(data, target, z))
+    least = np.full(noise.centre.size, z) if shares is None else lower_quantiles(shares, level)
+    return noise.accepted(least, z)
+
+
+def lower_quantiles(shares: np.ndarray, level: float) -> np.ndarray:
+    """The normal quantiles z_r (K,) of the lower limits of score intervals; see :func:`score`."""
+    from scipy.special import ndtri
+
+    ranks = 1 + np.searchsorted(np.sort(-shares), -shares)  # equal estimates share the best rank
+    chosen_of = np.minimum(1.0, ranks / max(shares.size - 1, 1))
+    return np.maximum(-ndtri((1 - level) / 2 * chosen_of), normal_quantile(level))
 
 
 def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -439,7 +543,7 @@ def posterior(
     if solution.data.reports_per_person > 1:
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
-        raise ArgumentError(message("kind", rule, got, "Use kind='wald' or 'bootstrap'"))
+        raise ArgumentError(message("kind", rule, got, "Use kind='score' or 'bootstrap'"))
     rng = _generator(np.random.default_rng(0) if rng is None else rng)
     of_shares = solution.fit.posterior
     # The limits are values that f had, also where f jumps.
@@ -497,7 +601,7 @@ def fisher(
                 "estimate",
                 "must be the maximum of the likelihood of whole reports",
                 solution.method,
-                "Use kind='wald' or 'bootstrap'",
+                "Use kind='score' or 'bootstrap'",
             )
         )
     if (theta <= 0).any():
@@ -506,13 +610,13 @@ def fisher(
                 "estimate",
                 "must have no share at 0",
                 f"{np.count_nonzero(theta <= 0)} at 0",
-                "Use kind='wald', which holds at the border too",
+                "Use kind='score', which holds at the border too",
             )
         )
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' takes reports of several mechanisms as those of different people"
-        raise ArgumentError(message("kind", rule, None, "Use kind='wald' or 'bootstrap'"))
+        raise ArgumentError(message("kind", rule, None, "Use kind='score' or 'bootstrap'"))
     information = _information(data, theta)
     basis = np.linalg.qr(
         np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)

@@ -58,7 +58,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
     status = fit.status
     if status is Status.OUTSIDE_SIMPLEX and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-9:
         status, shares = Status.EXACT, shares / shares.sum()
-    usual = "wald" if operator.has_moments else "bootstrap"
+    usual = "score" if operator.has_moments else "bootstrap"
     sums = None if alone else Sums(estimate, domain.shape, keep, usual)
     attribute = estimate.attribute if len(keep) > 1 else list(domain.attributes)[keep[0]]
     # Independent draws of shares do not show how the noise of neighbouring cells cancels in sums.

@@ -32,32 +32,33 @@ def of_estimate(solution: Any) -> str:
 
 def _shares(solution: Any) -> str:
     """The shares of all values, or of those with the largest shares, with pictures."""
-    shares, bounds = solution.probabilities, solution.usual_bounds
+    shares, (bounds, alone) = solution.probabilities, solution.usual_intervals
     size = solution.domain.size
     places = np.arange(size)
     chosen = ""
     if size > _MOST:
         places = np.argsort(-shares, kind="stable")[:_MOST]
-        chosen = (
-            f" The {_MOST} largest of {size:,} shares. Their intervals do not allow for this "
-            f"choice; those of .top({_MOST}) do."
-        )
+        chosen = f" The {_MOST} largest of {size:,} shares."
     largest = max(float(bounds[places].max()), float(shares[places].max()), 1e-12)
     rows = [
         [
             as_text(value),
             *share_cells(share, low, high),
+            "" if np.isnan(unbiased) else f"{100 * unbiased:.2f} %",
             html.interval_bar(share, low, high, largest),
         ]
-        for value, share, (low, high) in zip(
+        for value, share, (low, high), unbiased in zip(
             solution.domain.decode(places),
             shares[places].tolist(),
             bounds[places].tolist(),
+            alone[places].tolist(),
             strict=True,
         )
     ]
     kind = available_kind(solution)
-    head = ["value", "share", "95 % from", "to", ""]
+    head = ["value", "share", "95 % from", "to", "shrunk from", ""]
+    if np.isnan(alone[places]).all():
+        head, rows = [*head[:4], ""], [[*row[:4], row[5]] for row in rows]
     caption = f"{_caption(solution)} Intervals: {kind}, population.{chosen}"
     return html.table(head, rows, caption + _mean(solution))
 

@@ -36,7 +36,13 @@ class ShareNoise:
     own: np.ndarray
 
     @classmethod
-    def of(cls, data: LikelihoodData, target: str, least: float = 0.0) -> ShareNoise:
+    def of(
+        cls,
+        data: LikelihoodData,
+        target: str,
+        least: float = 0.0,
+        centre: np.ndarray | None = None,
+    ) -> ShareNoise:
         """The noise of the inversion of a tally.
 
         Args:
@@ -44,13 +50,14 @@ class ShareNoise:
             target: ``"population"`` or ``"respondents"``.
             least: the part of the mass, in [0, 1), that is spread evenly over all values where the
                 moments are computed.
+            centre: (K,) estimates that the tally could give; None for those that it gives.
 
         Raises:
             IdentifiabilityError: the channel has no inverse.
             ArgumentError: the variance of the inverse is not known.
         """
         channel = data.channel
-        centre = channel.invert(data.weights)
+        centre = channel.invert(data.weights) if centre is None else centre
         plausible = project(centre)
         # Every value gets some share, so that the moments given the other values exist.
         spread = (1 - least) * plausible + least / plausible.size
@@ -88,6 +95,42 @@ class ShareNoise:
         there = (1 - t) * null + t * own - t**2
         out = for_target(self.data, self.target, there, t)
         return np.asarray(np.maximum(out, 0.0) / self.data.n)
+
+    def accepted(self, z: np.ndarray, usual: float) -> np.ndarray:
+        """Limits (K, 2) of the shares t that a test accepts: T_x is not too far from t.
+
+            T_x - t <= z sd(t) + (z^2 - usual^2) skew(t) sd(t) / 6,   t - T_x <= usual sd(t)
+
+        n sd(t)^2 is :meth:`at`, so with z = usual it is Wilson's interval where reports support
+        values: a quadratic has the limits as its roots. Farther out in the tail the skewness of a
+        support count moves the quantile [Cornish-Fisher]; skew(t) sd(t) is linear in t, so there
+        the limit is the root of a quadratic too. Limits are clipped to [0, 1]. An estimate outside
+        is first moved to the nearest end, so that the interval keeps its width.
+
+        Args:
+            z: (K,) the normal quantiles of the lower limits, at least ``usual``.
+            usual: that of the upper limits.
+        """
+        at_0, between, at_1 = (self.at(t) for t in (0.0, 0.5, 1.0))
+        square = 2 * (at_0 + at_1 - 2 * between)
+        slope, law = at_1 - at_0 - square, self.data.channel.support_law()
+        constant = linear = np.zeros_like(self.centre)
+        if law is not None:
+            # The square in the denominator keeps the correction small where people are few.
+            part = (z**2 - usual**2) / (6 * (self.data.n + z**2)) * (between > 0)
+            constant, linear = part * (1 - 2 * law.q) / law.gap, -2 * part
+        centre = np.clip(self.centre, 0.0, 1.0)
+        ends = []
+        for side, times, shift, rise in ((-1, z, constant, linear), (1, usual, 0.0, 0.0)):
+            # (T - shift - (1 + rise) t)^2 = times^2 (at_0 + slope t + square t^2) / n
+            factor, rate, rest = times**2 / self.data.n, 1 + rise, centre - shift
+            first = rate**2 - factor * square
+            middle = rest * rate + factor * slope / 2
+            root = np.sqrt(np.maximum(middle**2 - first * (rest**2 - factor * at_0), 0.0))
+            ends.append((middle + side * root) / first)
+        low, high = ends
+        low = np.where(centre > constant, low, 0.0)  # a share of 0 is accepted without noise, too
+        return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
 
     def around(self, z: float, factor: float | None = None) -> np.ndarray:
         """Limits (K, 2) around the unbiased estimates, clipped to [0, 1].

@@ -135,7 +135,7 @@ class Solution:
 
     @cached_property
     def has_intervals(self) -> bool:
-        """Whether the channel has an inverse that can be formed; Wald intervals need it."""
+        """Whether the channel has an inverse that can be formed; intervals need it."""
         return self.data.channel.has_wald_intervals(self.data.weights)
 
 

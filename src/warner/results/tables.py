@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from warner.results.intervals import (
     TARGETS,
     at_every_look,
     available_kind,
-    interval,
+    intervals_of_table,
     with_plan,
 )
 from warner.results.share_rows import share_row
@@ -43,12 +44,13 @@ def rows(
     """The shares of all values: see :meth:`warner.Estimate.rows`."""
     if solution.fit.probabilities is None:
         return []
-    if available_kind(solution, target, kind) == "none":
-        bounds = np.tile([0.0, 1.0], (solution.domain.size, 1))
-    else:
-        bounds = interval(solution, level, target, kind)
-    shares = zip(solution.domain.labels, solution.probabilities, bounds, strict=True)
-    return [share_row(value, share, limits, solution.n) for value, share, limits in shares]
+    bounds, alone = intervals_of_table(solution, level, target, kind)
+    shares = zip(solution.domain.labels, solution.probabilities, bounds, alone, strict=True)
+    return [
+        share_row(value, share, limits, solution.n)
+        | {"shrunk_from": None if np.isnan(unbiased) else float(unbiased)}
+        for value, share, limits, unbiased in shares
+    ]
 
 
 def means(
@@ -130,8 +132,13 @@ def to_frame(
     columns: Mapping[str, Any] | None = None,
 ) -> Any:
     """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
-    only_keys = solution.fit.keys is not None
-    table = (key_rows if only_keys else rows)(solution, level, target)
+    if solution.fit.keys is not None:
+        table = key_rows(solution, level, target)
+    else:  # a column of numbers, also where no share is shrunk out of its interval
+        table = [
+            row | {"shrunk_from": math.nan if row["shrunk_from"] is None else row["shrunk_from"]}
+            for row in rows(solution, level, target)
+        ]
     if len({type(row["value"]) for row in table}) > 1:  # numbers, and silence
         table = [{**row, "value": as_text(row["value"])} for row in table]
     return frame_of_rows(table, backend, columns)

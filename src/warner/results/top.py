@@ -92,12 +92,18 @@ class Share(float):
             level: coverage, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             kind: as in :meth:`warner.Estimate.interval`. None takes that of the table of all
-                values. Where it is ``"average"``, the level is that of all values on average, and
-                ``"wald"`` gives an interval for this value alone.
+                values.
         """
         if (level, target, kind) == (0.95, "population", None):
-            return np.array(self._estimate.usual_bounds[self._place])
-        return np.array(bounds_of(self._estimate, level, target, kind)[self._place])
+            return np.array(self._estimate.usual_intervals[0][self._place])
+        bounds, _ = intervals.intervals_of_table(self._estimate, level, target, kind)
+        return np.array(bounds[self._place])
+
+    @property
+    def shrunk_from(self) -> float | None:
+        """The unbiased estimate where the value's own reports exclude this share, else None."""
+        unbiased = float(self._estimate.usual_intervals[1][self._place])
+        return None if np.isnan(unbiased) else unbiased
 
     @property
     def low(self) -> float:
@@ -109,7 +115,8 @@ class Share(float):
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        return f"{float(self):.4g} [{low:.4g}, {high:.4g}]"
+        alone = "" if self.shrunk_from is None else f" shrunk from {self.shrunk_from:.4g}"
+        return f"{float(self):.4g}{alone} [{low:.4g}, {high:.4g}]"
 
     def __str__(self) -> str:
         return repr(float(self))
@@ -206,20 +213,13 @@ class Top(Tabular):
         return html.table(["value", "share", "low", "high", "rank", ""], rows, self.text)
 
 
-def bounds_of(solution: Solution, level: float, target: str, kind: str | None = None) -> np.ndarray:
-    """The intervals (K, 2) of a table of shares; 0 and 1 where nothing bounds a share."""
-    if intervals.available_kind(solution, target, kind) == "none":
-        return np.tile([0.0, 1.0], (solution.domain.size, 1))
-    return intervals.interval(solution, level, target, kind)
-
-
 def top(solution: Solution, count: int, level: float, target: str) -> Top:
     """The values with the largest shares: see :meth:`warner.Estimate.top`."""
     integer("count", count, 1)
     confidence_level(level)
     choice("target", target, intervals.TARGETS)
     shares, size = solution.probabilities, solution.domain.size
-    bounds = bounds_of(solution, level, target, "simultaneous")
+    bounds, _ = intervals.intervals_of_table(solution, level, target, "simultaneous")
     places = np.argsort(-shares, kind="stable")[:count]
     chosen = bounds[places]
     lows, highs = np.sort(bounds[:, 0]), np.sort(bounds[:, 1])

@@ -87,7 +87,7 @@ def test_wald_intervals_hold_for_every_group_and_are_wider() -> None:
     single = estimate(drawn(5, [200] * 12)["a",], warner.Inversion())
     assert own[0] == pytest.approx(single.interval(kind="wald"))
     assert found.to_json()["interval"]["holds"] == "on average over groups"
-    with pytest.raises(ArgumentError, match="Use kind='wald'"):
+    with pytest.raises(ArgumentError, match="Use kind='score'"):
         found.interval(kind="posterior", target="respondents")
     assert found.interval(target="respondents")[0, 0, 0] > own[0, 0, 0]
 

@@ -150,4 +150,4 @@ def test_the_command_line_writes_them(tmp_path: Path) -> None:
     assert "Each holds for its value at all numbers of reports together" in shown
     for wrong in ("anytime", "anytime:x", "bootstrap"):
         said = run("estimate", path, "--interval", wrong, ok=False).output
-        assert "is not one of wald, average, simultaneous, or anytime:N" in " ".join(said.split())
+        assert "one of score, wald, average, simultaneous, or anytime:N" in " ".join(said.split())

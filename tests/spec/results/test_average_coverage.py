@@ -70,23 +70,11 @@ def test_intervals_are_much_shorter_than_those_of_each_value() -> None:
         assert average < most * wald
 
 
-def test_the_default_of_many_shrunken_shares_covers_on_average_and_says_so() -> None:
-    many = RandomizedResponse(Categorical(list(range(SIZE))), 1.0)
-    few = RandomizedResponse(Categorical(list(range(10))), 1.0)
-    shrunken = _estimate(many, EmpiricalBayes())
-    assert shrunken.interval_kind() == shrunken.interval_kind("respondents") == "average"
-    assert (shrunken.interval() == shrunken.interval(kind="average")).all()
-    assert shrunken.to_json()["interval"]["kind"] == "average"
-    assert _estimate(few, EmpiricalBayes()).interval_kind() == "wald"
-    assert _estimate(many, Inversion("project")).interval_kind() == "wald"
-
-
 def test_a_marginal_keeps_intervals_of_each_value_and_has_the_others_when_asked() -> None:
     people = warner.Product(a=Integers(0, 5), b=Integers(0, 5))
     result = _estimate(RandomizedResponse(people, 3.0), EmpiricalBayes(order=False))
-    assert result.interval_kind() == "average"
     margin = result.marginal("a")
-    assert margin.interval_kind() == "wald"
+    assert margin.interval_kind() == "score"
     for kind in ("average", "simultaneous"):
         low, high = margin.interval(kind=kind).T
         assert low.shape == (6,)
@@ -191,7 +179,8 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 @pytest.mark.parametrize(
     "kind, words",
     [
-        (None, "on average over the values"),
+        (None, "also for one that is read because its share is large"),
+        ("score", "also for one that is read because its share is large"),
         ("average", "on average over the values"),
         ("wald", "It holds for its value, not for all at once"),
         ("simultaneous", "hold for all values at once"),
@@ -211,7 +200,10 @@ def test_the_command_line_says_what_the_intervals_hold(
     assert shown.exit_code == 0 and words in " ".join(shown.output.split())
     written = CliRunner().invoke(main, ["estimate", str(path), *asked, "--json", "-"])
     data = json.loads(written.stdout)[0]
-    assert data["interval"]["kind"] == (kind or "average")
+    assert data["interval"]["kind"] == (kind or "score")
+    heading = "average 95 % interval"
+    assert (heading in shown.output) is (kind == "average")
+    assert "people, estimated" in shown.output
     expected = warner.estimate(warner.Tally.load(path)).interval(kind=kind)
     assert [row["high"] for row in data["shares"]] == pytest.approx(expected[:, 1].tolist())
 

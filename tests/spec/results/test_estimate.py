@@ -56,6 +56,7 @@ def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
             "low",
             "high",
             "n",
+            "shrunk_from",
         ]
     with pytest.raises(warner.errors.ArgumentError, match="backend"):
         result.to_frame("excel")

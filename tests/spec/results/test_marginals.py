@@ -94,7 +94,7 @@ def test_marginals_become_rows_and_json_and_say_their_intervals() -> None:
     data = json.loads(json.dumps(age.to_json()))
     assert (
         data["attribute"] == "age"
-        and data["interval"]["kind"] == "wald"
+        and data["interval"]["kind"] == "score"
         and len(data["shares"]) == 4
     )
 
@@ -129,7 +129,7 @@ def test_marginals_of_one_mechanism_on_all_combinations_hold_the_truth(name: str
         mechanism.tally(mechanism.randomize(values, rng)), Inversion("project")
     ).marginal(["pay", "age"])
     truth = theta.reshape(SHAPE).sum(axis=0).T.ravel()
-    assert found.interval_kind() == ("bootstrap" if name == "LocalHashing" else "wald")
+    assert found.interval_kind() == ("bootstrap" if name == "LocalHashing" else "score")
     bounds = found.interval(0.9999)
     assert (bounds[:, 0] <= truth).all() and (truth <= bounds[:, 1]).all()
     assert (np.diff(bounds, axis=1) < 0.15).all() and found.rows()[0]["low"] <= found.rows()[0][

@@ -37,7 +37,7 @@ def test_the_variance_for_the_population_is_the_noise_of_reports_and_the_values_
     theta = one.probabilities
     variance = MECHANISM.channel().variance(theta)
     noise = variance - theta * (1 - theta)
-    wide = np.diff(several.interval(), axis=1)[:, 0]
+    wide = np.diff(several.interval(kind="wald"), axis=1)[:, 0]
     z = 1.959963984540054
     expected = 2 * z * np.sqrt((noise + TIMES * theta * (1 - theta)) / one.n)
     assert wide == pytest.approx(expected, rel=1e-9)
@@ -45,7 +45,7 @@ def test_the_variance_for_the_population_is_the_noise_of_reports_and_the_values_
     assert (respondents[0] == respondents[1]).all()
 
 
-@pytest.mark.parametrize("kind", ["wald", "fisher"])
+@pytest.mark.parametrize("kind", ["score", "wald", "fisher"])
 def test_intervals_widen_with_the_reports_of_one_person(kind: str) -> None:
     widths = [
         np.diff(estimate(ONE.per_person(t), MaximumLikelihood()).interval(kind=kind), axis=1)
@@ -68,12 +68,14 @@ def test_the_bootstrap_draws_people() -> None:
     assert widths[1] > 2 * widths[0]
 
 
-def test_a_posterior_takes_reports_as_those_of_different_people_so_wald_is_the_default() -> None:
+def test_a_posterior_takes_reports_as_those_of_different_people_so_score_intervals_are_usual() -> (
+    None
+):
     one, several = estimate(ONE, LogSpline()), estimate(SEVERAL, LogSpline())
-    assert one.interval_kind() == "posterior" and several.interval_kind() == "wald"
+    assert one.interval_kind() == "posterior" and several.interval_kind() == "score"
     with pytest.raises(ArgumentError, match="another person"):
         several.interval(kind="posterior")
-    assert several.to_json()["interval"]["kind"] == "wald"
+    assert several.to_json()["interval"]["kind"] == "score"
     low, high = several.mean().interval(replicates=20, rng=RNG)  # type: ignore[union-attr]
     assert low < 1.9 < high
 

@@ -54,7 +54,7 @@ class IntervalKind(click.ParamType[str]):
     """A kind of intervals: one of three words, or anytime:N."""
 
     name = "interval"
-    _kinds = ("wald", "average", "simultaneous")
+    _kinds = ("score", "wald", "average", "simultaneous")
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """What the help shows in place of the value."""
@@ -81,11 +81,11 @@ class IntervalKind(click.ParamType[str]):
     "--interval",
     "kind",
     type=IntervalKind(),
-    help="What the intervals hold: wald each share by itself, average the stated part of all "
-    "shares on average, simultaneous all shares together, anytime:N each share, mean and quantile "
-    "at every look while reports come in, of which N were planned. Charts have anytime:N or the "
-    "default. Default: average where many shares are shrunk together, posterior for smooth "
-    "numbers, else wald.",
+    help="What the intervals hold: score each share, also the largest ones; wald each share by "
+    "itself, around its unbiased estimate; average the stated part of all shares on average; "
+    "simultaneous all shares together; anytime:N each share, mean and quantile at every look while "
+    "reports come in, of which N were planned. Charts have anytime:N or the default. Default: "
+    "posterior for smooth numbers, else score.",
 )
 @summary
 @click.option(

@@ -32,18 +32,12 @@ _SIMULATED = (
     "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
     "nobody, and the numbers are of a trial."
 )
-# Intervals of these kinds do not hold each number as often as the others do.
-_ON_AVERAGE = {
-    "posterior": (
-        "The intervals suppose that numbers next to each other are about equally frequent, except "
-        "those of means and ranges. Of few people, and of numbers of which most are near one end, "
-        "they hold the true number less often than that."
-    ),
-    "average": (
-        "The intervals hold as many of the shares on average over all answers; a large share is "
-        "missed more often."
-    ),
-}
+# Intervals of a posterior do not hold each number as often as the others do.
+_OF_POSTERIOR = (
+    "The intervals suppose that numbers next to each other are about equally frequent, except "
+    "those of means and ranges. Of few people, and of numbers of which most are near one end, "
+    "they hold the true number less often than that."
+)
 
 
 @dataclass(frozen=True)
@@ -227,17 +221,13 @@ def _meaning(source: Source, settings: Settings) -> Section:
         if settings.target == "population"
         else "the people who answered"
     )
-    kinds = {
-        question.heading: question.estimate.interval_kind(settings.target)
-        for question in source.questions
-    }
     says = [
         f"An interval of {level} % is for {whom}. Of 100 surveys made in this way, the intervals "
-        f"of one number hold the true number in about {level}.",
+        f"of one number hold the true number in about {level} or more.",
         *(
-            f"{lead(heading)} {_ON_AVERAGE[kind]}"
-            for heading, kind in kinds.items()
-            if kind in _ON_AVERAGE
+            f"{question.lead} {_OF_POSTERIOR}"
+            for question in source.questions
+            if question.interval_kind == "posterior"
         ),
         "The intervals include the chance by which reports differ from answers"
         + (

@@ -18,9 +18,9 @@ from warner.app.report.content import Block, Points, Section
 from warner.app.report.tables import (
     Row,
     Shares,
+    about_shrunk,
     answer_rows,
     figures_of,
-    kind_of_each,
     shares_of,
     table_by_group,
     table_of_differences,
@@ -155,7 +155,7 @@ class Question:
         """The kind of the intervals of the shares that are shown."""
         if not self._keys and self._shares.at_once:
             return "simultaneous"
-        return kind_of_each(self.estimate, self.settings.target)
+        return self.estimate.interval_kind(self.settings.target)
 
     def in_short(self) -> str:
         """The result in one sentence."""
@@ -222,7 +222,8 @@ class Question:
             notes.append(
                 "Different distributions make the same reports. So the reports bound no share."
             )
-        return [table_of_shares(caption, "answer", rows, self.settings.level), *notes]
+        table = table_of_shares(caption, "answer", rows, self.settings.level)
+        return [table, *about_shrunk(rows), *notes]
 
     def _parts(self) -> list[Section]:
         """The sections on groups and on their differences, where there are groups."""
@@ -271,6 +272,7 @@ class Question:
             rows = [(name, n, {**found[x], "is_share": True}) for name, n, found in known]
             caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
             blocks.append(table_by_group(caption, columns, rows, level))
+            blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
 
     def answers(self) -> list[tuple[int, str]]:

@@ -23,7 +23,7 @@ from warner.estimators.fit import Status
 from warner.groups.differences import Differences
 from warner.groups.hypotheses import shown_p
 from warner.results.estimate import Estimate
-from warner.results.intervals import available_kind
+from warner.results.intervals import intervals_of_table
 from warner.results.summaries import mass
 from warner.results.tables import name_of
 
@@ -75,17 +75,13 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
         result: an estimate of shares.
         level: of the intervals.
         target: of the intervals.
-        kind: of the intervals; None for the default, see :func:`kind_of_each`.
+        kind: of the intervals; None for the default.
     """
     domain = result.domain
     if domain.silence is not None:
         rows = result.answered().rows(level, target)
         return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
-    kind = kind_of_each(result, target) if kind is None else kind
-    if kind == "none":
-        limits = np.tile([0.0, 1.0], (domain.size, 1))
-    else:
-        limits = result.interval(level, target, kind, rng=np.random.default_rng(_SEED))
+    limits, unbiased = intervals_of_table(result, level, target, kind, np.random.default_rng(_SEED))
     shares = np.clip(result.probabilities, 0.0, 1.0)
     return [
         {
@@ -93,19 +89,12 @@ def answer_rows(result: Estimate, level: float, target: str, kind: str | None = 
             "estimate": float(share),
             "low": float(low),
             "high": float(high),
+            "shrunk_from": None if np.isnan(alone) else float(alone),
         }
-        for label, share, (low, high) in zip(domain.labels, shares, limits, strict=True)
+        for label, share, (low, high), alone in zip(
+            domain.labels, shares, limits, unbiased, strict=True
+        )
     ]
-
-
-def kind_of_each(result: Estimate, target: str) -> str:
-    """The kind of intervals that hold for each share: the default, or Wald's.
-
-    Intervals of average coverage miss large shares more often than their level says, and a report
-    shows the largest ones.
-    """
-    kind = available_kind(result, target)
-    return "wald" if kind == "average" else kind
 
 
 def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
@@ -175,13 +164,29 @@ def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float)
         tuple(
             (
                 row["value"],
-                percent(row["estimate"], decimals),
+                percent(row["estimate"], decimals) + "*" * is_shrunk(row),
                 percent_interval(row["low"], row["high"], decimals),
                 Bar(row["estimate"], row["low"], row["high"], end),
             )
             for row in rows
         ),
     )
+
+
+def is_shrunk(row: Row) -> bool:
+    """Whether the reports of the value alone exclude its estimate."""
+    return row.get("shrunk_from") is not None
+
+
+def about_shrunk(rows: Sequence[Row]) -> list[Block]:
+    """The sentence under a table that says which estimates are marked; [] where none is."""
+    marked = [f"{row['value']}: {percent(row['shrunk_from'], 1)}" for row in rows if is_shrunk(row)]
+    if not marked:
+        return []
+    return [
+        "* This share was drawn towards the others, further than the reports of this answer alone "
+        f"would allow. They give, without that: {'; '.join(marked)}."
+    ]
 
 
 def figures_of(row: Row) -> tuple[str, str]:
@@ -247,7 +252,7 @@ def table_by_group(
         texts = figures_of(row)
         if is_share:
             ends = percent_interval(row["low"], row["high"], decimals)
-            texts = percent(row["estimate"], decimals), ends
+            texts = percent(row["estimate"], decimals) + "*" * is_shrunk(row), ends
         bar = (Bar(row["estimate"], row["low"], row["high"], end),) if least >= 0 else ()
         cells.append((f"{visible(name)} ({n:,})", *texts, *bar))
     scale = f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"0 to {end:.6g}"

@@ -74,8 +74,6 @@ class EmpiricalBayes(Estimator):
         "share without bias"
     )
 
-    usual_interval: ClassVar[str] = "average"
-
     loss: str = "squared"
     likelihood: str = "binomial"
     order: bool = True

@@ -113,15 +113,17 @@ def test_attributes_together_show_silence_in_any_combination_that_is_not_sensiti
     assert not warner.RandomizedResponse(domain, 1.0).shows_silence
 
 
-def test_intervals_of_the_largest_shares_are_not_of_average_coverage() -> None:
-    """Intervals of average coverage miss large shares, which a report is about."""
+def test_the_words_of_a_report_are_of_the_intervals_that_it_shows() -> None:
+    """Rejects a page that speaks of intervals on average and shows others."""
     domain = warner.Categorical([f"s{i:02d}" for i in range(32)])
     mechanism = warner.HadamardResponse(domain, 2.0)
     rng = np.random.default_rng(0)
     answers = [domain.labels[i] for i in rng.geometric(0.3, 1000) % 32]
     result = warner.estimate(mechanism.tally(mechanism.randomize(answers, rng=rng)))
-    assert result.interval_kind() == "average"
+    assert Question(result, Settings(top=40)).interval_kind == "score"
     assert Question(result, Settings(top=5)).interval_kind == "simultaneous"
     # Tables by group show the largest shares of each group with these intervals.
     shown = [(row["low"], row["high"]) for row in answer_rows(result, 0.95, "population")]
-    assert np.array_equal(shown, result.interval(kind="wald"))
+    assert np.array_equal(shown, result.interval(kind="score"))
+    report = _report({"s": mechanism}, {"s": answers})
+    assert "on average" not in _words(report)
