@@ -6,6 +6,7 @@ from tests.attack import (
     canaries,
     foreign,
     laws,
+    live,
     metamorphic,
     promises,
     requests,
@@ -39,6 +40,9 @@ ATTACKS: dict[str, Attack] = {
     "studies": Attack(foreign.studies, "forged and damaged study files", 1, 20.0, _FORGED),
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
+    ),
+    "live": Attack(
+        live.case, "live estimates of very many values: their memory and their tables", 1, 300.0
     ),
     "promises": Attack(
         promises.case,

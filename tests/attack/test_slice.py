@@ -27,6 +27,7 @@ from tests.attack import (
     foreign,
     instances,
     laws,
+    live,
     metamorphic,
     promises,
     samplers,
@@ -36,6 +37,7 @@ from tests.attack._internals import Source
 from tests.attack.attacks import ATTACKS
 from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
 from warner import Integers
+from warner.channels import LikelihoodOperator
 from warner.collector import survey_document
 from warner.collector.pages import survey
 from warner.design.privacy_words import strength
@@ -53,6 +55,7 @@ CASES = {
     "requests": 10,
     "spent": 5,
     "studies": 40,
+    "live": 2,
     "promises": 12,
     "equal": 3,
     "logs": 3,
@@ -325,3 +328,18 @@ def test_a_finding_is_printed_with_the_command_that_repeats_it(
         assert ended.value.code == 1
         assert "again: python -m tests.attack wire --seed 9 --case 3" in capfd.readouterr().out
         (tmp_path / f"{code[:4]}.json").unlink()
+
+
+def test_a_covariance_matrix_on_the_live_page_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = LikelihoodOperator.variance_of
+
+    def of_matrix(self: LikelihoodOperator, c: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        if c.shape[1] == 1:  # of a mean
+            return np.einsum("xb,xb->b", self.covariance(theta) @ c, c)
+        return usual(self, c, theta)
+
+    monkeypatch.setattr(LikelihoodOperator, "variance_of", of_matrix)
+    monkeypatch.setattr(live, "_MECHANISMS", ("RandomizedResponse",))
+    with pytest.raises(Finding, match="a step takes"):
+        for number in range(20):
+            live.case(generator("live", 0, number), 7000)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +16,15 @@ from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError, message
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
+_LONGEST_WAIT = 60.0  # seconds before a process that died again and again is started anew
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -93,15 +101,10 @@ class Workers:
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
             # Imported here, because most users of the package start no process.
-            import multiprocessing
             from concurrent.futures import ProcessPoolExecutor
 
-            # Threads of linear algebra in each of several processes wait for each other. A new
-            # process reads these settings when it starts.
-            settings = {name: os.environ.get(name) for name in _ONE_THREAD}
-            os.environ.update(_ONE_THREAD)
             others = set(multiprocessing.active_children())
-            try:
+            with _one_thread_each():
                 with _deferred_interrupts():
                     self._pool = ProcessPoolExecutor(
                         self._count,
@@ -112,13 +115,182 @@ class Workers:
                     self._processes = set(multiprocessing.active_children()) - others
                 for future in ready:
                     future.result()
-            finally:
-                for name, value in settings.items():
-                    if value is None:
-                        del os.environ[name]
-                    else:
-                        os.environ[name] = value
         return self._pool
+
+
+class Unfinished(Exception):
+    """A call that another process did not finish; its text is why, as the end of a sentence."""
+
+
+class BoundedProcess:
+    """A process that answers the calls of one object, with a limit of memory and of time.
+
+    It starts from nothing (``spawn``) at the first call. Where it dies, as by the system, it is
+    started again, and the call is made once more. It ends with this process, however that ends. All
+    other work goes before it on a busy machine.
+
+    Args:
+        make: makes the object in the new process; of a module.
+        arguments: of ``make``.
+        memory: the bytes of data that the process may hold, where the system has such a limit.
+        seconds: that a call may take.
+    """
+
+    def __init__(
+        self, make: Callable[..., object], arguments: tuple[Any, ...], memory: int, seconds: float
+    ) -> None:
+        self._made, self._memory, self._seconds = (make, arguments), memory, seconds
+        self._one_at_a_time = threading.Lock()
+        self._stopped = threading.Event()
+        self._deaths = 0  # since the last call that was answered
+        self._process: Any = None
+        self._connection: Any = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether :meth:`stop` was called."""
+        return self._stopped.is_set()
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """What a method of the object returns, or raises.
+
+        Raises:
+            Unfinished: it takes too much memory or time, or the process died twice.
+        """
+        with self._one_at_a_time:
+            try:
+                return self._answer(method, arguments)
+            except _Died:
+                return self._answer(method, arguments)
+
+    def _answer(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        """What the process answers to one call."""
+        try:
+            self._start()
+            self._connection.send((method, arguments))
+            if not self._connection.poll(self._seconds):
+                self._end()
+                raise Unfinished(f"takes longer than {self._seconds:,.10g} seconds")
+            is_result, found = self._connection.recv()
+        except (EOFError, OSError):
+            self._deaths += 1
+            raise _Died(f"ended early ({self._end()})") from None
+        self._deaths = 0
+        if is_result:
+            return found
+        if isinstance(found, MemoryError):
+            raise Unfinished(f"needs more than {_in_words(self._memory)} of memory")
+        raise found
+
+    def _start(self) -> None:
+        """Have a process that runs; one that dies again and again is waited for before."""
+        if self._process is not None:
+            return
+        if self._deaths > 1:
+            self._stopped.wait(min(2.0 ** (self._deaths - 2), _LONGEST_WAIT))
+        if self.is_stopped:
+            raise Unfinished("was stopped")
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        arguments = (theirs, self._memory, *self._made)
+        process = context.Process(target=_answer_calls, args=arguments, daemon=True)
+        with theirs, _one_thread_each(), _deferred_interrupts():
+            process.start()
+        self._process = process
+        if self.is_stopped:
+            process.kill()
+        self._connection.recv()  # it is ready, from when on a call takes its time
+
+    def _end(self) -> str:
+        """End the process at once; how it ended, if it was before."""
+        process, self._process = self._process, None
+        if process is None:
+            return "it could not start"
+        process.join(0.5)  # one that died needs a moment until it is seen
+        code = process.exitcode
+        process.kill()
+        process.join()
+        self._connection.close()
+        return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+    def stop(self) -> None:
+        """End the process, and a call that waits for it. There are no calls afterwards."""
+        self._stopped.set()
+        process = self._process
+        if process is not None:
+            process.kill()
+
+
+class _Died(Unfinished):
+    """The process ended before it answered."""
+
+
+def _answer_calls(
+    connection: Any, memory: int, make: Callable[..., Any], arguments: tuple[Any, ...]
+) -> None:
+    """What a bounded process does: answer calls until the other end of the connection closes."""
+    # What a terminal sends reaches this process too. The other one decides when it ends.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(10)
+    if resource is not None:
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        limit = memory if most == resource.RLIM_INFINITY else min(memory, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+    made = make(*arguments)
+    connection.send("ready")
+    while True:
+        answer: tuple[bool, object]
+        try:
+            method, given = connection.recv()
+            answer = True, getattr(made, method)(*given)
+        except EOFError:
+            return
+        except MemoryError:
+            answer = False, MemoryError()
+        except Exception as error:
+            answer = False, error
+        connection.send(answer)
+
+
+def _end_with_parent() -> None:
+    """End this process with the one that started it, also while it is at work."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(0)
+
+
+def _in_words(size: int) -> str:
+    """A number of bytes in words.
+
+    >>> _in_words(2**30), _in_words(3 * 2**19)
+    ('1 GiB', '1.5 MiB')
+    """
+    name, unit = ("GiB", 2**30) if size >= 2**30 else ("MiB", 2**20)
+    return f"{size / unit:.4g} {name}"
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes that are started meanwhile use one thread of linear algebra.
+
+    Threads of several processes wait for each other. A new process reads these settings when it
+    starts.
+    """
+    settings = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(_ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in settings.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

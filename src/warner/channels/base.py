@@ -321,6 +321,40 @@ class LikelihoodOperator(ABC):
         """
         return np.maximum(self.inverse_moments(theta)[0] - theta**2, 0.0)
 
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """E[g^2 | value], where g is the sum of the weights of the rows in which one report counts.
+
+        Args:
+            weights: (r, m).
+
+        Returns:
+            (r, K).
+        """
+        self._require_whole_reports()
+        return self.rmatvec(np.ascontiguousarray(weights.T) ** 2).T
+
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        """The variances (B,) of c'invert(w) per report; those of n reports are 1/n of them.
+
+            sum_y (A theta)_y (g_y - c'theta)^2,   g = L'c of :meth:`influence`
+
+        No matrix is formed where the inverse and the products have a closed form.
+
+        Args:
+            c: (K, B), a function of the shares in each column.
+            theta: (K,) a distribution, from which the people's values are drawn independently.
+
+        Raises:
+            IdentifiabilityError: A has no left inverse.
+        """
+        channel = self.complete()
+        if channel is not self:
+            return channel.variance_of(c, theta)
+        terms = self.influence(c) - theta @ c
+        if self.rows_per_report == 1:
+            return np.asarray(self.matvec(theta) @ terms**2)
+        return np.asarray(self.second_moments(terms.T / self.rows_per_report) @ theta)
+
     def covariance(self, theta: FloatArray) -> FloatArray:
         """The covariance (K, K) of :meth:`invert` per report; that of n reports is 1/n of it.
 
@@ -718,18 +752,6 @@ class Channel(LikelihoodOperator):
 
     def complete(self) -> Channel:
         return self
-
-    def second_moments(self, weights: FloatArray) -> FloatArray:
-        """E[g^2 | value], where g is the sum of the weights of the rows in which one report counts.
-
-        Args:
-            weights: (r, m).
-
-        Returns:
-            (r, K).
-        """
-        self._require_whole_reports()
-        return weights**2 @ self._dense
 
     @property
     def has_information(self) -> bool:

@@ -13,7 +13,7 @@ from warner._core.errors import ArgumentError, message
 from warner._core.field_hash import FieldHash
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator
-from warner.channels.descriptions import BlockMoments, SupportLaw
+from warner.channels.descriptions import SupportLaw
 from warner.channels.pure import SupportChannel, SupportInverse
 from warner.channels.support_reports import SupportRows
 
@@ -171,9 +171,6 @@ class WindowChannel(SupportInverse, Channel):
         u = (c.T / self.gap).T
         return np.asarray(self._supporting(u) - self.q @ u)
 
-    def second_moments(self, weights: FloatArray) -> FloatArray:
-        return self.rmatvec(weights.T**2).T
-
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         shares = self.support_shares(w)
         weights = np.concatenate([shares, 1 - shares]) / self.shape[1]
@@ -226,22 +223,6 @@ class WindowChannel(SupportInverse, Channel):
 
     def dense(self) -> FloatArray:
         return self.rows(np.arange(self.shape[0]))
-
-    def block_moments(
-        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
-    ) -> BlockMoments:
-        """Exact: with h the sum of the block's terms, E[g_v h] = (N'(h d) - q sum h d)_v / gap_v.
-
-        d are the probabilities of the reports.
-        """
-        size = shape[1]
-        members = slice(block * size, (block + 1) * size)
-        total = self.invert(w)[members]
-        squares = self.inverse_moments(columns)[0][members]
-        inside = np.zeros(self.shape[1])
-        inside[members] = 1.0
-        weighted = (self.influence(inside) * self.matvec(columns).T).T
-        return BlockMoments.of_sums(total, squares, self.invert(weighted)[members])
 
 
 class WindowRows(SupportRows):

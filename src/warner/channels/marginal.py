@@ -88,6 +88,10 @@ class SummedChannel(Channel):
     def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
         return theta - theta**2 if len(self.channel.groups()) == 1 else variance
 
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        lifted_c = lifted(c, self._sizes, self._keep)
+        return self.channel.variance_of(lifted_c, self._spread(theta))
+
     def covariance(self, theta: FloatArray) -> FloatArray:
         """The sums of the covariances of all attributes."""
         whole = self.channel.covariance(self._spread(theta))

@@ -124,6 +124,24 @@ class SupportInverse(LikelihoodOperator):
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         return support_moments(theta, self.q, self.gap)
 
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """With h the sum of the block's terms, E[g_v h] is the inverse of h d.
+
+        d (m,) are the chances of all reports.
+        """
+        if not isinstance(self, Channel):
+            whole = self.complete_weights(w)
+            return self.complete().block_moments(whole, block, shape, columns)
+        members = slice(block * shape[1], (block + 1) * shape[1])
+        total = self.invert(w)[members]
+        squares = self.inverse_moments(columns)[0][members]
+        inside = np.zeros(self.shape[1])
+        inside[members] = 1.0
+        weighted = (self.influence(inside) * self.matvec(columns).T).T
+        return BlockMoments.of_sums(total, squares, self.invert(weighted)[members])
+
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
         return -self.q / self.gap, (1 - self.q) / self.gap
 
@@ -271,6 +289,12 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
+
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = (k u, 0) - q'u, with u = c / gap and the number k of a report's bits."""
+        u = (c.T / self.gap).T
+        rows = np.concatenate([self.rows_per_report * u, np.zeros(u.shape)])
+        return np.asarray(rows - self.q @ u)
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w

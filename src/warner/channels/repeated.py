@@ -211,6 +211,14 @@ class RepeatedRows(LikelihoodOperator):
         at_value = np.sum([at_value for _, at_value in parts], axis=0) + times * (times - 1)
         return total / times**2, at_value / times**2
 
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        """A person's reports are independent given the value: E[g_s g_t | x] = c_x^2."""
+        if (joint := self._joint_channel) is not None:
+            return joint.variance_of(c, theta)
+        times, of_values = len(self.channels), theta @ (c - theta @ c) ** 2
+        each = np.sum([channel.variance_of(c, theta) for channel in self.channels], axis=0)
+        return np.asarray((each + times * (times - 1) * of_values) / times**2)
+
     def covariance(self, theta: FloatArray) -> FloatArray:
         """A person's reports are independent given the value: E[L_s L_t' | x] = e_x e_x'."""
         if (joint := self._joint_channel) is not None:
@@ -311,6 +319,9 @@ class ParallelChannel(StackedRows, CompositeChannel):
                 cross + means**2,
             )
         return np.asarray(total + sums**2 - cross)
+
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        return CompositeChannel.variance_of(self, c, theta)
 
     def covariance(self, theta: FloatArray) -> FloatArray:
         return CompositeChannel.covariance(self, theta)

@@ -97,6 +97,11 @@ class SomeValues(LikelihoodOperator):
         total, at_value = self.inner.inverse_moments(self._whole(theta))
         return total[self.values], at_value[self.values]
 
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().variance_of(c, theta)
+        return self.inner.variance_of(self._whole(c), self._whole(theta))
+
     def covariance(self, theta: FloatArray) -> FloatArray:
         if not self._inverts_whole:
             return super().covariance(theta)
@@ -120,7 +125,8 @@ class SomeValues(LikelihoodOperator):
         return np.asarray(kept / total if total > 0 else np.full(len(kept), 1 / len(kept)))
 
     def complete(self) -> SomeValues:  # type: ignore[override]
-        return SomeValues(self.inner.complete(), self.values)
+        whole = self.inner.complete()
+        return self if whole is self.inner else SomeValues(whole, self.values)
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return self.inner.complete_weights(w)

@@ -316,6 +316,24 @@ class StackedRows(LikelihoodOperator):
         )
         return total, at_value
 
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        """As :meth:`covariance`."""
+        total, n = np.zeros(c.shape[1]), self.people.sum()
+        if not self.is_inverted_together:
+            parts = zip(self._mixture, self.channels, self.people, strict=True)
+            for mix, channel, people in parts:
+                total += channel.variance_of((mix * c.T).T, theta) * (n / people)
+            return total
+        stack = self._complete_stack()
+        for channel, weights, people in zip(
+            stack.channels, stack.group_weights(), stack.people, strict=True
+        ):
+            terms = c.T @ weights
+            # The number of a group's reports is fixed, so its mean adds no variance.
+            mean = terms @ channel.matvec(theta) * channel.rows_per_report
+            total += (people / n) * (channel.complete().second_moments(terms) @ theta - mean**2)
+        return total
+
     def covariance(self, theta: FloatArray) -> FloatArray:
         """That of the groups' inversions, mixed; or of the inverse of all rows together."""
         total = np.zeros((theta.size, theta.size))

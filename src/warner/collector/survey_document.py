@@ -225,8 +225,7 @@ def _asked(texts: Texts, name: str, domain: Domain) -> dict[str, Any]:
         "help": {tag: texts.help(name, tag) for tag in tags},
         "domain": domain.spec(),
         "answers": {
-            tag: [texts.answer(name, i, tag) for i in range(domain.size)] if has_labels else []
-            for tag in tags
+            tag: list(texts.answers(name, tag)[: domain.size]) if has_labels else [] for tag in tags
         },
         "unit": texts.unit(name),
     }

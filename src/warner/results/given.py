@@ -27,6 +27,8 @@ from warner.metrics.simplex import project
 
 _GRID = 129  # shares that are tried before the ends are bisected
 _HALVINGS = 30
+_AT_A_TIME = 2**20  # numbers in the distributions whose moments are computed together
+_LEAST_LEFT = 1e-9  # of the people of a key, below which all of them have one value
 
 
 def shares_given(
@@ -53,15 +55,14 @@ def shares_given(
     block = slice(index * size, (index + 1) * size)
     try:
         plug = project(data.channel.invert(data.weights))
-        columns = _distributions(plug, block)
-        moments = data.channel.block_moments(data.weights, index, shape, columns)
+        moments, own = _moments(data, plug, index, shape)
     except IdentifiabilityError:
         return np.tile([0.0, 1.0], (size, 1))
     shares = plug[block]
     n, times = float(data.n), 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         n, times = n / times, 1
-    test = _Test.of(moments, shares, n, z, times)
+    test = _Test.of(moments, own, shares, n, z, times)
     # The interval is found where the key's share is clearly above 0.
     frequency = float(shares.sum())
     slopes = test.block_slope
@@ -79,15 +80,39 @@ def shares_given(
     return np.where(clear[:, None], ends, np.array([0.0, 1.0]))
 
 
-def _distributions(plug: FloatArray, block: slice) -> FloatArray:
-    """(K, V + 2): the estimate without the key, each value of the key alone, and uniform."""
-    size = block.stop - block.start
-    columns = np.zeros((plug.size, size + 2))
-    columns[:, 0] = plug
-    columns[block, 0] = 0.0
-    columns[block, 1:-1] = np.eye(size)
-    columns[:, -1] = 1 / plug.size
-    return columns
+def _moments(
+    data: LikelihoodData, plug: FloatArray, index: int, shape: tuple[int, int]
+) -> tuple[BlockMoments, FloatArray]:
+    """The moments of a key at some distributions, and those of each value where all have it.
+
+    Args:
+        data: reports about a product of ``shape``.
+        plug: (K,), the estimated shares.
+        index: the position of the key.
+        shape: the number of keys, and the number V of values.
+
+    Returns:
+        The moments at four distributions: the estimate without the key, the key's part of the
+        estimate, the key's values evenly, and uniform. And (3, V), the squares, mixed and block
+        squares of each value at that value alone.
+    """
+    size, all_values = shape[1], plug.size
+    block = slice(index * size, (index + 1) * size)
+    columns = np.zeros((all_values, 4))
+    columns[:, 0], columns[:, 3] = plug, 1 / all_values
+    columns[block, 0], columns[block, 1], columns[block, 2] = 0.0, plug[block], 1 / size
+    found = data.channel.block_moments(data.weights, index, shape, columns)
+    own = np.empty((3, size))
+    step = max(1, _AT_A_TIME // all_values)
+    for start in range(0, size, step):
+        values = np.arange(start, min(start + step, size))
+        alone = np.zeros((all_values, values.size + 1))
+        alone[index * size + values, values - start] = 1.0
+        alone[:, -1] = 1 / all_values
+        at = data.channel.block_moments(data.weights, index, shape, alone)
+        for row, moment in zip(own, (at.squares, at.mixed, at.block_squares), strict=True):
+            row[values] = moment[values, values - start]
+    return found, own
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,28 +135,34 @@ class _Test:
     block_slope: FloatArray
 
     @classmethod
-    def of(cls, moments: BlockMoments, shares: FloatArray, n: float, z: float, times: int) -> _Test:
-        """The test from the moments of one key with the estimated ``shares`` (V,) of its values.
+    def of(
+        cls,
+        moments: BlockMoments,
+        own: FloatArray,
+        shares: FloatArray,
+        n: float,
+        z: float,
+        times: int,
+    ) -> _Test:
+        """The test from :func:`_moments` of one key with the estimated ``shares`` (V,).
 
         The variance that is due to the people's values counts ``times`` times.
         """
         size, frequency = shares.size, float(shares.sum())
-        # (V, V): the distribution of the key's other values, if the value itself has the share 0.
-        rest = np.tile(shares, (size, 1))
-        np.fill_diagonal(rest, 0.0)
-        left = rest.sum(axis=1, keepdims=True)
-        even = (1 - np.eye(size)) / (size - 1)
-        rest = np.where(left > 0, rest / np.where(left > 0, left, 1.0), even)
+        left = frequency - shares
+        has_others = left > _LEAST_LEFT * frequency
 
-        def at_ends(moment: FloatArray) -> tuple[FloatArray, FloatArray]:
+        def at_ends(moment: FloatArray, alone: FloatArray) -> tuple[FloatArray, FloatArray]:
             """A moment where the value's share of the key is 0, and its increase up to 1."""
-            by_value = moment[:, 1:-1]
-            at_zero = moment[:, 0] + frequency * (rest * by_value).sum(axis=1)
-            return at_zero, moment[:, 0] + frequency * np.diagonal(by_value) - at_zero
+            # Moments are linear in the distribution. The key's other values have the rest in their
+            # proportions, or evenly where nobody has them.
+            rest = (moment[:, 1] - shares * alone) / np.where(has_others, left, 1.0)
+            even = (size * moment[:, 2] - alone) / (size - 1)
+            at_zero = moment[:, 0] + frequency * np.where(has_others, rest, even)
+            return at_zero, moment[:, 0] + frequency * alone - at_zero
 
-        (gg, gg_slope), (gh, gh_slope), (hh, hh_slope) = (
-            at_ends(moment) for moment in (moments.squares, moments.mixed, moments.block_squares)
-        )
+        several = (moments.squares, moments.mixed, moments.block_squares)
+        (gg, gg_slope), (gh, gh_slope), (hh, hh_slope) = map(at_ends, several, own)
         fixed = (1 - times) * frequency
         linear = gg_slope - 2 * gh - fixed
         square = hh - 2 * gh_slope + fixed

@@ -355,8 +355,8 @@ def anytime_of_functions(
 
         c'T +- b sqrt(c' V c / n),   b of :func:`anytime_factor`
 
-    V is the covariance matrix of the inversion per report. Where one person sent up to t reports,
-    it is multiplied by t: the reports are at most as dependent as copies of one.
+    c' V c is the variance of the unbiased estimate per report. Where one person sent up to t
+    reports, it is multiplied by t: the reports are at most as dependent as copies of one.
 
     Args:
         data: the channel, the report frequencies and n.
@@ -370,14 +370,13 @@ def anytime_of_functions(
     Raises:
         ArgumentTypeError: ``planned`` is missing.
         IdentifiabilityError: the channel has no inverse.
-        ArgumentError: too many values for the covariance matrix.
+        ArgumentError: the channel has no closed inverse, and is too large for a matrix.
     """
     matrix = _functions(weights, data.domain.size)
     factor = anytime_factor(data.n, planned, level)
     shares = data.channel.invert(data.weights)
-    spread = data.channel.covariance(project(shares)) * data.reports_per_person
-    variance = np.einsum("ri,ri->r", matrix @ spread, matrix) / data.n
-    middle, half = matrix @ shares, factor * np.sqrt(np.maximum(variance, 0.0))
+    variance = data.channel.variance_of(matrix.T, project(shares)) * data.reports_per_person
+    middle, half = matrix @ shares, factor * np.sqrt(np.maximum(variance, 0.0) / data.n)
     return np.stack([middle - half, middle + half], axis=1)
 
 

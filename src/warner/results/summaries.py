@@ -54,6 +54,10 @@ from warner.results.linear_limits import UnbiasedShares
 from warner.results.solution import Solution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+# A quantile is bounded by the limits of so many cumulative shares of K values each, or of all.
+# Where there are more, its interval is wider by the values between two of them.
+_LOOKED, _FEWEST_LOOKED = 2**22, 256
+_AT_A_TIME = 2**20  # numbers in the functions whose variances are computed together
 _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
 
 
@@ -261,13 +265,22 @@ def anytime_limits(
         limits = inner.limits or (inner.weights.min(), inner.weights.max())
         return np.asarray(np.clip(bounds[0], *limits))
     curve = inner.cumulative
-    below = np.zeros((curve.order.size + 1, size))
-    places = np.arange(size) if block is None else np.arange(size)[block]
-    for i, at in enumerate(curve.order, start=1):
-        below[i:, places[at]] = 1.0
-    below[:, places] -= inner.q
-    bounds = anytime_of_functions(estimate.data, below, planned, level)
-    found: np.ndarray = curve.invert(bounds + inner.q, inner)
+    places = (np.arange(size) if block is None else np.arange(size)[block])[curve.order]
+    count = min(places.size, max(_FEWEST_LOOKED, _LOOKED // size))
+    looked = np.linspace(0, places.size, count + 1).astype(np.int64)
+    bounds = np.empty((looked.size, 2))
+    step = max(1, _AT_A_TIME // size)
+    for start in range(0, looked.size, step):
+        some = looked[start : start + step]
+        below = np.zeros((some.size, size))
+        below[:, places] = (np.arange(places.size) < some[:, None]) - inner.q
+        bounds[start : start + step] = anytime_of_functions(estimate.data, below, planned, level)
+    # Cumulative shares increase: between two of them hold the lower limit of the one before, and
+    # the upper limit of the one after.
+    every = np.arange(places.size + 1)
+    low = bounds[np.searchsorted(looked, every, side="right") - 1, 0]
+    high = bounds[np.searchsorted(looked, every), 1]
+    found: np.ndarray = curve.invert(np.stack([low, high], axis=1) + inner.q, inner)
     return found
 
 
@@ -487,12 +500,14 @@ def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
     weights = np.zeros((2, estimate.domain.size))
     weights[:, block] = np.stack([of.weights, np.ones(of.weights.size)])
     shares = estimate.data.channel.invert(estimate.data.weights)
-    spread = weights @ estimate.data.channel.covariance(project(shares)) @ weights.T / estimate.n
+    each = np.stack([*weights, weights.sum(axis=0)], axis=1)
+    alone = estimate.data.channel.variance_of(each, project(shares)) / estimate.n
+    # One person's reports are at most as dependent as copies of one.
+    nn, ff, both = alone * estimate.reports_per_person
+    nf = (both - nn - ff) / 2
     numerator, denominator = weights @ shares
     limits = WithinBlock(of, block).limits
-    # One person's reports are at most as dependent as copies of one.
-    spread = spread * estimate.reports_per_person
-    return Ratio(float(numerator), float(denominator), spread, limits)
+    return Ratio(float(numerator), float(denominator), np.array([[nn, nf], [nf, ff]]), limits)
 
 
 @_of_answers

@@ -94,8 +94,12 @@ class Texts:
 
     def answers(self, name: str, language: str) -> tuple[str, ...]:
         """The displayed texts of all values in their order, as :meth:`answer`."""
-        size = self._values(name).size
-        return tuple(self.answer(name, i, language) for i in range(size))
+        stated = self._part(name).get("answers", {}).get(self._known(language), ())
+        domain = self._values(name)
+        form, unstated = domain.text, range(len(stated), domain.size)
+        if form is not None and form.labels is not None:
+            return (*map(str, stated), *form.labels[len(stated) :])
+        return (*map(str, stated), *map(str, domain.decode(unstated)))
 
     def answer(self, name: str, index: int, language: str) -> str:
         """The displayed text of a value: that of the language, else the value itself.
@@ -109,18 +113,11 @@ class Texts:
         Raises:
             ArgumentError: a name, an index or a language that the study does not have.
         """
-        stated = self._part(name).get("answers", {}).get(self._known(language), ())
-        domain = self._values(name)
-        if not 0 <= index < domain.size:
-            rule = f"must lie in 0..{domain.size - 1}"
+        shown = self.answers(name, language)
+        if not 0 <= index < len(shown):
+            rule = f"must lie in 0..{len(shown) - 1}"
             raise ArgumentError(message("index", rule, show(index)))
-        if index < len(stated):
-            return str(stated[index])
-        form = domain.text
-        if form is not None and form.labels is not None:
-            return form.labels[index]
-        (value,) = domain.decode([index])
-        return str(value)
+        return shown[index]
 
     def _known(self, language: str) -> str:
         """The language itself, if the study has it."""

@@ -20,11 +20,13 @@ from warner.channels import (
     Channel,
     DenseChannel,
     DirectChannel,
+    HadamardChannel,
     KroneckerChannel,
     StackChannel,
     SupportChannel,
 )
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.results import given
 from warner.results.given import shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
@@ -163,3 +165,38 @@ def test_several_mechanisms_make_a_narrower_interval_than_each(kind: str) -> Non
     )
     assert (np.diff(both) < np.minimum(*(np.diff(each) for each in alone))).all()
     assert ((both[:, 0] <= THETA[0] / 0.4) & (THETA[0] / 0.4 <= both[:, 1])).all()
+
+
+@pytest.mark.parametrize("shares", [[0.1, 0.2, 0.3, 0.0, 0.0], [0.6, 0.0, 0.0, 0.0, 0.0]])
+@pytest.mark.parametrize(
+    "channel",
+    [
+        DirectChannel(6, 0.1, 0.4),
+        SupportChannel(6, 0.2, 0.4),
+        DenseChannel(DirectChannel(6, 0.1, 0.4).dense()),
+        HadamardChannel(6, 8, 0.6),
+    ],
+)
+def test_variances_of_shares_given_are_those_at_each_distribution(
+    channel: Channel, shares: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against a distribution for each value and each end. Rejects moments of other values.
+
+    A value's share of the key is 0, or 1; its others keep their proportions, or have even shares.
+    """
+    plug = np.array([*shares, 1 - sum(shares)])
+    data = LikelihoodData(channel, channel.matvec(plug), 500, Integers(0, 5))
+    monkeypatch.setattr(given, "_AT_A_TIME", 12)  # two values at a time
+    moments, own = given._moments(data, plug, 0, (1, 5))
+    test = given._Test.of(moments, own, plug[:5], 500, 2.0, 1)
+    outside = np.append(np.zeros(5), plug[5])
+    for v in range(5):
+        others = np.where(np.arange(5) == v, 0.0, plug[:5])
+        others = others if others.sum() > 0 else 1.0 * (np.arange(5) != v)
+        ends = np.stack([others / others.sum(), np.eye(5)[v]], axis=1) * plug[:5].sum()
+        columns = np.concatenate([ends, np.zeros((1, 2))]) + outside[:, None]
+        slow = channel.block_moments(data.weights, 0, (1, 5), columns)
+        several = (slow.squares[v], slow.mixed[v], slow.block_squares[v])
+        (gg, gg_at_one), (gh, gh_at_one), (hh, hh_at_one) = several
+        wanted = [gg, gg_at_one - gg - 2 * gh, hh - 2 * (gh_at_one - gh), hh_at_one - hh]
+        assert test.coefficients[:, v] == pytest.approx(wanted, rel=1e-9, abs=1e-12)

@@ -14,6 +14,7 @@ from warner.domains import with_missing
 from warner.errors import ArgumentError
 from warner.estimators import Inversion
 from warner.mechanisms import Laplace
+from warner.results import summaries
 from warner.results.charts import chart
 from warner.results.estimate import Estimate
 from warner.results.intervals import anytime_factor, anytime_of_functions, normal_quantile
@@ -78,6 +79,25 @@ def test_a_quantile_is_where_the_cumulative_share_can_pass() -> None:
     bounds = anytime_of_functions(result.data, np.tril(np.ones((6, 6))), 1000)
     can_reach = [v for v in range(6) if bounds[v, 1] >= 0.5 and (v == 0 or bounds[v - 1, 0] < 0.5)]
     assert (low, high) == (can_reach[0], can_reach[-1])
+
+
+def test_a_quantile_of_many_values_is_bounded_a_little_further_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The interval from few cumulative shares holds that from all, and is one cell wider."""
+    mechanism = RandomizedResponse(Integers(0, 299), 6.0)
+    answers = np.random.default_rng(5).integers(80, 240, 3000)
+    result = estimate(mechanism.tally(mechanism.randomize(answers, np.random.default_rng(6))))
+    for q in (0.1, 0.5, 0.9):
+        number = result.quantile(q)
+        exact = number.interval(kind=KIND)
+        with monkeypatch.context() as few:
+            few.setattr(summaries, "_LOOKED", 0)
+            few.setattr(summaries, "_FEWEST_LOOKED", 30)
+            few.setattr(summaries, "_AT_A_TIME", 1000)
+            coarse = number.interval(kind=KIND)
+        assert exact[0] - 10 <= coarse[0] <= exact[0] and exact[1] <= coarse[1] <= exact[1] + 10
+        assert coarse[1] - coarse[0] < 299
 
 
 def test_shares_of_those_who_answered_hold_at_every_look_too() -> None:

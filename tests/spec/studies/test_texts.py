@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import warner
+from warner.collector.survey_document import survey_document
+from warner.domains import Categorical
 from warner.errors import ArgumentError, StudyError
 
 STUDY = """\
@@ -63,6 +65,21 @@ def test_texts_come_by_language() -> None:
     assert texts.question("weight", "de") == "weight"
     assert (texts.unit("weight"), texts.unit("smokes")) == ("kg", "")
     assert texts.answer("weight", 3, "de") == "33"
+
+
+def test_texts_of_ten_thousand_labels_are_listed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a list of all labels for each of them, with which such a study was never served."""
+    labels = ", ".join(f'"town {i}"' for i in range(10_000))
+    study = warner.Study.parse(
+        f'[attributes.town]\nvalues = [{labels}]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    listed, usual = [], Categorical.text.fget
+    assert usual is not None
+    monkeypatch.setattr(
+        Categorical, "text", property(lambda self: listed.append(self) or usual(self))
+    )
+    (question,) = survey_document(study)["questions"]
+    assert question["answers"]["en"][9_999] == "town 9999" and len(listed) < 10
 
 
 def test_title_and_labels_stay_texts_of_the_default_language() -> None:

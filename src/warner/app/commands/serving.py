@@ -198,6 +198,7 @@ def _with_options(study: Study, people: int | None, step: int | None) -> Study:
 def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
     from warner.collector.access import Owner, new_token, token_hash
+    from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
     from warner.collector.live.publisher import LivePublisher
     from warner.collector.live.tables import OPEN_TO_ALL, about_small_steps
     from warner.collector.remote import checked_url
@@ -238,7 +239,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         known = None if asked["new_token"] else collector.owner_hash
         token = new_token() if known is None else None
         digest = known or token_hash(token or "")
-        live, owner = LivePublisher(collector, study), Owner(digest)
+        live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
         settings = Settings(limits, _hosts(asked["hosts"], url, place.host))
         application = Application(study, collector, live, owner, settings)
 
@@ -255,6 +256,12 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
                 click.echo(OPEN_TO_ALL, err=True)
             if study.collect.step < SMALLEST_GROUP:
                 click.echo(about_small_steps(study.collect.step), err=True)
+            for name, size in too_large(study).items():
+                click.echo(
+                    f"No live estimate of {name}: {about_many_values(size)}. "
+                    "Load its tally, and use warner estimate.",
+                    err=True,
+                )
 
         try:
             run(application, place, ready, live.stop)

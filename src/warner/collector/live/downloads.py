@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from warner._core.errors import WarnerError, message
 from warner.collector.live.groups import tallies_by
-from warner.collector.live.state import LEVEL, TARGET, LiveView, Step
+from warner.collector.live.state import (
+    LEVEL,
+    TARGET,
+    LiveView,
+    Question,
+    Step,
+    kind_of_intervals,
+)
 from warner.reports.tally import dump_tallies
 from warner.results.charts import chart, save
 from warner.results.csv_table import csv_of
@@ -25,7 +33,8 @@ class NotPublished(WarnerError):
     """A file that does not exist yet, or never will.
 
     Attributes:
-        name: ``no_estimate_yet``, ``groups_after_closing``, ``small_groups`` or ``no_picture``.
+        name: ``no_estimate_yet``, ``groups_after_closing``, ``small_groups``, ``no_picture`` or
+            ``estimate_failed``.
     """
 
     def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
@@ -75,60 +84,53 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
     return dump_tallies(tallies)
 
 
-def estimates_json(view: LiveView) -> str:
-    """The estimates as ``warner estimate --json`` writes them, with the options of
-    :func:`warner.collector.live.state.options`.
-
-    Raises:
-        NotPublished: ``no_estimate_yet``.
-    """
-    last_step(view)
-    data: list[dict[str, Any]] = []
-    for question in view.questions:
+def _estimates_json(questions: Sequence[Question], study: Study) -> str:
+    """The estimates as ``warner estimate --json`` writes them, with the options of the page."""
+    kind, data = kind_of_intervals(study.collect.people), []
+    for question in questions:
         if question.estimate is not None:
-            found = question.estimate.to_json(LEVEL, TARGET, view.kind)
+            found = question.estimate.to_json(LEVEL, TARGET, kind)
             numbers = {"summaries": list(question.numbers)} if question.summaries else {}
             data.append(found | numbers)
     return json.dumps(data, indent=1) + "\n"
 
 
-def estimates_csv(view: LiveView) -> str:
-    """The estimates as ``warner estimate --csv`` writes them, with the options of
-    :func:`warner.collector.live.state.options`.
-
-    Raises:
-        NotPublished: ``no_estimate_yet``.
-    """
-    last_step(view)
-    asked = {q.name: q.summaries for q in view.questions}
+def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
+    """The estimates as ``warner estimate --csv`` writes them, with the options of the page."""
+    asked = {q.name: q.summaries for q in questions}
     return csv_of(
-        view.estimates,
+        [q.estimate for q in questions if q.estimate is not None],
         LEVEL,
         TARGET,
         (),
-        view.kind,
+        kind_of_intervals(study.collect.people),
         lambda result: asked.get(str(result.attribute), ()),
     )
 
 
-def picture_png(view: LiveView, study: Study) -> bytes:
+def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
     """A chart of the shares of all questions, as a PNG.
 
-    Args:
-        view: what is shown.
-        study: the study, for its title.
-
     Raises:
-        NotPublished: ``no_estimate_yet``, or ``no_picture`` where only means were estimated.
+        NotPublished: ``no_picture`` where only means were estimated.
         MissingExtraError: the extra "plot" is not installed.
     """
-    last_step(view)
-    drawn = [result for result in view.estimates if result.fit.probabilities is not None]
+    estimates = [q.estimate for q in questions if q.estimate is not None]
+    drawn = [result for result in estimates if result.fit.probabilities is not None]
     if not drawn:
         raise NotPublished("no_picture", "picture", "needs shares, and only means were estimated")
     title = study.title if study.title and len(drawn) > 1 else None
-    picture = chart(drawn, level=LEVEL, target=TARGET, title=title, kind=view.kind)
+    kind = kind_of_intervals(study.collect.people)
+    picture = chart(drawn, level=LEVEL, target=TARGET, title=title, kind=kind)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
         save(picture, str(path))
         return path.read_bytes()
+
+
+ESTIMATES: Mapping[str, Callable[[Sequence[Question], Study], str | bytes]] = {
+    "estimates.json": _estimates_json,
+    "estimates.csv": _estimates_csv,
+    "picture.png": _picture_png,
+}
+"""The files of estimates, by name: what makes each from the results of a step."""

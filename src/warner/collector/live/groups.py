@@ -9,7 +9,6 @@ from typing import TypeVar
 from warner._core.text import visible
 from warner.collector.live.state import Question, Section, Step, grouped, questions_of
 from warner.collector.live.tables import Wording, sections_of
-from warner.domains import Domain
 from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
 from warner.studies.public import SMALLEST_GROUP, declared
@@ -31,6 +30,7 @@ class GroupsView:
         groups: the name, the size and the sections of each group that is shown.
         hidden: how many groups are hidden.
         hidden_people: how many people they have together.
+        problem: why no group could be estimated, else "".
     """
 
     step: int
@@ -39,6 +39,7 @@ class GroupsView:
     groups: tuple[tuple[str, int, tuple[Section, ...]], ...]
     hidden: int
     hidden_people: int
+    problem: str = ""
 
 
 def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> set[_K]:
@@ -91,17 +92,17 @@ def tallies_by(step: Step, column: str) -> dict[str, GroupedTally]:
     return {name: tally for name, tally in found.items() if tally is not None}
 
 
-def planned_of_group(planned: int, domain: Domain) -> int:
+def planned_of(study: Study, column: str) -> int:
     """The planned number of people of one group, which only decides where intervals are narrowest.
 
     It must be fixed before the first look, so it is the planned number of all people, divided by
     the number of groups, or by 20 of more.
 
-    Args:
-        planned: of all people.
-        domain: the values of the public column.
+    Raises:
+        ArgumentError: the study has no such column.
     """
-    return max(1, planned // min(domain.size, _USUAL))
+    domain = declared(study.public, column, "by")
+    return max(1, study.collect.people // min(domain.size, _USUAL))
 
 
 def groups_of(step: Step, column: str, study: Study, wording: Wording) -> GroupsView:
@@ -116,8 +117,7 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
     Raises:
         ArgumentError: the study has no such column.
     """
-    domain = declared(study.public, column, "by")
-    planned = planned_of_group(study.collect.people, domain)
+    planned = planned_of(study, column)
     tallies = grouped(step.tallies)
     found = {name: shown_groups(tally, column) for name, tally in tallies.items()}
     _, hidden, people = next(iter(found.values()), (None, 0, 0))

@@ -1,4 +1,4 @@
-"""When the live page shows something new: in steps of B reports, estimated in a thread.
+"""When the live page shows something new: in steps of B reports, estimated in another process.
 
     publish, if n >= (n of the last step) + B
 
@@ -12,8 +12,8 @@ columns a step holds of each group no new person or at least 10, see
 Between two steps the page says how many people are counted, and nothing else of their reports. That
 number needs no estimate. It is refreshed every few seconds.
 
-One thread estimates, so that uploads never wait for it. It takes the newest counts whenever it is
-free, so what came in during a slow estimate is in the next step.
+One thread has the steps estimated, so that uploads never wait for it. It takes the newest counts
+whenever it is free, so what came in during a slow estimate is in the next step.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from warner.collector.live.groups import GroupsView, groups_of
+from warner.collector.live.downloads import last_step
+from warner.collector.live.estimates import Estimates, StepEstimates
+from warner.collector.live.groups import GroupsView
 from warner.collector.live.release import fewest_new, groups_come_late, next_step, step_due
-from warner.collector.live.state import LiveView, Question, State, Step, questions_of
-from warner.collector.live.tables import Wording, sections_of
+from warner.collector.live.state import LiveView, State, Step
 from warner.studies.study import Study
 
 FACT = "published"  # the name of the last step among the facts of the store
@@ -71,23 +72,20 @@ class LivePublisher:
     Args:
         collector: counts the reports.
         study: the study.
-        estimating: estimates all questions from {attribute: tally} and the planned number; for
-            tests.
+        estimates: estimates the steps; None to estimate them in this process, for tests.
 
     Attributes:
         study: as given.
-        wording: the texts of the study.
     """
 
     def __init__(
         self,
         collector: Counting,
         study: Study,
-        estimating: Callable[[Mapping[str, object], int], Iterator[Question]] | None = None,
+        estimates: Estimates | None = None,
     ) -> None:
-        self.study, self.wording = study, Wording(study)
-        self._collector = collector
-        self._estimating = questions_of if estimating is None else estimating
+        self.study, self._collector = study, collector
+        self._estimates = StepEstimates(study) if estimates is None else estimates
         self._lock = threading.Lock()
         self._one_at_a_time = threading.Lock()  # estimates, of steps and of groups
         self._stopping = threading.Event()
@@ -145,9 +143,21 @@ class LivePublisher:
                 return None
             known = self._groups.get(column)
             if known is None or known[0] != step.number:
-                found = groups_of(step, column, self.study, self.wording)
+                found = self._estimates.groups(step, column)
                 self._groups[column] = known = (step.number, found)
             return known[1]
+
+    def file(self, name: str) -> str | bytes:
+        """A file of the estimates of the last published step. It can take long.
+
+        Args:
+            name: of :data:`warner.collector.live.downloads.ESTIMATES`.
+
+        Raises:
+            NotPublished: there is no step yet, or the file cannot be made.
+            MissingExtraError: the extra "plot" is not installed.
+        """
+        return self._estimates.file(last_step(self.view()), name)
 
     # The thread.
 
@@ -159,6 +169,7 @@ class LivePublisher:
     def stop(self) -> None:
         """End the thread and all streams. A running estimate is not waited for."""
         self._stopping.set()
+        self._estimates.stop()
         self._tell()
 
     def _run(self) -> None:
@@ -176,13 +187,13 @@ class LivePublisher:
         now = time.monotonic()
         self.look(now >= self._next_rejects, now >= self._next_count)
 
-    @staticmethod
-    def _survive(action: Callable[[], object]) -> None:
+    def _survive(self, action: Callable[[], object]) -> None:
         """Do something that is tried again later if it fails, as while the store is full."""
         try:
             action()
         except Exception as error:
-            _LOG.error("the live page could not publish: %s", type(error).__name__)
+            if not self.is_stopping:
+                _LOG.error("the live page could not publish: %s", type(error).__name__)
 
     def _restore(self) -> None:
         """Show the step that was published last, before a restart."""
@@ -228,14 +239,15 @@ class LivePublisher:
 
     def _show(self, step: Step) -> None:
         """Estimate a step and show it."""
-        planned = self.view().planned
         with self._one_at_a_time:
-            questions = tuple(self._estimating(step.tallies, planned))
-            sections = sections_of(questions, self.wording, planned)
+            found = [self._estimates.shown(step, name) for name in step.tallies]
+        shown = {
+            "sections": tuple(section for each in found for section in each.sections),
+            "options": tuple(option for each in found for option in each.options),
+            "fewest": self._fewest(step.late_groups),
+        }
         counted = max(step.n + step.waiting, self.view().counted)
-        fewest = self._fewest(step.late_groups)
-        shown = {"step": step, "questions": questions, "sections": sections, "fewest": fewest}
-        self._change(**shown, counted=counted, is_estimating=False)
+        self._change(step=step, **shown, counted=counted, is_estimating=False)
 
     def _fewest(self, late_groups: bool) -> int:
         """The fewest new people of a group that a step adds; 0 where nobody waits for others."""

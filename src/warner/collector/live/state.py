@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -187,8 +187,8 @@ class LiveView:
         is_final: whether the survey is closed for good.
         rejects: {reason: number of refused requests}, refreshed at most once a minute.
         step: the last published step; None before the first.
-        questions: the results of its questions.
-        sections: the same as they are shown.
+        sections: what is shown of its questions.
+        options: of ``warner estimate``, for the same summaries from its tally file.
         is_estimating: whether a newer step is being estimated.
         fewest: the fewest new people of a group that a step adds; 0 where nobody waits for others.
     """
@@ -201,8 +201,8 @@ class LiveView:
     is_final: bool = False
     rejects: Mapping[str, int] = field(default_factory=dict)
     step: Step | None = None
-    questions: tuple[Question, ...] = ()
     sections: tuple[Section, ...] = ()
+    options: tuple[str, ...] = ()
     is_estimating: bool = False
     fewest: int = 0
 
@@ -211,34 +211,19 @@ class LiveView:
         """The number of people in the last published step."""
         return 0 if self.step is None else self.step.n
 
-    @property
-    def kind(self) -> str:
-        """The kind of all intervals that are shown."""
-        return kind_of_intervals(self.planned)
-
-    @property
-    def estimates(self) -> list[Estimate]:
-        """The estimates that there are."""
-        return [q.estimate for q in self.questions if q.estimate is not None]
-
 
 def kind_of_intervals(planned: int) -> str:
     """The kind of all intervals that are shown, see :func:`warner.results.intervals.with_plan`."""
     return f"anytime:{planned}"
 
 
-def options(view: LiveView) -> list[str]:
-    """The options of ``warner estimate`` that give what the page shows, from its tally file.
-
-    Args:
-        view: what is shown.
-    """
-    summaries = [
+def options(questions: Iterable[Question]) -> tuple[str, ...]:
+    """The options of ``warner estimate`` that give the same summaries."""
+    return tuple(
         f"--summary={q.name}={','.join(named.code for named in q.summaries)}"
-        for q in view.questions
+        for q in questions
         if q.summaries
-    ]
-    return [f"--interval={view.kind}", *summaries]
+    )
 
 
 def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Question]:
@@ -260,6 +245,8 @@ def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Ques
                 yield question_of(own[0], result.marginal(own[0]), planned)
         except WarnerError as error:
             yield Question(own[0], None, str(error))
+        except MemoryError:
+            raise  # the process that estimates has a limit, which its caller knows
         except Exception as error:
             # One question that fails must not take the page from the others. The message of the
             # error could hold counts, so the log has the place alone.

@@ -20,7 +20,6 @@ from warner.collector.live.state import (
     Section,
     TableView,
     kind_of_intervals,
-    options,
 )
 from warner.design.report_weight import report_weight
 from warner.domains import Domain
@@ -335,7 +334,8 @@ def about_intervals(view: LiveView) -> str:
 
 def command(view: LiveView) -> str:
     """The command that gives the numbers of the page from its tally file."""
-    words = ["warner", "estimate", "tally.json", *options(view)]
+    interval = f"--interval={kind_of_intervals(view.planned)}"
+    words = ["warner", "estimate", "tally.json", interval, *view.options]
     return " ".join(map(_quoted, words))
 
 

@@ -191,6 +191,8 @@ def _group_tables(groups: GroupsView) -> Iterator[str]:
         f"<p>Step {groups.step:,}, each group by itself. The intervals are narrowest near "
         f"{groups.planned:,} reports of a group.</p>"
     )
+    if groups.problem:
+        yield f"<p>No tables here: {text(groups.problem)}. The next step tries it again.</p>"
     for name, n, sections in groups.groups:
         inside = "\n".join(section_html(section, level=3) for section in sections)
         people = f"{n:,} {'person' if n == 1 else 'people'}"

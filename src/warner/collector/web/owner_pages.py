@@ -20,9 +20,6 @@ from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.live.downloads import (
     NotPublished,
-    estimates_csv,
-    estimates_json,
-    picture_png,
     tally_json,
 )
 from warner.collector.live.events import live_events
@@ -58,11 +55,11 @@ _DOWNLOADS: Mapping[str, _Download] = {
     "tally.json": _Download(
         "application/json", lambda live, by: tally_json(live.view(), live.study, by)
     ),
-    "estimates.json": _Download("application/json", lambda live, _: estimates_json(live.view())),
+    "estimates.json": _Download("application/json", lambda live, _: live.file("estimates.json")),
     "estimates.csv": _Download(
-        "text/csv; charset=utf-8", lambda live, _: estimates_csv(live.view())
+        "text/csv; charset=utf-8", lambda live, _: live.file("estimates.csv")
     ),
-    "picture.png": _Download("image/png", lambda live, _: picture_png(live.view(), live.study)),
+    "picture.png": _Download("image/png", lambda live, _: live.file("picture.png")),
     "card.json": _Download("application/json", lambda live, _: _card(live)),
     "card.html": _Download(
         "text/html; charset=utf-8", lambda live, _: card_page(deployment_card(*_known(live)))

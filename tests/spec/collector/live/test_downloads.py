@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +15,9 @@ import pytest
 
 from tests.spec.app._command import run
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, Memory, published
-from warner.collector.live.downloads import (
-    NotPublished,
-    estimates_csv,
-    estimates_json,
-    picture_png,
-    tally_json,
-)
+from warner.collector.live.downloads import NotPublished, tally_json
 from warner.collector.live.publisher import LivePublisher
-from warner.collector.live.state import options
+from warner.collector.live.tables import command
 from warner.errors import MissingExtraError
 from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
@@ -55,30 +51,33 @@ epsilon = 2.0
 @pytest.mark.parametrize("study", [STUDY, SILENT])
 def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_path: Path) -> None:
     """The whole of both files is equal, save for the last digits of floats."""
-    view = _view(study)
+    publisher = _publisher(study)
+    view = publisher.view()
     (tmp_path / "tally.json").write_text(tally_json(view, study))
     out, table = tmp_path / "out.json", tmp_path / "out.csv"
     tally = str(tmp_path / "tally.json")
-    run("estimate", tally, *options(view), "--json", str(out), "--csv", str(table))
-    _close(json.loads(out.read_text()), json.loads(estimates_json(view)))
+    options = shlex.split(command(view))[3:]
+    run("estimate", tally, *options, "--json", str(out), "--csv", str(table))
+    _close(json.loads(out.read_text()), json.loads(publisher.file("estimates.json")))
     ours, theirs = (
-        list(csv.reader(io.StringIO(t))) for t in (estimates_csv(view), table.read_text())
+        list(csv.reader(io.StringIO(str(text))))
+        for text in (publisher.file("estimates.csv"), table.read_text())
     )
     assert [row[:2] for row in ours] == [row[:2] for row in theirs]
     for mine, other in zip(ours[1:], theirs[1:], strict=True):
         np.testing.assert_allclose(
             np.array(mine[2:6], float), np.array(other[2:6], float), rtol=1e-9, atol=1e-12
         )
-    shown = run("estimate", tally, "--interval", view.kind).output  # tables of shares
+    shown = run("estimate", tally, options[0]).output  # tables of shares
     for section in view.sections:
         for row in section.tables[0].rows[:3]:
             share, low, high = (float(cell.removesuffix(" %")) / 100 for cell in row.cells[1:])
             assert f"{share:.4f}" in shown and f"{low:.4f} .. {high:.4f}" in shown
 
 
-def _view(study: Study):  # type: ignore[no-untyped-def]
+def _publisher(study: Study) -> LivePublisher:
     if study is STUDY:
-        return published(450).view()
+        return published(450)
     memory = Memory(study, answers={}, seed=3)
     reports = {}
     for name, mechanism in study.mechanisms.items():
@@ -90,7 +89,7 @@ def _view(study: Study):  # type: ignore[no-untyped-def]
     memory.tallies, memory.n = dict(study.tally(reports)), 600
     publisher = LivePublisher(memory, study)
     publisher.look()
-    return publisher.view()
+    return publisher
 
 
 def _close(a: object, b: object) -> None:
@@ -115,25 +114,25 @@ def test_files_are_of_the_last_step_and_not_of_what_came_since() -> None:
     memory.send(100)
     publisher = LivePublisher(memory, STUDY)
     publisher.look()
-    before = [f(publisher.view(), STUDY) for f in _FILES]
+    before = [file(publisher) for file in _FILES]
     memory.send(99)
     publisher.look()
-    assert [f(publisher.view(), STUDY) for f in _FILES] == before
+    assert [file(publisher) for file in _FILES] == before
 
 
-_FILES = (
-    tally_json,
-    lambda view, study: tally_json(view, study, "ward"),
-    lambda view, study: estimates_json(view),
-    lambda view, study: estimates_csv(view),
+_FILES: tuple[Callable[[LivePublisher], object], ...] = (
+    lambda live: tally_json(live.view(), STUDY),
+    lambda live: tally_json(live.view(), STUDY, "ward"),
+    lambda live: live.file("estimates.json"),
+    lambda live: live.file("estimates.csv"),
 )
 
 
-@pytest.mark.parametrize("file", [*_FILES, picture_png])
-def test_before_the_first_step_there_are_no_files(file) -> None:  # type: ignore[no-untyped-def]
-    view = published(99).view()
+@pytest.mark.parametrize("file", [*_FILES, lambda live: live.file("picture.png")])
+def test_before_the_first_step_there_are_no_files(file: Callable[[LivePublisher], object]) -> None:
+    publisher = published(99)
     with pytest.raises(NotPublished, match="published first after 100 reports") as caught:
-        file(view, STUDY)
+        file(publisher)
     assert caught.value.name == "no_estimate_yet"
 
 
@@ -173,8 +172,9 @@ def test_tables_of_groups_are_those_of_the_tally_of_groups(tmp_path: Path) -> No
 
 
 def test_a_picture_is_a_png_or_a_named_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = published(150).view()
-    assert picture_png(view, STUDY).startswith(b"\x89PNG")
+    publisher = published(150)
+    picture = publisher.file("picture.png")
+    assert isinstance(picture, bytes) and picture.startswith(b"\x89PNG")
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
     with pytest.raises(MissingExtraError, match=re.escape("warner[plot]")):
-        picture_png(view, STUDY)
+        publisher.file("picture.png")

@@ -12,15 +12,16 @@ import pytest
 
 from tests.spec.collector._live import STUDY, Memory, published
 from warner.collector.live import publisher as live_publisher
+from warner.collector.live.estimates import Shown, StepEstimates
 from warner.collector.live.events import event_text
 from warner.collector.live.publisher import FACT, LivePublisher
-from warner.collector.live.state import LiveView, Question, Step
+from warner.collector.live.state import LiveView, Step
 from warner.collector.live.tables import about_step, progress
 
 
 def test_nothing_is_shown_before_the_first_step() -> None:
     view = published(99).view()
-    assert view.step is None and view.n == 0 and view.sections == () and view.estimates == []
+    assert view.step is None and view.n == 0 and view.sections == () and view.options == ()
     assert progress(view) == (
         "No estimate yet: the first one is published after 100 reports of groups with at least 10."
     )
@@ -32,7 +33,7 @@ def test_nothing_is_shown_before_the_first_step() -> None:
 def test_two_steps_differ_by_at_least_b_people() -> None:
     """Steps at multiples of B would differ by 60 people at 140 and 200 reports."""
     memory = Memory(STUDY)
-    publisher, shown = LivePublisher(memory, STUDY, lambda tallies, planned: iter(())), []
+    publisher, shown = LivePublisher(memory, STUDY), []
     for people in (40, 100, 60, 30, 20, 250, 1):
         memory.send(people)
         publisher.look()
@@ -59,7 +60,7 @@ def test_an_event_between_two_steps_says_only_how_many_are_counted() -> None:
         "reports more of groups with at least 10 new ones each."
     )
     # Nothing was estimated for it.
-    assert publisher.view().questions is shown.questions
+    assert publisher.view().sections is shown.sections
 
 
 def test_the_number_of_reports_is_refreshed_every_few_seconds(
@@ -104,7 +105,7 @@ def test_a_restart_shows_the_same_step_and_no_smaller_one() -> None:
     again.look()
     step = again.view().step
     assert step is not None and (step.number, step.n) == (1, 130)
-    assert again.view().estimates[0].n == 130
+    assert "from 130 reports" in again.view().sections[0].tables[0].caption
     memory.send(40)
     again.look()
     assert again.view().n == 230
@@ -165,13 +166,15 @@ def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
     monkeypatch.setattr(live_publisher, "_COUNT_SECONDS", 0.0)
     memory, at_work, go_on, seen = Memory(STUDY), threading.Event(), threading.Event(), []
 
-    def slow(tallies: Any, planned: int) -> Any:
-        seen.append(tallies["smokes"].n)
-        at_work.set()
-        assert go_on.wait(10)
-        return iter(())
+    class Slow(StepEstimates):
+        def shown(self, step: Step, name: str) -> Shown:
+            if name == "smokes":
+                seen.append(step.tallies[name].n)
+                at_work.set()
+                assert go_on.wait(10)
+            return Shown(())
 
-    publisher = LivePublisher(memory, STUDY, slow)
+    publisher = LivePublisher(memory, STUDY, Slow(STUDY))
     publisher.start()
     memory.send(100)
     assert at_work.wait(10)
@@ -194,12 +197,12 @@ def test_a_question_that_fails_leaves_the_others(caplog: Any) -> None:
     publisher = LivePublisher(memory, STUDY)
     publisher._change(step=Step(1, 100, memory.tallies))
     publisher._show(Step(1, 100, memory.tallies))
-    first, second = publisher.view().questions
-    assert first.estimate is None and "The estimate failed" in first.problem
-    assert second.estimate is not None and broken.n == 100
+    first, second = publisher.view().sections
+    assert "The estimate failed" in first.notes[0] and not first.tables
+    assert second.tables and broken.n == 100
     assert "secret" not in caplog.text and "RuntimeError" in caplog.text
 
 
 class _Broken:
-    def total(self) -> Question:
+    def total(self) -> None:
         raise RuntimeError("se" + "cret")

@@ -66,7 +66,7 @@ class People(Memory):
 
 
 def publisher_of(memory: Memory, study: Study = TWO) -> LivePublisher:
-    return LivePublisher(memory, study, lambda tallies, planned: iter(()))
+    return LivePublisher(memory, study)
 
 
 def steps_of(memory: Memory, sent: list[int]) -> Iterator[Step]:

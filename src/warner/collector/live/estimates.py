@@ -1,0 +1,203 @@
+"""The estimates of a published step, in a process of their own.
+
+The process that takes reports holds counts and the tables that are shown, and estimates nothing: an
+estimate of very many values could take its memory, or hold its lock while people wait.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from warner._core.processes import BoundedProcess, Unfinished
+from warner.collector.live.downloads import ESTIMATES, NotPublished
+from warner.collector.live.groups import GroupsView, groups_of, planned_of
+from warner.collector.live.state import Question, Section, Step, options, questions_of
+from warner.collector.live.tables import Wording, sections_of
+from warner.reports.grouped_tally import AnyTally
+from warner.studies.study import Study
+
+MEMORY = 2**30  # bytes of data of the process that estimates
+SECONDS = 300.0  # that one question of a step may take, or a table of groups, or a file
+MOST_VALUES = 2**18  # of a question; more take minutes for each step, and megabytes in the store
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is shown of a question.
+
+    Attributes:
+        sections: its tables; of attributes that are randomised together, those of each as well.
+        options: of ``warner estimate``, for the same summaries.
+    """
+
+    sections: tuple[Section, ...]
+    options: tuple[str, ...] = ()
+
+
+class Estimates(Protocol):
+    """What the live page asks of the estimates of a step."""
+
+    def shown(self, step: Step, name: str) -> Shown: ...
+
+    def groups(self, step: Step, column: str) -> GroupsView: ...
+
+    def file(self, step: Step, name: str) -> str | bytes: ...
+
+    def stop(self) -> None: ...
+
+
+class StepEstimates:
+    """Estimates in this process, which keeps those of the last step for its files.
+
+    Args:
+        study: the study.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._wording, self._planned = study, Wording(study), study.collect.people
+        self._number = 0
+        self._questions: dict[str, tuple[Question, ...]] = {}
+
+    def shown(self, step: Step, name: str) -> Shown:
+        """What is shown of one question of a step."""
+        found = self._of(step.number, name, step.tallies[name])
+        return Shown(sections_of(found, self._wording, self._planned), options(found))
+
+    def _of(self, number: int, name: str, tally: AnyTally) -> tuple[Question, ...]:
+        """The results of one question of a step."""
+        if number != self._number:
+            self._number, self._questions = number, {}
+        if name not in self._questions:
+            self._questions[name] = tuple(questions_of({name: tally}, self._planned))
+        return self._questions[name]
+
+    def groups(self, step: Step, column: str) -> GroupsView:
+        """The tables by one public column, see :func:`warner.collector.live.groups.groups_of`."""
+        return groups_of(step, column, self._study, self._wording)
+
+    def file(self, step: Step, name: str) -> str | bytes:
+        """A file of all estimates of a step.
+
+        Args:
+            step: the step.
+            name: of :data:`warner.collector.live.downloads.ESTIMATES`.
+
+        Raises:
+            NotPublished: ``no_picture``.
+            MissingExtraError: the extra "plot" is not installed.
+        """
+        each = (self._of(step.number, own, tally) for own, tally in step.tallies.items())
+        return ESTIMATES[name]([question for some in each for question in some], self._study)
+
+    def stop(self) -> None:
+        """Nothing is to be ended."""
+
+
+class BoundedEstimates:
+    """Estimates in another process, which has a limit of memory and of time.
+
+    A question that it could not estimate is shown with the reason. It is left out of 1, 3, 7, ...
+    steps then, so that it does not keep the machine busy.
+
+    Args:
+        study: the study.
+        memory: bytes of data of the process.
+        seconds: that each call may take.
+    """
+
+    def __init__(self, study: Study, memory: int = MEMORY, seconds: float = SECONDS) -> None:
+        self._study, self._wording = study, Wording(study)
+        self._process = BoundedProcess(StepEstimates, (study,), memory, seconds)
+        self._left_out: dict[str, _LeftOut] = {
+            name: _LeftOut(about_many_values(size)) for name, size in too_large(study).items()
+        }
+
+    def shown(self, step: Step, name: str) -> Shown:
+        """What is shown of one question of a step, or why it has no estimate."""
+        before = self._left_out.get(name, _LeftOut(""))
+        if before.reason and not before.is_tried_at(step):
+            return self._without(name, before.reason)
+        alone = replace(step, tallies={name: step.tallies[name]})
+        try:
+            found: Shown = self._process.call("shown", alone, name)
+        except Unfinished as error:
+            if self._process.is_stopped:
+                raise
+            values = self._study.mechanisms[name].domain.size
+            reason = f"the live estimate of its {values:,} values {error}"
+            _LOG.error("question %s: %s", name, reason)
+            again = step.number + 2 ** (before.times + 1)
+            self._left_out[name] = _LeftOut(reason, before.times + 1, again)
+            return self._without(name, reason)
+        self._left_out.pop(name, None)
+        return found
+
+    def _without(self, name: str, reason: str) -> Shown:
+        """The section of a question without an estimate."""
+        note = f"No estimate here: {reason}. Load the tally below, and use warner estimate."
+        return Shown((Section(name, self._wording.heading(name), (), (note,)),))
+
+    def groups(self, step: Step, column: str) -> GroupsView:
+        """The tables by one public column, or why there are none."""
+        try:
+            found: GroupsView = self._process.call("groups", self._estimated(step), column)
+        except Unfinished as error:
+            reason = f"the live estimate of these groups {error}"
+            _LOG.error("column %s: %s", column, reason)
+            planned = planned_of(self._study, column)
+            return GroupsView(step.number, column, planned, (), 0, 0, reason)
+        return found
+
+    def file(self, step: Step, name: str) -> str | bytes:
+        """A file of the estimates of a step, as :meth:`StepEstimates.file`.
+
+        Raises:
+            NotPublished: ``estimate_failed`` too.
+        """
+        try:
+            found: str | bytes = self._process.call("file", self._estimated(step), name)
+        except Unfinished as error:
+            _LOG.error("file %s: the live estimate %s", name, error)
+            rule = f"cannot be made: the live estimate {error}"
+            raise NotPublished("estimate_failed", name, rule, "Use the tally") from None
+        return found
+
+    def _estimated(self, step: Step) -> Step:
+        """A step without the questions that are left out."""
+        tallies = {name: t for name, t in step.tallies.items() if name not in self._left_out}
+        return replace(step, tallies=tallies)
+
+    def stop(self) -> None:
+        """End the process, and a call that waits for it."""
+        self._process.stop()
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Why a question is left out, how often in a row it failed, and the step that tries it again.
+
+    A question that is never tried has no such step.
+    """
+
+    reason: str
+    times: int = 0
+    again: int | None = None
+
+    def is_tried_at(self, step: Step) -> bool:
+        return self.again is not None and (step.number >= self.again or step.is_rest)
+
+
+def too_large(study: Study) -> Mapping[str, int]:
+    """The number of values of each question that the live page does not estimate, by its name."""
+    sizes = {name: mechanism.domain.size for name, mechanism in study.mechanisms.items()}
+    return {name: size for name, size in sizes.items() if size > MOST_VALUES}
+
+
+def about_many_values(size: int) -> str:
+    """Why a question of very many values has no live estimate."""
+    return f"it has {size:,} values, and the live page estimates questions of up to {MOST_VALUES:,}"
