@@ -40,6 +40,7 @@ CASES = {
     "wire": 60,
     "requests": 10,
     "studies": 40,
+    "large": 6,
     "equal": 3,
 }
 ABC = warner.Categorical(["a", "b", "c"])
