@@ -84,6 +84,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         super().data_received(data)
+        if self.transport.is_closing():
+            return  # it was refused
         if not self._is_in_head:
             self._wait_no_longer()
             return
