@@ -16,6 +16,7 @@ from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.exact import check_epsilon, realise
+from warner._core.figures import magnitude
 from warner._core.pickles import without_cached
 from warner._core.references import bibtex_of
 from warner.domains import LARGEST_SIZE, Domain
@@ -84,7 +85,7 @@ class Description(ABC):
                 message(
                     "domain",
                     f"must have at most {LARGEST_SIZE} values",
-                    str(domain.size),
+                    magnitude(domain.size),
                     "Use PerAttribute",
                 )
             )

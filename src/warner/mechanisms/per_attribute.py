@@ -17,6 +17,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
+from warner._core.figures import magnitude
 from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
@@ -309,7 +310,7 @@ class PerAttribute(Combined):
                 message(
                     "attributes",
                     f"must have at most {LARGEST_SIZE} tuples of values",
-                    str(prod(domain.size for domain in known.values())),
+                    magnitude(prod(domain.size for domain in known.values())),
                     "Ask for fewer",
                 )
             )
