@@ -388,7 +388,7 @@ def number_cell(
     truths = [float(values.var())] if variance else np.quantile(values, QUANTILES).tolist()
     rng = np.random.default_rng([78, n, int(10 * epsilon), *map(ord, name + which)])
     # The intervals of quantiles need no method, and are widened to hold its estimate.
-    method = LogSpline() if variance else MaximumLikelihood(1e-6)
+    method = LogSpline() if variance else MaximumLikelihood(1e-4)
     points, bounds, before = [], [], []
     for run in range(runs):
         data = LikelihoodData(channel, rng.multinomial(n, law) / n, n, domain)
@@ -438,7 +438,9 @@ def of_numbers_without_bins(what: str, runs: int) -> None:
 def main() -> None:
     """The tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("single", "average", "simultaneous", "mean", "variance", "quantile"))
+    parser.add_argument(
+        "--only", choices=("single", "average", "simultaneous", "mean", "variance", "quantile")
+    )
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--slice", default="0/8", help="I/N: every N-th cell from the I-th")
     parser.add_argument("--real", action="store_true", help="the real data sets")

@@ -52,6 +52,7 @@ _DRAWS = 32  # of the log-spline's posterior
 _MOST_CELLS = 32
 _MOST_VALUES = 2048  # beyond, the covariance matrix takes seconds
 _MOST_EDGES = 256  # at which cumulative shares are judged
+_CANCEL = 0.25  # of the variance of independent errors
 _FLOOR = 1e-10  # of the largest variance of a combination of shares; smaller ones are rounding
 _CONDITION = 1e3  # the weight of a condition over that of the errors, in standard deviations
 _STEPS, _CLOSE = 60, 1e-4  # of the search for slack
@@ -188,13 +189,15 @@ class UnbiasedShares:
     def reach_of_quantile(self, order: np.ndarray, q: float, z: float) -> tuple[int, int]:
         """The first and the last of values in order in which the cumulative share can pass q.
 
-        It can at a value if a distribution theta that is near enough to T reaches q there:
+        After the first j values the cumulative share is q where a'theta = 0, with a = 1 - q at
+        these values and -q at later ones. It can be where |a'T| <= z sd(a). That interval is wide
+        where the errors of neighbours cancel, as if numbers are blurred. There it can be where some
+        distribution theta is near enough to T:
 
-            n (theta - T)' C^+ (theta - T) <= least + z^2,   theta >= 0, sum theta = 1
+            n (theta - T)' C^+ (theta - T) <= least + z^2,   theta >= 0, a'theta = 0
 
-        least is the smallest left side of all distributions. As theta >= 0, what can be reached at
-        one value can be reached at each later one. So the first and the last are found by
-        bisection.
+        least is the smallest left side of all distributions. Of independent errors of many shares
+        near 0, theta >= 0 would keep the positive ones alone, and the set would be too high.
 
         Args:
             order: the values (V,) in increasing order; others, such as silence, do not count.
@@ -204,31 +207,34 @@ class UnbiasedShares:
         Returns:
             Their places in the order.
         """
-        near, cells = _Near.of(self), order
-        if self.starts is not None:
-            cells = np.flatnonzero(self.starts < order.size)
-        shares = np.cumsum(near.best[cells])
-
-        def can_be(j: int) -> bool:
-            """Whether the first j cells can have the part q of the sum."""
-            about = np.zeros(self.shares.size)
-            about[cells] = -q
-            about[cells[:j]] += 1.0
-            return near.distance(about) <= near.least + z**2
-
-        # The cumulative share of the best distribution reaches q after ``at`` cells.
-        at = 1 + int(np.argmax(shares >= q * shares[-1] - ROUNDING))
-        first, last = (0, at), (at - 1, cells.size)
-        while first[1] - first[0] > 1:
-            middle = sum(first) // 2
-            first = (first[0], middle) if can_be(middle) else (middle, first[1])
-        while last[1] - last[0] > 1:
-            middle = sum(last) // 2
-            last = (middle, last[1]) if can_be(middle) else (last[0], middle)
+        cells = order if self.starts is None else np.flatnonzero(self.starts < order.size)
+        about = np.zeros((cells.size + 1, self.shares.size))
+        about[:, cells] = np.tri(cells.size + 1, cells.size, -1) - q
+        if self._errors_cancel(cells):
+            first, last = _Near.of(self).reach(about, z)
+        else:
+            middle = about @ self.shares
+            spread = np.einsum("ij,ij->i", about @ self.covariance, about)
+            half = z * np.sqrt(np.maximum(spread, 0.0) / self.n)
+            first = 1 + int(np.argmax(np.append((middle + half)[1:-1] >= 0, True)))
+            last = int(np.flatnonzero(np.append(True, (middle - half)[1:-1] < 0))[-1])
         if self.starts is None:
-            return first[1] - 1, last[0]
-        ends = np.append(self.starts, order.size)
-        return int(ends[first[1] - 1]), int(ends[last[0] + 1]) - 1
+            return first - 1, last
+        ends = np.append(self.starts[cells], order.size)
+        return int(ends[first - 1]), int(ends[last + 1]) - 1
+
+    def _errors_cancel(self, cells: np.ndarray) -> bool:
+        """Whether the sum of the lower half of shares errs far less than independent errors do.
+
+        Of errors in units of their standard deviations, the variance of the sum is about half
+        their number for randomised response and all mechanisms that treat values alike. It is a
+        fifth of the number or less where reports of neighbours are alike.
+        """
+        lower = cells[: max(1, cells.size // 2)]
+        half = self.covariance[np.ix_(lower, lower)]
+        deviations = np.sqrt(np.maximum(half.diagonal(), np.finfo(float).tiny))
+        sums = float((half / np.multiply.outer(deviations, deviations)).sum())
+        return sums < _CANCEL * lower.size
 
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
         """A lower and an upper limit (2,) of c'theta.
@@ -345,8 +351,8 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
 def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
     """The log-spline of the reports (K,), and draws (B, K) from its posterior.
 
-    None and no draws where no log-spline fits, as with values without an order, or with reports that
-    no people can have sent.
+    None and no draws where no log-spline fits, as to values without an order, or to reports that no
+    people can have sent.
     """
     fit, domain = solution.fit, solution.domain
     if solution.estimator != LogSpline() or fit.posterior is None:
@@ -392,6 +398,30 @@ class _Near:
         best = start._nearest()
         assert best is not None
         return replace(start, best=best, least=start._distance_of(best))
+
+    def reach(self, about: np.ndarray, z: float) -> tuple[int, int]:
+        """The first place after which F can be q, and the last one after which it can be less.
+
+        As theta >= 0, what can be reached at one place can be reached at each later one. So both
+        are found by bisection.
+
+        Args:
+            about: (V + 1, K) functions that increase from row to row, from -q to 1 - q; they are
+                0 where the cumulative share is q.
+            z: the normal quantile.
+        """
+        values = about @ self.best
+        at = 1 + int(np.argmax(np.append(values[1:-1] >= -ROUNDING, True)))
+        first, last = (0, at), (at - 1, len(about) - 1)
+        while first[1] - first[0] > 1:
+            middle = sum(first) // 2
+            is_near = self.distance(about[middle]) <= self.least + z**2
+            first = (first[0], middle) if is_near else (middle, first[1])
+        while last[1] - last[0] > 1:
+            middle = sum(last) // 2
+            is_near = self.distance(about[middle]) <= self.least + z**2
+            last = (middle, last[1]) if is_near else (last[0], middle)
+        return first[1], last[0]
 
     def distance(self, about: np.ndarray) -> float:
         """The least distance of a distribution with about'theta = 0."""
