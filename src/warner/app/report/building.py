@@ -32,9 +32,9 @@ _SIMULATED = (
 # Intervals of these kinds do not hold each number as often as the others do.
 _ON_AVERAGE = {
     "posterior": (
-        "The intervals suppose that numbers next to each other are about equally frequent, except "
-        "those of means and ranges. Of few people, and of numbers of which most are near one end, "
-        "they hold the true number less often than that."
+        "The intervals of single shares suppose that numbers next to each other are about equally "
+        "frequent. Of few people, and of numbers of which most are near one end, they hold the true "
+        "share less often than that."
     ),
     "average": (
         "The intervals hold as many of the shares on average over all answers; a large share is "
