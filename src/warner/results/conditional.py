@@ -123,7 +123,7 @@ class Conditional(Tabular):
 
         Returns:
             A float with a method ``interval``. For reports of KeyValue it gives Fieller's interval,
-            for other reports a bootstrap interval.
+            for other reports that of :meth:`warner.Estimate.mean`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
@@ -151,7 +151,8 @@ class Conditional(Tabular):
         Raises:
             ArgumentTypeError: the values are not points on a line.
         """
-        return between_limits(self._summary(variance_of_shares))
+        moved: Quantity = between_limits(self._summary(variance_of_shares))
+        return moved
 
     def quantile(self, q: float) -> Quantity:
         """The smallest value whose cumulative share among the key's values reaches q.
@@ -227,7 +228,7 @@ class Conditional(Tabular):
             low, high: the limits of the range, as of :meth:`warner.Estimate.range`.
 
         Returns:
-            A float with a method ``interval``, which gives a bootstrap interval.
+            A float with a method ``interval``, as of :meth:`warner.Estimate.range`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.

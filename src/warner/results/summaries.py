@@ -120,10 +120,9 @@ class Quantity(float):
                 inverse a variance and a quantile have the whole range, because reports do not
                 determine them, and other numbers have the posterior where there is one and the
                 target is the population, and else the bootstrap. For a marginal, None uses the
-                reports of the
-                marginal alone and widens the interval to hold the estimate. ``"anytime"``, or
-                ``"anytime:1000"`` with the planned number of reports, holds at every look, see
-                :func:`anytime_limits`. Variances have none.
+                reports of the marginal alone and widens the interval to hold the estimate.
+                ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
+                every look, see :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
             rng: the generator of the bootstrap; None for fresh randomness.
             planned: for ``"anytime"``, the number of reports planned before the first look.
@@ -581,8 +580,8 @@ def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     It is that of the estimated shares, moved to the nearest limit of the interval of level 0.3
     where it lies outside.
     """
-    found = variance_of_shares(estimate)
-    return tuple(map(between_limits, found)) if isinstance(found, tuple) else between_limits(found)
+    moved: Quantity | tuple[Quantity, ...] = between_limits(variance_of_shares(estimate))
+    return moved
 
 
 @_of_answers
@@ -592,15 +591,17 @@ def variance_of_shares(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     return _each(estimate, [Variance(axis, estimate.domain.bin_width) for axis in points.T])
 
 
-def between_limits(number: Quantity) -> Quantity:
-    """A variance, moved into the middle of the interval that holds for every distribution.
+def between_limits(found: Quantity | tuple[Quantity, ...]) -> Any:
+    """A variance, or one for each axis, moved into the interval of level 0.3.
 
     Smooth shares say too large a variance where reports say little. Unbiased estimates are noisy.
     """
-    limits = number._around(normal_quantile(_MIDDLE), "population")
+    if isinstance(found, tuple):
+        return tuple(map(between_limits, found))
+    limits = found._around(normal_quantile(_MIDDLE), "population")
     if limits is None:
-        return number
-    return Quantity(float(np.clip(number, *limits)), number._estimate, number._of)
+        return found
+    return Quantity(float(np.clip(found, *limits)), found._estimate, found._of)
 
 
 def cumulative_on(domain: Domain) -> Cumulative:

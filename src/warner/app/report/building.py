@@ -33,8 +33,8 @@ _SIMULATED = (
 _ON_AVERAGE = {
     "posterior": (
         "The intervals of single shares suppose that numbers next to each other are about equally "
-        "frequent. Of few people, and of numbers of which most are near one end, they hold the true "
-        "share less often than that."
+        "frequent. Of few people, and of numbers of which most are near one end, they hold the "
+        "true share less often than that."
     ),
     "average": (
         "The intervals hold as many of the shares on average over all answers; a large share is "
