@@ -64,8 +64,8 @@ class LogSpline(Estimator):
     theta is proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and
     it stays small where theta* is almost 0. Intervals from draws are valid if log theta is smooth.
     At jumps, near a border that has much of the mass, and for single shares, they do not include
-    the error of smoothing. So means and ranges have other intervals by default
-    (:mod:`warner.results.linear_limits`).
+    the error of smoothing. So means, variances, quantiles and ranges have other intervals by
+    default (:mod:`warner.results.linear_limits`).
 
     Raises:
         ArgumentError: the domain's values have no order, or are not on one line.
