@@ -91,11 +91,11 @@ vectors: $(READY)
 # The output is made anew, because kept work is of the code that made it.
 reproduce: $(READY)
 	@rm -rf reproduced/quick
-	@$(BIN)/warner reproduce --all --quick
+	@$(BIN)/python -m papers --all --quick
 
 check: $(READY)
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench papers
+	$(BIN)/ruff check src tests bench papers
 	$(BIN)/mypy
 
 bench: bench/.venv/.ready

@@ -38,7 +38,6 @@ ROOMS = [
     "design",
     "theory",
     "testing",
-    "experiments",
     "studies",
     "spark",
     "collector",
