@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from papers import DATA_SETS, DataFolder, experiments, reproduce, select
+from papers.__main__ import reproduce as command
 from papers.experiment import Experiment
 from papers.pages import page, write
-from warner.app.cli import main
 from warner.errors import ArgumentError, FileError
 
 SMALL = "P5/fig5"
@@ -93,7 +93,7 @@ def test_the_columns_of_adult_are_shipped() -> None:
 
 def test_the_command_writes_a_table_pictures_and_a_page(tmp_path: Path) -> None:
     result = CliRunner().invoke(
-        main, ["reproduce", SMALL, "--quick", "-o", str(tmp_path), "--processes", "1"]
+        command, [SMALL, "--quick", "-o", str(tmp_path), "--processes", "1"]
     )
     assert result.exit_code == 0, result.output
     folder = tmp_path / "quick" / SMALL
@@ -116,6 +116,6 @@ def test_a_page_has_the_claims_and_the_pictures_that_were_drawn(tmp_path: Path) 
 
 
 def test_the_command_without_a_name_says_what_to_do() -> None:
-    result = CliRunner().invoke(main, ["reproduce"])
+    result = CliRunner().invoke(command, [])
     assert result.exit_code != 0
     assert "--list" in str(result.output) + str(result.exception)
