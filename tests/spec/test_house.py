@@ -149,24 +149,6 @@ def test_estimators_never_import_mechanisms() -> None:
             assert not {"mechanisms", "reports"} & {_room(other) for other in needs}
 
 
-def _needs(module: str) -> set[str]:
-    """All modules that a module imports, directly or through others."""
-    graph, found, left = _graph(), set(), [module]
-    while left:
-        fresh = graph.get(left.pop(), set()) - found
-        found |= fresh
-        left += fresh
-    return found
-
-
-def test_the_device_half_of_a_mechanism_needs_no_channels_and_no_tallies() -> None:
-    needs = _needs("warner.mechanisms.device")
-    assert "warner.mechanisms.description" in needs
-    assert not {m for m in needs if _room(m) == "channels" or m == "warner.reports.tally"}
-    # The same question about the collector's half is answered with yes, so it can be.
-    assert "warner.reports.tally" in _needs("warner.mechanisms.collector")
-
-
 def test_guarantees_are_asked_for_what_they_bound_and_never_for_their_class() -> None:
     classes = {"LDP", "ULDP", "OSLDP", "MetricLDP", "ApproximateLDP"}
     for module in MODULES:
