@@ -123,18 +123,6 @@ def test_rooms_import_only_from_rooms_below() -> None:
     assert wrong == []
 
 
-def test_folders_of_tests_are_folders_of_the_package() -> None:
-    tests = Path(__file__).parents[1]
-    folders = [
-        path.relative_to(tests / room)
-        for room in ("laws", "spec", "parity", "statistical")
-        for path in (tests / room).rglob("*")
-        if path.is_dir() and path.name != "__pycache__"
-    ]
-    assert len(folders) > 40
-    assert [str(f) for f in folders if not (ROOT / f / "__init__.py").is_file()] == []
-
-
 def test_there_are_no_cycles() -> None:
     assert _cycle(_graph()) == []
 
