@@ -91,11 +91,11 @@ vectors: $(READY)
 # The output is made anew, because kept work is of the code that made it.
 reproduce: $(READY)
 	@rm -rf reproduced/quick
-	@$(BIN)/warner reproduce --all --quick
+	@$(BIN)/python -m papers --all --quick
 
 check: $(READY)
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench papers
+	$(BIN)/ruff check src tests bench papers
 	$(BIN)/mypy
 
 bench: bench/.venv/.ready
@@ -111,7 +111,7 @@ bench/.venv/.ready: bench/requirements.lock pyproject.toml
 docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
-	$(BIN)/python docs/make_data.py
+	PYTHONPATH=. $(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
 	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md
 
