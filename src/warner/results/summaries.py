@@ -60,9 +60,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _LOOKED, _FEWEST_LOOKED = 2**22, 256
 _AT_A_TIME = 2**20  # numbers in the functions whose variances are computed together
 _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
-# The level of the interval into which a variance is moved. With 0, the estimate is unbiased and
-# its error half as large again.
-_MIDDLE = 0.385  # standard deviations, the half-width of an interval of level 0.3
+# A variance is moved into limits of so many standard deviations, the interval of level 0.3. With
+# 0, the estimate is unbiased and its error half as large again.
+_MIDDLE = 0.385
 
 
 class Quantity(float):
