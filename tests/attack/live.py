@@ -13,7 +13,7 @@ from warner.collector.live.estimates import StepEstimates
 from warner.collector.live.state import Step
 from warner.studies.study import Study
 
-_BASE, _EACH = 150e6, 3e3  # bytes: blocks of functions, and each value with its row
+_BASE, _EACH = 150e6, 10e3  # bytes: blocks of functions, and each value with its row
 _MECHANISMS = (
     "RandomizedResponse",
     "UnaryEncoding",

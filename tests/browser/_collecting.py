@@ -51,7 +51,8 @@ class Started:
 
     def __init__(self, *arguments: str) -> None:
         read, write = _FORKS.Pipe(duplex=False)
-        self._process = _FORKS.Process(target=_main, args=(arguments, write), daemon=True)
+        # Not a daemon: those may not start processes, and the live page is estimated in one.
+        self._process = _FORKS.Process(target=_main, args=(arguments, write))
         self._process.start()
         write.close()
         self._connection = read  # which would close the pipe with itself

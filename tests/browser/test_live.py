@@ -66,7 +66,7 @@ class Owner:
         body = SubmissionFormat(self.study).seal(reports, wards)
         headers = {"content-type": "application/octet-stream"}
         request = urllib.request.Request(f"{self.url}reports", body, headers)
-        with urllib.request.urlopen(request, timeout=20) as reply:
+        with urllib.request.urlopen(request, timeout=90) as reply:
             assert reply.status == 202
 
     @contextmanager
@@ -83,7 +83,7 @@ class Owner:
         address = f"{self.url}live/{name}"
         headers = {"authorization": f"Bearer {self.token}"}
         with urllib.request.urlopen(
-            urllib.request.Request(address, headers=headers), timeout=20
+            urllib.request.Request(address, headers=headers), timeout=90
         ) as reply:
             content: bytes = reply.read()
         return content
@@ -95,8 +95,9 @@ def owner(serve: Any) -> Owner:
 
 
 def _step(page: Any, number: int, n: int) -> None:
-    """Wait until a step is shown."""
-    page.locator("#about-step", has_text=f"Step {number}, of {n} reports.").wait_for()
+    """Wait until a step is shown. The process that estimates it starts at the first one."""
+    shown = page.locator("#about-step", has_text=f"Step {number}, of {n} reports.")
+    shown.wait_for(timeout=90_000)
 
 
 def _plain(text: str) -> str:
