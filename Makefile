@@ -10,7 +10,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 help:
 	@echo "make demo    set up and run the demonstration on 32,561 real answers"
-	@echo "make test    set up and pass the tests"
+	@echo "make test    set up and pass the tests (TESTS=tests/spec/test_house.py for some of them)"
 	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
@@ -41,14 +41,14 @@ demo: $(READY)
 
 # Several hundred processes import the package, so what is compiled is kept, outside the tree.
 test: $(READY)
-	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
-	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/compiled" \
+	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(TESTS)
 
 # Never skipped: what is missing is installed, or named.
 test-browser: $(READY) tests/browser/node_modules/.ready chromium
-	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath $(VENV))/compiled \
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/compiled" \
 	  WARNER_REQUIRE_SERVICES=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -n 2 --dist loadgroup tests/browser tests/js
+	  $(BIN)/python -m pytest -n 2 --dist loadgroup $(or $(TESTS),tests/browser tests/js)
 
 # The checkers of accessibility and of types, pinned with hashes in package-lock.json.
 tests/browser/node_modules/.ready: tests/browser/package.json tests/browser/package-lock.json
@@ -69,8 +69,8 @@ test-spark: tests/spark/.venv/.ready
 	@for engine in spark sail; do \
 	  tests="tests/spark/test_tallying.py tests/spark/test_unsigned.py tests/spark/test_lost_workers.py"; \
 	  [ $$engine = spark ] || tests=tests/spark/test_tallying.py; \
-	  env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath tests/spark/.venv)/compiled \
-	  WARNER_SPARK=$$engine PYTHONPATH=$(CURDIR)/src:$(CURDIR) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+	  env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/tests/spark/.venv/compiled" \
+	  WARNER_SPARK=$$engine PYTHONPATH="$(CURDIR)/src:$(CURDIR)" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
 	  tests/spark/.venv/bin/python -m pytest -W ignore $$tests || exit 1; done
 
 tests/spark/.venv/.ready: tests/spark/requirements.lock pyproject.toml
@@ -91,11 +91,11 @@ vectors: $(READY)
 # The output is made anew, because kept work is of the code that made it.
 reproduce: $(READY)
 	@rm -rf reproduced/quick
-	@$(BIN)/warner reproduce --all --quick
+	@$(BIN)/python -m papers --all --quick
 
 check: $(READY)
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench papers
+	$(BIN)/ruff check src tests bench papers
 	$(BIN)/mypy
 
 bench: bench/.venv/.ready
@@ -111,14 +111,14 @@ bench/.venv/.ready: bench/requirements.lock pyproject.toml
 docs: $(READY)
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_changelog.py
-	$(BIN)/python docs/make_data.py
+	PYTHONPATH=. $(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
 	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md
 
 # Every example is run; one that fails, and every warning, fails the build. Each page has a process of
 # its own, so what is compiled is kept, outside the tree.
 site: docs/.venv/.ready
-	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(abspath docs/.venv)/compiled \
+	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/docs/.venv/compiled" \
 	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 docs/.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warner.experiments import DATA_SETS, experiments
+from papers import DATA_SETS, experiments
 
 PAGE = Path(__file__).parent / "papers" / "data.md"
 HEAD = """# Data of the experiments
 
-`warner reproduce --data FOLDER`, or the variable `WARNER_DATA`, names a folder with these files. Each is CSV
+`python -m papers --data FOLDER`, or the variable `WARNER_DATA`, names a folder with these files. Each is CSV
 with one header line, compressed by gzip, and is checked against its SHA-256. Their owners allow research and
 no more, so the package ships columns of Adult alone. Without the folder, made data of the same shape stand
 in, and the results say so.

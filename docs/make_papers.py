@@ -1,6 +1,6 @@
-"""Put the results of a full run of ``warner reproduce`` into docs/papers: pages, pictures, tables.
+"""Put the results of a full run of ``python -m papers`` into docs/papers: pages, pictures, tables.
 
-    warner reproduce --all --data FOLDER -o reproduced
+    python -m papers --all --data FOLDER -o reproduced
     python docs/make_papers.py reproduced
 
 Pictures are made small by Pillow where it is installed, and copied as they are where it is not.

@@ -26,5 +26,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At the end, what is frozen is collected too: libraries report what they take for leaks."""
+    gc.unfreeze()
+
+
 # The tests in a browser need Chromium and packages of another registry: make test-browser.
 collect_ignore = ["browser"]

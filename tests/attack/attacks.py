@@ -38,6 +38,13 @@ ATTACKS: dict[str, Attack] = {
     "tallies": Attack(foreign.tallies, "forged and damaged tallies", 1, 20.0, _FORGED),
     "wire": Attack(foreign.wire, "forged and damaged wire bytes", 1, 20.0, _FORGED),
     "studies": Attack(foreign.studies, "forged and damaged study files", 1, 20.0, _FORGED),
+    "large": Attack(
+        foreign.large_studies,
+        "studies of many values and reports: audited, or refused by name, within bounds",
+        1,
+        60.0,
+        _FORGED,
+    ),
     "requests": Attack(
         requests.case, "damaged requests to a real server: named refusals, no failure, no echo", 2
     ),

@@ -540,4 +540,26 @@ def studies(rng: np.random.Generator) -> str | None:
     return "taken"
 
 
-__all__ = ["Finding", "report_files", "studies", "tallies", "wire"]
+_OF_VALUES = ("RandomizedResponse", "UnaryEncoding", "LocalHashing", "SubsetSelection")
+_OF_VALUES += ("HadamardResponse", "ProjectiveGeometry")
+_OF_NUMBERS = ("SquareWave", "Piecewise", "StochasticRounding", "Laplace", "Geometric")
+
+
+def large_studies(rng: np.random.Generator) -> str | None:
+    """Studies of many values, or many reports, are audited or refused by name, within bounds."""
+    values = int(2 ** rng.uniform(1, 24))
+    name = str(rng.choice((*_OF_VALUES, *_OF_NUMBERS)))
+    reports = int(10 ** rng.uniform(0, 4)) if rng.random() < 0.5 else 1
+    attribute = {"integers": [0, values], "mechanism": name, "epsilon": 1.0}
+    if reports > 1:
+        attribute["reports"] = reports
+    try:
+        study = warner.Study.parse(json.dumps({"attributes": {"a": attribute}}))
+        for mechanism in study.mechanisms.values():
+            warner.audit(mechanism)
+    except warner.WarnerError:
+        return "refused"
+    return "audited"
+
+
+__all__ = ["Finding", "large_studies", "report_files", "studies", "tallies", "wire"]

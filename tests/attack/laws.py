@@ -187,7 +187,9 @@ def _same(mechanism: Any, asked: list[Any], laws: list[own.Law]) -> None:
     """The probabilities that the mechanism states of its reports are those of its thresholds, where
     answers are values.
     """
-    if isinstance(mechanism.domain, warner.Product | warner.Interval):
+    if mechanism.represents_interval or isinstance(
+        mechanism.domain, warner.Product | warner.Interval
+    ):
         return  # pairs have positions, and a bin stands for many numbers
     if not mechanism.is_enumerable:
         return

@@ -2,7 +2,8 @@
 
 A case is 50 connections. Each sends a request that is valid or was damaged, byte by byte or by its
 grammar, and after it a plain one, whose answer ends the connection. What the server logs, counts
-and answers is checked.
+and answers is checked. Then one address tries wrong tokens, and another holds more connections than
+there are: the owner and others must be served.
 """
 
 from __future__ import annotations
@@ -14,18 +15,23 @@ import logging
 import re
 import socket
 import tempfile
+import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 from tests.attack._frame import require
-from tests.spec.collector._web import KIND, Site, ask, served, site
+from tests.spec.collector._web import HAS_CROWDS, KIND, Crowd, Site, ask, served, site
+from warner.collector.web import server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
+from warner.collector.web.protocol import HEAD_BYTES
 
 CONNECTIONS = 50
+_MOST = 64  # connections that the server takes
 CANARY = "cAnArY8821"
 _LAST = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 _SECONDS = 0.15  # for which an answer is awaited, where a request has no end
@@ -131,7 +137,8 @@ def target() -> Target:
     folder = opened.enter_context(tempfile.TemporaryDirectory())
     settings = Settings(Limits(rate=0, rate_of_all=0, body_seconds=1.0))
     made = opened.enter_context(site(Path(folder) / "a.sqlite", 'keep_ids = "always"\n', settings))
-    port = opened.enter_context(served(made.application))
+    with mock.patch.object(server, "_room", lambda: (_MOST, 2 * _MOST)):
+        port = opened.enter_context(served(made.application))
     opened.callback(made.live.stop)
     log = _Log()
     for name in ("uvicorn.error", "asyncio", "warner.collector"):
@@ -147,6 +154,9 @@ def case(rng: np.random.Generator) -> str | None:
         request = _request(rng, found.site)
         answer = _answered(found.port, request + _LAST)
         _check(found, request, answer)
+    _try_tokens(rng, found)
+    if HAS_CROWDS:
+        _crowd(rng, found)
     if found.site.collector.status() == "closed":
         found.site.collector.open_survey()  # a request with the token had closed it
     status, _, body = ask(found.port, "GET", "/healthz")
@@ -181,11 +191,42 @@ def spent(rng: np.random.Generator) -> str | None:
     return None
 
 
+def _try_tokens(rng: np.random.Generator, found: Target) -> None:
+    """Try wrong tokens in a row, and the right one."""
+    names = set()
+    for _ in range(12):
+        bearer = {"authorization": f"Bearer {CANARY}{rng.integers(2**60)}"}
+        path, method = [("/live", "GET"), ("/live/open", "POST")][int(rng.integers(2))]
+        names.add(json.loads(ask(found.port, method, path, None, bearer)[2])["error"])
+    require("wrong_tokens" in names, "wrong tokens have no limit")
+    require(ask(found.port, "GET", "/live", None, found.site.bearer)[0] == 200, "no owner")
+    end = time.monotonic() + 30  # a quiet collector saves its counters after a while
+    while found.site.collector.state().rejects.get("no_owner", 0) < 12:
+        require(time.monotonic() < end, "tokens left no trace")
+        time.sleep(0.1)
+
+
+def _crowd(rng: np.random.Generator, found: Target) -> None:
+    """Hold more connections of one address than there are, while another one asks."""
+    whole = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    says = whole[: int(rng.integers(0, len(whole) + 1))]
+    with contextlib.closing(Crowd(found.port, 2 * _MOST, says)) as crowd:
+        for _ in range(3):
+            crowd.again()
+            try:
+                status = ask(found.port, "GET", "/healthz")[0]
+            except OSError:
+                status = 0
+            require(status == 200, f"{2 * _MOST} connections that say {says!r} shut others out")
+
+
 def _check(found: Target, request: bytes, answer: bytes) -> None:
     """Require that all answers of a connection are right."""
     shown = request[:300]
     require(CANARY.lower().encode() not in answer.lower(), f"an echo of {shown!r}")
     statuses = [int(s) for s in re.findall(rb"HTTP/1\.1 (\d{3}) ", answer)]
+    is_long = len(re.split(rb"\r?\n\r?\n", request)[0]) > HEAD_BYTES + 1000
+    require(not is_long or [s for s in statuses[:1] if s < 400] == [], f"a long head: {shown!r}")
     require(all(s < 500 for s in statuses), f"{statuses} to {shown!r}")
     refusals = sum(s >= 400 for s in statuses)
     names = re.findall(rb'\{"error":"([a-z_]+)","message":"', answer)

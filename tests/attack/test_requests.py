@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.attack import requests
 from tests.attack._frame import Finding, generator
+from tests.spec.collector._web import HAS_CROWDS
 from warner.collector.collector import Collector
-from warner.collector.web import application
+from warner.collector.web import application, protocol
 from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.limits import Buckets, Connections
 
 
 def found(case: Callable[[np.random.Generator], str | None] = requests.case) -> str:
@@ -50,3 +53,24 @@ def test_it_finds_an_id_that_is_called_spent_though_another_is(
     assert found(requests.spent) == ""
     monkeypatch.setattr(Collector, "is_spent", lambda self, submission_id: True)
     assert "0 counted" in found(requests.spent)
+
+
+def test_it_finds_long_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "HEAD_BYTES", 1 << 30)
+    assert "a long head" in found()
+
+
+def test_it_finds_tokens_that_are_tried_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buckets, "take", lambda *_: None)
+    assert "no limit" in found()
+
+
+@pytest.mark.skipif(not HAS_CROWDS, reason="needs 127.0.0.2")
+def test_it_finds_a_server_that_refuses_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    def add(self: Connections, connection: Any, address: str) -> None:
+        self._senders[connection] = None
+        if len(self._senders) > self._most:
+            connection.abort()
+
+    monkeypatch.setattr(Connections, "add", add)
+    assert "shut others out" in found()

@@ -57,6 +57,7 @@ CASES = {
     "studies": 40,
     "live": 2,
     "promises": 12,
+    "large": 6,
     "equal": 3,
     "logs": 3,
     "decay": 40,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 
 
 def decimals_of_percent(widths: Iterable[float]) -> int:
@@ -58,6 +59,15 @@ def number(value: float, decimals: int) -> str:
     """
     shown = f"{value:,.{decimals}f}"
     return shown.removeprefix("-") if float(shown.replace(",", "")) == 0 else shown
+
+
+def magnitude(n: int) -> str:
+    """A whole number of any size, in three digits.
+
+    >>> magnitude(12), magnitude(2**30), magnitude(2**10_000)
+    ('12', '1.07e+9', '2.00e+3010')
+    """
+    return f"{Decimal(n):.3g}"
 
 
 def at_most(value: float, digits: int = 3) -> str:

@@ -77,10 +77,6 @@ _COMMANDS = {
         "reporting",
         "Write a report for readers from TALLY, as one HTML or PDF file.",
     ),
-    "reproduce": (
-        "reproducing",
-        "Reproduce figures and tables of the five papers.",
-    ),
     "serve": (
         "serving",
         "Ask the questions of STUDY on a web page, and count the answers of real people.",
@@ -100,8 +96,8 @@ _COMMANDS = {
 }
 
 
-class _Group(click.Group):
-    """Commands whose errors are one line on standard error and exit status 1, without traceback."""
+class PlainErrors(click.Command):
+    """A command whose errors are one line on standard error and exit status 1, no traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -122,6 +118,10 @@ class _Group(click.Group):
             raise click.ClickException(
                 message(name, error.strerror or type(error).__name__)
             ) from None
+
+
+class _Group(PlainErrors, click.Group):
+    """The commands of warner."""
 
 
 @click.group(

@@ -18,7 +18,7 @@ from warner._core.errors import ArgumentError, message
 from warner.collector.distinct_counts import DistinctCounts, Row
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
-from warner.mechanisms.collector import Collector as Counter
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.reports.counting import count_rows
 from warner.reports.grouped_tally import LARGEST, GroupedTally
@@ -75,7 +75,7 @@ class Counts:
     def __init__(self, form: SubmissionFormat, ways: int | None = None) -> None:
         self.form, self.ways = form, ways
         study = form.study
-        self._mechanisms: dict[str, Counter] = dict(study.mechanisms)
+        self._mechanisms: dict[str, Mechanism] = dict(study.mechanisms)
         self._sections: dict[str, _Section] = {}
         self._kept: dict[str, tuple[int, Tally]] = {}
         self._distinct = DistinctCounts()
@@ -284,7 +284,7 @@ class Counts:
             return None
         return self._tally(PerAttribute.of(self.form.study.mechanisms), self._joint)
 
-    def _tally(self, mechanism: Counter, section: _Section) -> Tally | GroupedTally:
+    def _tally(self, mechanism: Mechanism, section: _Section) -> Tally | GroupedTally:
         """The tally of a section of all rows."""
         rows = len(self._row_of)
         counts = self._table[:rows, section.place].reshape(rows, *section.shape)
@@ -296,7 +296,7 @@ class Counts:
         return GroupedTally(mechanism.header, public, self._keys(), counted)
 
     def _tally_of_rows(
-        self, mechanism: Counter, attribute: int, like: Tally
+        self, mechanism: Mechanism, attribute: int, like: Tally
     ) -> Tally | GroupedTally:
         """The tally of an attribute of which distinct reports are counted."""
         assert like.rows is not None

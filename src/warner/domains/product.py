@@ -16,6 +16,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
+from warner._core.figures import magnitude
 from warner.domains.base import Domain
 
 
@@ -77,7 +78,7 @@ class Product(Domain):
         if self.size > np.iinfo(np.int64).max:
             rule, remedy = "has too many tuples to number them", "Use PerAttribute"
             raise ArgumentError(
-                message("domain", rule, f"{self.size:.3g}", f"{remedy}, or fewer attributes")
+                message("domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes")
             )
         index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
         lengths = [part.size for part in index]

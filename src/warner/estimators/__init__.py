@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from warner.estimators import literature
 from warner.estimators.base import Estimator
-from warner.estimators.em.expectation_maximization import ExpectationMaximization
+from warner.estimators.em import ExpectationMaximization
 from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion, Observed, Uniform

@@ -167,7 +167,7 @@ class Fit:
         log_likelihood: in nats over all n reports, or None.
         likelihood: the name of that likelihood.
         unique: for a maximum, the text on whether it is the only one, see
-            ``warner.estimators.mle.uniqueness``.
+            ``warner.estimators.mle.maximum_likelihood``.
         components: number of separate estimates where several values share one, else None.
         bic: -2 log-likelihood + K' ln n, K' the number of separate estimates, for methods that
             choose K' by it; lower is better.

@@ -18,7 +18,7 @@ class LikelihoodData:
     """The reports of n people, as frequencies of the rows of a likelihood operator.
 
     The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant. With the
-    constant it is ``warner.estimators.mle.objective.log_likelihood_at``.
+    constant it is ``warner.estimators.mle.maximum_likelihood.log_likelihood_at``.
 
     Attributes:
         channel: A (m, K).

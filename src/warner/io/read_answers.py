@@ -26,7 +26,6 @@ from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
-from warner.mechanisms.device import Randomizer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -372,7 +371,7 @@ def encoded_batch(
     return found if kept is None else {name: column[kept] for name, column in found.items()}
 
 
-def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
+def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
     """Return the columns of a file that hold the answers to one attribute.
 
     Args:
@@ -390,11 +389,11 @@ def answer_columns(name: str, taker: Domain | Randomizer) -> list[str]:
     return [c for own, domain in together.items() for c in answer_columns(own, domain)] or [name]
 
 
-def _domain_of(taker: Domain | Randomizer) -> Domain:
+def _domain_of(taker: Domain | Mechanism) -> Domain:
     return taker if isinstance(taker, Domain) else taker.domain
 
 
-def _single_columns(name: str, taker: Domain | Randomizer) -> Iterator[tuple[str, Domain]]:
+def _single_columns(name: str, taker: Domain | Mechanism) -> Iterator[tuple[str, Domain]]:
     """Each column that holds answers to one attribute, with the domain of these."""
     if not isinstance(taker, Domain) and taker.answer_parts:
         for column, part in zip(
@@ -410,7 +409,7 @@ def _single_columns(name: str, taker: Domain | Randomizer) -> Iterator[tuple[str
 
 
 def _encoded(
-    taker: Domain | Randomizer, batch: pa.RecordBatch, name: str, row: int, asked: bool = False
+    taker: Domain | Mechanism, batch: pa.RecordBatch, name: str, row: int, asked: bool = False
 ) -> np.ndarray:
     """The answers of a batch to one attribute, after ``row`` earlier rows.
 

@@ -40,6 +40,7 @@ from warner.reports.schema import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON
 
 _ROW_GROUP = 2**20  # reports
+_MOST_COLUMNS = 2**16  # beyond which the names of columns alone take minutes and gigabytes
 BLOCK = 4096  # reports in a row of a file of blocks; fewer where they are long
 
 
@@ -70,8 +71,8 @@ class ReportWriter:
             than 16 KiB stand in shorter rows. Only Parquet, and without public columns.
 
     Raises:
-        ArgumentError: another suffix, blocks that cannot be written, names of attributes that make
-            equal names of columns, or a group that no file can be named after.
+        ArgumentError: another suffix, blocks that cannot be written, too many columns, names of
+            attributes that make equal names of columns, or a group that no file can be named after.
 
     >>> import tempfile
     >>> from warner import Categorical, RandomizedResponse
@@ -112,6 +113,11 @@ class ReportWriter:
             self._require_blocks(path)
         for attribute in self._mechanisms:
             legible("name of an attribute", attribute)
+        width = sum(m.schema.file_width for m in self._mechanisms.values())
+        if width > _MOST_COLUMNS and not blocks:
+            rule = f"would need more than the {_MOST_COLUMNS:,} columns that a file can have"
+            remedy = "Use fewer values, or a mechanism with short reports, such as SubsetSelection"
+            raise ArgumentError(message("reports", rule, f"{width:,}", remedy))
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         for name in self._public:
             if name.casefold() in {known.casefold() for known in (*self._mechanisms, *names)}:

@@ -1,7 +1,7 @@
 """Mechanisms: local randomisers, listed here by name.
 
-A file declares one family: schema, law, sampler and channel. The device half of every mechanism is
-:mod:`warner.mechanisms.device`, the collector's half :mod:`warner.mechanisms.collector`.
+A file declares one family: schema, law, sampler and channel. What every mechanism does with them
+stands in :mod:`warner.mechanisms.base`.
 """
 
 from __future__ import annotations

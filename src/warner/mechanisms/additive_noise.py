@@ -25,7 +25,6 @@ from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source, geometric_digits
 from warner.channels import Channel, GeometricChannel, SpreadChannel
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, NEIGHBOURS, number, numbers, odds, program
 from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.numeric import Numeric
@@ -62,15 +61,6 @@ class Noise(Numeric):
             nats: the budget that one step spends, -ln a.
         """
         self.steps, self._decay = steps, decay
-        if steps + 1 > _MOST_REPORTS:
-            raise ArgumentError(
-                message(
-                    "domain",
-                    f"must have at most {_MOST_REPORTS} values, or as many cells",
-                    str(steps + 1),
-                    "Use cells",
-                )
-            )
         if nats < 1e-9:
             raise BudgetError(
                 message(
@@ -197,8 +187,7 @@ class Geometric(Noise):
     references = ("ghosh2009", "P4")
 
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
-        Mechanism.__init__(self, domain, epsilon)
-        if not domain.is_numeric or domain.is_binned:
+        if isinstance(domain, Domain) and (not domain.is_numeric or domain.is_binned):
             raise ArgumentTypeError(
                 message(
                     "domain",
@@ -207,6 +196,7 @@ class Geometric(Noise):
                     "For a Grid use PlanarGeometric",
                 )
             )
+        super().__init__(domain, epsilon)
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
         self._set_noise(domain.size - 1, up(e), reach, self.requested)

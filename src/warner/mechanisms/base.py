@@ -1,4 +1,4 @@
-"""The base class of mechanisms, which joins the device, the collector and the audit of one law.
+"""The base class of mechanisms, read from law to sampler to tally.
 
 A new mechanism declares its schema (the columns of a report), its law (exact likelihood ratios),
 its sampler and its channel. For the audit it also lists the exact probabilities of all its reports.
@@ -7,20 +7,884 @@ Checks, serialised forms, tallies and headers follow from these.
 
 from __future__ import annotations
 
-from warner.mechanisms.collector import Collector
-from warner.mechanisms.device import Randomizer
-from warner.mechanisms.enumeration import Enumeration
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from warner._core.canonical_json import canonical
+from warner._core.checks import budget, kind, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ReportError,
+    message,
+)
+from warner._core.exact import check_epsilon, realise
+from warner._core.figures import magnitude
+from warner._core.foreign_tables import ColumnNames, foreign_table
+from warner._core.pickles import without_cached
+from warner._core.progress import steps
+from warner._core.references import bibtex_of
+from warner._core.sampling import Source
+from warner.channels import Channel, LikelihoodOperator
+from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.mechanisms.device_program import columns_of, odds
+from warner.mechanisms.dummies import Dummies
+from warner.privacy.guarantees import LDP, Guarantee
+from warner.privacy.likelihood_ratios import INFINITE, epsilon_of, euclidean_distances
+from warner.privacy.report_laws import Law
+from warner.reports.grouped_tally import GroupedTally, require_room
+from warner.reports.marginal_tables import attribute_names
+from warner.reports.public_columns import Groups, group_people
+from warner.reports.reports import Reports
+from warner.reports.schema import ReportSchema, columns_from, each_group
+from warner.reports.tally import Tally, require_same
+
+_CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
+
+_BITS = 5e8  # bits of reports that are drawn in a second; subsets and unary reports alike
+
+_LONG = 10.0  # seconds that are announced
+
+ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 
 
-class Mechanism(Randomizer, Collector, Enumeration):
-    """A local randomiser on a domain. Abstract.
+class Mechanism(ABC):
+    """A local randomiser on a domain: its law, its sampler, its tallies and its channel. Abstract.
 
-    The three bases have one file each:
+    Args:
+        domain: K values.
+        epsilon: budget in nats.
+        infinite: whether an infinite budget is allowed.
 
-    - :class:`~warner.mechanisms.device.Randomizer`: ``encode``, ``randomize``;
-    - :class:`~warner.mechanisms.collector.Collector`: ``reports``, ``tally``, ``channel``;
-    - :class:`~warner.mechanisms.enumeration.Enumeration`: ``outputs``, ``probabilities``.
-
-    Their common part (``domain``, ``epsilon``, ``guarantee``, ``header``) is a
-    :class:`~warner.mechanisms.description.Description`.
+    Attributes:
+        domain: the values that a person can answer.
+        requested: the argument ``epsilon``, in nats.
+        epsilon: the epsilon of the law that is sampled, computed from integer thresholds.
+        guarantee: the privacy guarantee of one report.
+        schema: the columns of a report.
+        law: the exact distribution of reports.
+        sensitive_mask: which values are protected, (K,); None where all are.
+        distance_unit: with metric privacy, ``epsilon`` bounds two values at this distance. None
+            where ``epsilon`` bounds any two values.
+        represents_interval: whether a value of the domain stands for an interval of answers.
+            Reports can then distinguish answers within one bin of the domain.
+        version: the version of the law and of the report format. It is raised when either changes.
+        is_of_studies: whether a study file can name the mechanism.
+        takes_keys: whether a study file must state the keys of a key-value mechanism.
+        leaves_silence_out: whether the mechanism is made on the answers alone, where silence is a
+            value, and goes with it by :func:`~warner.mechanisms.with_silence`.
+        takes_tags: whether a study file may state tags, whose placeholders join the values.
+        references: the sources, as keys of the package's list or as BibTeX entries.
+        not_options: the constructor's arguments that a study file cannot set as options.
+        answer_parts: {column: domain or mechanism that encodes it}, for an answer in several
+            columns of a file. Empty for an answer in one column.
+        has_report_channel: whether single reports have a channel, see :meth:`channel_of_reports`.
     """
+
+    is_of_studies: ClassVar[bool] = True
+    takes_keys: ClassVar[bool] = False
+    takes_tags: ClassVar[bool] = False
+    leaves_silence_out: ClassVar[bool] = False
+    not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
+    references: ClassVar[tuple[str, ...]] = ()
+
+    answer_parts: Mapping[str, Domain | Mechanism] = MappingProxyType({})
+    has_report_channel = True
+    represents_interval = False
+    distance_unit: float | None = None
+    sensitive_mask: np.ndarray | None = None
+    version = 1
+    # Set by every subclass's constructor:
+    domain: Domain
+    requested: float
+    schema: ReportSchema
+    law: Law
+
+    def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
+        if not isinstance(domain, Domain):
+            raise ArgumentTypeError(
+                message(
+                    "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
+                )
+            )
+        if domain.size > LARGEST_SIZE:
+            raise ArgumentError(
+                message(
+                    "domain",
+                    f"must have at most {LARGEST_SIZE} values",
+                    magnitude(domain.size),
+                    "Use PerAttribute",
+                )
+            )
+        self.domain = domain
+        self.requested = budget(epsilon, infinite=infinite)
+        if not math.isinf(self.requested):
+            check_epsilon(self.requested)
+
+    @property
+    def epsilon(self) -> float:
+        return self._realised_epsilon
+
+    @cached_property
+    def _realised_epsilon(self) -> float:
+        """The logarithm of the law's worst ratio, checked against the budget."""
+        ratio = self.law.ratio()
+        if ratio == INFINITE or math.isinf(self.requested):
+            return epsilon_of(ratio)
+        return realise(self.requested, ratio, 1)
+
+    def check_realisable(self) -> None:
+        """Refuse a budget that 64-bit thresholds cannot realise. Every constructor calls this last.
+
+        Raises:
+            BudgetError: the law of the integer thresholds misses the requested epsilon.
+        """
+        # A subclass that changes the law calls this again, after the constructor of its base.
+        vars(self).pop("_realised_epsilon", None)
+        _ = self.epsilon
+
+    @property
+    def values_per_person(self) -> int:
+        """The number of values that each person holds. A report is about one of them."""
+        return 1
+
+    @property
+    def single_reports(self) -> tuple[Mechanism, ...]:
+        """The mechanisms of the single reports that one person sends, in their order."""
+        return (self,)
+
+    @property
+    def attribute_domains(self) -> Mapping[str, Domain]:
+        """The attributes whose shares can be estimated: {name: domain}; {} for one question.
+
+        Attributes that are randomised together are listed separately.
+        """
+        return self.domain.attributes
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return LDP(self.epsilon)
+
+    def guarantee_at(self, epsilon: float) -> Guarantee:
+        """The guarantee that this mechanism would give at another epsilon.
+
+        Args:
+            epsilon: in nats, with the meaning of ``requested``. With metric privacy it bounds two
+                values that are ``distance_unit`` apart.
+
+        Returns:
+            Guarantee: at this epsilon. With metric privacy its epsilon is the argument divided by
+                ``distance_unit``, in nats per unit of distance.
+        """
+        return self.guarantee.with_epsilon(epsilon, self.distance_unit)
+
+    @property
+    def sensitive(self) -> list[Any]:
+        """The protected values in the domain's order; an empty list where all are protected."""
+        if self.sensitive_mask is None:
+            return []
+        return self.domain.decode(np.flatnonzero(self.sensitive_mask))
+
+    @property
+    def shows_silence(self) -> bool:
+        """Whether a report can show that its sender gave no answer, since that is not sensitive."""
+        if self.sensitive_mask is None:
+            return False
+        domain, shown = self.domain.untagged, np.flatnonzero(~self.sensitive_mask)
+        if not domain.attributes:
+            return domain.silence is not None and domain.silence in shown
+        index = np.unravel_index(shown, domain.shape)
+        parts = zip(domain.attributes.values(), index, strict=True)
+        return any(part.silence is not None and part.silence in own for part, own in parts)
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments other than domain and epsilon, as JSON data."""
+
+    @abstractmethod
+    def thresholds(self) -> dict[str, str]:
+        """The integers that the sampler compares with, in hexadecimal."""
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """JSON data that can rebuild this mechanism. Reports and tallies carry them."""
+        promised = self.guarantee
+        header = {
+            "mechanism": type(self).__name__,
+            "version": self.version,
+            "domain": self.domain.spec(),
+            "domain_sha256": self.domain.digest,
+            "requested": _finite(self.requested),
+            "epsilon": _finite(promised.epsilon),
+            **({} if promised.delta is None else {"delta": promised.delta}),
+            "parameters": self.parameters(),
+            "thresholds": self.thresholds(),
+        }
+        # Read back as from a file, so that tuples are lists.
+        as_read: dict[str, Any] = json.loads(canonical(header))
+        return as_read
+
+    def __eq__(self, other: object) -> bool:
+        """Mechanisms of one class with the same law, domain and budget are equal."""
+        return (
+            isinstance(other, Mechanism)
+            and type(self) is type(other)
+            and (self is other or self._identity == other._identity)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> str:
+        """What makes two mechanisms of one class equal: the header, as a digest."""
+        return hashlib.sha256(canonical(self.header).encode()).hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes without those that are computed from others on first use."""
+        return without_cached(self)
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        """The mechanism of a header's domain, requested epsilon and parameters."""
+        return cls(domain, epsilon, **parameters)
+
+    @classmethod
+    def from_study(
+        cls,
+        domain: Domain,
+        epsilon: float,
+        options: Mapping[str, Any],
+        keys: Domain | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> Self:
+        """The mechanism that a study file states for an attribute.
+
+        Args:
+            domain: the domain of the attribute.
+            epsilon: budget in nats.
+            options: {name: value}, further arguments of the constructor.
+            keys: the domain of the keys, needed where ``takes_keys``; else None.
+            tags: the names of the tags, only where ``takes_tags``; else None.
+        """
+        return cls(domain, epsilon=epsilon, **options)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of this mechanism, and of those that it combines."""
+        return self.references
+
+    def bibtex(self) -> str:
+        """The sources of the mechanism as BibTeX entries, to be cited with its results.
+
+        >>> from warner import Categorical, SubsetSelection
+        >>> print(SubsetSelection(Categorical(["a", "b", "c"]), 1.0).bibtex().splitlines()[0])
+        @article{ye2018,
+        """
+        return bibtex_of(self.sources)
+
+    def __repr__(self) -> str:
+        more = "".join(f", {k}={show(v)}" for k, v in self.parameters().items())
+        return f"{type(self).__name__}({self.domain!r}, {self.requested!r}{more})"
+
+    # The device: answers to reports.
+
+    @abstractmethod
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Draw one report per person, as the schema's columns.
+
+        Args:
+            index: (n,) or (n, d), the answers as :meth:`encode` returned them.
+            source: the randomness.
+        """
+
+    def check_combinable(self, argument: str) -> None:  # noqa: B027 - most mechanisms can be
+        """Refuse a mechanism that cannot be combined with other reports of the same person.
+
+        Args:
+            argument: the name of the mechanism in the message.
+
+        Raises:
+            ArgumentError: a mechanism whose report is drawn among several answers of a person.
+        """
+
+    def dummies(self) -> Dummies | None:
+        """The reports of a dummy, for people without an answer; None where there are none."""
+        return None
+
+    def encode(self, values: Any) -> np.ndarray:
+        """Check answers and convert them to the form that the sampler takes.
+
+        Args:
+            values: n answers in the domain (a list, an array or a column).
+
+        Returns:
+            (n,) the indices of the answers; mechanisms of numbers return positions in [0, 1].
+
+        Raises:
+            ValuesError: an answer outside the domain, named by its position.
+            EmptyError: no answers.
+        """
+        return self.domain.encode(values)
+
+    def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
+        """Randomise one answer per person, independently.
+
+        Args:
+            values: n answers in the domain (a list, an array or a column).
+            rng: None for the operating system's randomness, which real answers need. A
+                ``numpy.random.Generator`` makes a repeatable simulation, whose reports are marked
+                as simulated.
+
+        Returns:
+            Reports: n reports in the order of ``values``.
+
+        Raises:
+            ValuesError: an answer outside the domain, named by its position; nothing is sent then.
+            EmptyError: no answers.
+        """
+        source = Source(rng)
+        columns = self.randomize_encoded(self.encode(values), source)
+        return Reports(self.header, columns, source.simulated)
+
+    def device_program(self) -> dict[str, Any]:
+        """All that a device in another language needs to randomise one answer, as JSON data.
+
+        ``docs/device_programs.md`` defines the entries. The integers are those that are sampled.
+        With the same random words, one 64-bit word for each decision, a device sends the same
+        report as Python's reference sampler.
+
+        Returns:
+            {"sampler": the name of the algorithm, its integers, "columns": the layout of a report,
+            "odds": the largest likelihood ratio of the integers, "odds_at_most": its bound}.
+
+        Raises:
+            ArgumentTypeError: a mechanism that devices in other languages do not know.
+            ArgumentError: a mechanism whose reports can rule values out.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> program = RandomizedResponse(Categorical(["no", "yes"]), 1.0).device_program()
+        >>> program["sampler"], program["size"], program["columns"]
+        ('direct', 2, [{'name': 'report', 'dtype': '|u1', 'length': 1}])
+        """
+        # A subclass with another sampler inherits the program of its base, which is not its own.
+        if not issubclass(self._home("_program"), self._home("_sample")):
+            raise self._no_program()
+        return {**self._program(), "columns": columns_of(self.schema), **self._program_odds()}
+
+    def _home(self, method: str) -> type:
+        """The class that defines a method of this mechanism."""
+        return next(one for one in type(self).__mro__ if method in vars(one))
+
+    def _program(self) -> dict[str, Any]:
+        """The program without its columns and odds."""
+        raise self._no_program()
+
+    def _no_program(self) -> ArgumentTypeError:
+        rule = "has no program for a device in another language"
+        remedy = "Use a mechanism of one question, or randomise with this package"
+        return ArgumentTypeError(message("mechanism", rule, type(self).__name__, remedy))
+
+    def _program_odds(self) -> dict[str, Any]:
+        """The odds of a program, and their bound."""
+        return odds(self.law.ratio(), self.requested)
+
+    def check_index(self, index: np.ndarray) -> None:
+        """Refuse indices that are not positions in the domain.
+
+        Args:
+            index: (n,) integers.
+
+        Raises:
+            ArgumentError: an index outside 0..K-1.
+        """
+        if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
+            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Randomise the answers of people who hold the domain's values at ``index``.
+
+        Args:
+            index: (n,) integers in 0..K-1.
+            source: the randomness.
+
+        Returns:
+            {name: column}, the columns of n reports.
+
+        Raises:
+            ArgumentError: an index outside 0..K-1.
+        """
+        self.check_index(index)
+        return self.randomize_encoded(index, source)
+
+    def randomize_encoded(self, encoded: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        """Randomise answers that :meth:`encode` returned, one chunk of people at a time.
+
+        Args:
+            encoded: (n, ...) the encoded answers.
+            source: the randomness.
+
+        Returns:
+            {name: column}, the columns of n reports.
+        """
+        columns = self.schema.empty(len(encoded))
+        starts: Iterable[int] = range(0, len(encoded), _CHUNK)
+        bits = 8 * len(encoded) * self.schema.bytes_per_report
+        if bits > _LONG * _BITS:
+            # Reports of one bit for each value are long by nature.
+            starts = steps(starts, f"drawing {bits:,} bits of reports", seconds=bits / _BITS)
+        for start in starts:
+            rows = slice(start, start + _CHUNK)
+            for name, part in self._sample(encoded[rows], source).items():
+                columns[name][rows] = part
+        return columns
+
+    # The collector: reports to counts, and the channel that produced them.
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The channel from K values to the rows of counts of this mechanism's tallies."""
+
+    def reports(self, outputs: Any, column: ColumnNames = None) -> Reports:
+        """Check reports that were made elsewhere, and give them this mechanism's header.
+
+        Args:
+            outputs: one integer column, a dict of columns, or for bit reports an (n, K) array of
+                zeros and ones. Or a data frame of any library, eager or lazy.
+            column: of a frame, the column of a report of one number; the beginning of the names of
+                several columns; or {name in the schema: name in the frame}. None looks for the
+                names of the schema and of report files.
+
+        Returns:
+            Reports: the checked reports, with this mechanism's header.
+
+        Raises:
+            ReportError: outputs that this mechanism cannot have sent, or a frame without the
+                columns of its reports.
+            ArgumentError: a column of something that is no frame.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> import pyarrow
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> answers = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> coin.reports(answers, column="said")
+        Reports(RandomizedResponse, n=3)
+        """
+        table = foreign_table(outputs)
+        if table is not None:
+            found: Reports = table.reports(self, column)
+            return found
+        refuse_column(column)
+        return Reports(self.header, columns_from(self.schema, outputs))
+
+    def check(self, reports: Reports) -> None:
+        """Refuse reports of another mechanism, or reports that this mechanism cannot have sent.
+
+        Args:
+            reports: anything.
+
+        Raises:
+            ArgumentTypeError: not Reports.
+            MismatchError: another mechanism, budget, domain, version or law.
+            EmptyError: no reports.
+            ReportError: wrong columns, or values that cannot be sent.
+        """
+        if not isinstance(reports, Reports):
+            raise ArgumentTypeError(
+                message(
+                    "reports",
+                    "must be Reports",
+                    kind(reports),
+                    "Pass mechanism.reports(outputs), or a data frame with a column of them",
+                )
+            )
+        require_same(self.header, reports.header, "mechanism and reports")
+        if len(reports) == 0:
+            raise EmptyError(message("reports", "must not be empty"))
+        expected = self.schema.empty(0)
+        if reports.columns.keys() != expected.keys():
+            raise ReportError(
+                message("reports", f"must have the columns {', '.join(expected)} and no others")
+            )
+        for name, column in expected.items():
+            found = reports.columns[name]
+            if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
+                raise ReportError(
+                    message(
+                        "reports",
+                        f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
+                    )
+                )
+        self.schema.check(reports.columns)
+
+    def tally(
+        self, reports: Any, keep_reports: bool = False, *, column: ColumnNames = None
+    ) -> Tally:
+        """Count reports. The tallies of batches add up exactly to the tally of all reports.
+
+        Args:
+            reports: n reports made by this mechanism. Or a data frame with such reports, eager or
+                lazy, of any library: it is counted by its own GROUP BY.
+            keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
+                Estimates can then use the likelihood of whole reports, but the tally grows with n.
+                Tallies of other reports do not change.
+            column: of a frame, the columns of the reports; as in :meth:`reports`. A frame does not
+                say which mechanism made them: only their ranges are checked.
+
+        Returns:
+            Tally: the counts.
+
+        Raises:
+            MismatchError: reports of another mechanism, budget, domain or version.
+            ReportError: reports that this mechanism cannot have sent, or a frame without the
+                columns of its reports.
+            ArgumentError: a column of something that is no frame.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> import pyarrow
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> coin.tally(pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]}), column="said").n
+        3
+        """
+        table = foreign_table(reports)
+        if table is not None:
+            found: Tally = table.tally(self, column, keep_reports, None)
+            return found
+        refuse_column(column)
+        self.check(reports)
+        if keep_reports and self.schema.can_keep_reports:
+            counted = self.schema.count_distinct(reports.columns)
+            return Tally(self.header, *counted).marked(reports.simulated)
+        return self.tally_columns(reports.columns).marked(reports.simulated)
+
+    def tally_by(
+        self,
+        reports: Any,
+        by: Any,
+        keep_reports: bool = False,
+        ways: int | None = None,
+        *,
+        column: ColumnNames = None,
+    ) -> GroupedTally:
+        """Count the reports of each group of people, by public columns such as a ward or a week.
+
+        Args:
+            reports: n reports made by this mechanism, or a data frame with them; as in
+                :meth:`tally`.
+            by: {name: values}, n values of each public column in the order of the reports. They are
+                texts, integers, booleans or dates, or a
+                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of a frame
+                also the name of one of its columns, several names, or {name: domain}.
+            keep_reports: as in :meth:`tally`.
+            ways: for PerAttribute, the number of attributes that each table combines.
+            column: of a frame, the columns of the reports; as in :meth:`reports`.
+
+        Returns:
+            GroupedTally: {values of the public columns: Tally}. Those of batches add up exactly.
+
+        Raises:
+            MismatchError, ReportError: as :meth:`tally`. ReportError also for public values of a
+                frame that are missing or were never declared.
+            ValuesError: a public value that is missing or was never declared, by its position.
+            ArgumentError: no columns, columns of another length, or more groups than there is
+                memory for.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> groups = coin.tally_by(coin.randomize(["no", "yes", "no"]), {"year": [1, 1, 2]})
+        >>> {key: tally.n for key, tally in groups.items()}
+        {(1,): 2, (2,): 1}
+        >>> import pyarrow
+        >>> table = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> list(coin.tally_by(table, "week", column="said"))
+        [(1,), (2,)]
+        """
+        table = foreign_table(reports)
+        if table is not None:
+            found: GroupedTally = table.tally_by(self, by, column, keep_reports, ways)
+            return found
+        refuse_column(column)
+        self.check(reports)
+        groups = group_people(by, len(reports))
+        counted = self.tally_groups(reports.columns, groups, None, ways, keep_reports)
+        return counted.marked(reports.simulated)
+
+    def tally_groups(
+        self,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups,
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+        keep_reports: bool = False,
+    ) -> GroupedTally:
+        """Count the reports of groups, given as columns and already checked.
+
+        Args:
+            columns: the schema's columns, n rows.
+            groups: the group of each report.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+            ways: as in :meth:`tally_columns`.
+            keep_reports: as in :meth:`tally`.
+
+        Raises:
+            ArgumentError: as :meth:`tally_columns`, or more groups than there is memory for.
+        """
+        n = len(groups.keys)
+        if ways is not None:
+            self.tally_columns({name: c[:0] for name, c in columns.items()}, None, ways)
+        if keep_reports and self.schema.can_keep_reports and repeats is None:
+            found = each_group(
+                lambda part, _: Tally(self.header, *self.schema.count_distinct(part)),
+                columns,
+                groups.place,
+                n,
+            )
+            return GroupedTally.of(found, groups)
+        require_room(n, self.schema.cells)
+        counted = self.schema.count_groups(columns, groups.place, n, repeats)
+        return GroupedTally(self.header, groups.columns, groups.keys, counted)
+
+    def tally_columns(
+        self,
+        columns: Mapping[str, np.ndarray],
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+    ) -> Tally:
+        """Count reports that are given as columns and already checked.
+
+        Args:
+            columns: the schema's columns, n rows.
+            repeats: int64 (n,), how often each report counts; None to count every report once.
+            ways: for PerAttribute, the number of attributes that each table combines.
+
+        Returns:
+            Tally: the counts.
+
+        Raises:
+            ArgumentError: ``ways`` for a mechanism of a single report.
+        """
+        if ways is not None:
+            raise ArgumentError(
+                message(
+                    "ways",
+                    "goes with reports of several attributes",
+                    type(self).__name__,
+                    "Leave it out",
+                )
+            )
+        return Tally(self.header, *self.schema.count(columns, repeats))
+
+    def channel_for(
+        self, tally: Tally, attributes: Sequence[str] | None = None
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
+        """The estimation problem of a tally.
+
+        Args:
+            tally: a tally of this mechanism's reports.
+            attributes: the names of the attributes to estimate, in order; None for all.
+                PerAttribute has its own version, for attributes that are randomised separately.
+
+        Returns:
+            The channel (m, K), how often each of its rows occurred (m,), and the K values.
+
+        Raises:
+            ArgumentError: ``attributes`` of a domain that has none, or attributes that can only be
+                estimated together with the others.
+            MismatchError: a tally of marginal tables, which only PerAttribute makes, or counts that
+                no reports have.
+        """
+        if attributes is not None and self.attribute_domains:
+            return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
+        if attributes is not None:
+            raise ArgumentError(
+                message(
+                    "attributes",
+                    "go with reports of several",
+                    type(self).__name__,
+                    "Leave them out, or tally tuples: PerAttribute, --ways 2",
+                )
+            )
+        if tally.rows is not None:
+            return self.report_channel(tally.rows), tally.counts, self.domain
+        if tally.ways is not None:
+            raise MismatchError(
+                message(
+                    "tally",
+                    f"of tuples does not go with {type(self).__name__}",
+                    str(tally.kind),
+                    "Was the file altered?",
+                )
+            )
+        if not self.schema.may_have(tally.counts, tally.n):
+            rule = f"has counts that no reports of {type(self).__name__} have"
+            raise MismatchError(message("tally", rule, None, "Was the file altered?"))
+        return self.channel(), tally.row_counts, self.domain
+
+    def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
+        """The channel whose rows are the given reports.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct reports that a tally keeps, as in ``tally.rows``.
+                Each row of the array holds the bytes of one report.
+
+        Returns:
+            The channel (m, K). Its row i is proportional to Pr(report i | value).
+
+        Raises:
+            MismatchError: a mechanism whose tallies keep no reports.
+        """
+        raise MismatchError(
+            message("tally", f"of single reports does not go with {type(self).__name__}")
+        )
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        """A channel whose rows are whole reports, and the row of each report.
+
+        It exists only where ``has_report_channel`` is True.
+
+        Args:
+            columns: the schema's columns, n rows.
+
+        Returns:
+            The channel (m, K), and the row number of each report, (n,) in 0..m-1.
+        """
+        return self.channel(), self.schema.index(columns)
+
+    def reports_about(
+        self, columns: Mapping[str, np.ndarray], attribute: str
+    ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:
+        """The reports about one of several attributes that are randomised separately.
+
+        Args:
+            columns: the schema's columns, n rows.
+            attribute: the name of the attribute.
+
+        Returns:
+            The attribute's mechanism, and the columns of its schema, n rows.
+
+        Raises:
+            ArgumentError: no such attribute is randomised by itself.
+        """
+        rule = "goes with reports of several attributes that are randomised separately"
+        raise ArgumentError(message("attribute", rule, type(self).__name__, "Leave it out"))
+
+    # The audit: every report of a small mechanism with its exact probability.
+
+    @abstractmethod
+    def probabilities(self) -> np.ndarray:
+        """The exact probability of every report under every value.
+
+        Returns:
+            (m, K) object array of Fractions, Pr(report y | value x), in the order of
+            :meth:`outputs`.
+        """
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """Every possible report once, as the schema's columns with m rows."""
+        return self.schema.all_reports()
+
+    @property
+    def n_reports(self) -> int:
+        """m, the number of different reports."""
+        return self.schema.n_reports
+
+    @property
+    def is_enumerable(self) -> bool:
+        """Whether there are at most 2^16 pairs of a report and a value.
+
+        All probabilities can then be listed. Some mechanisms have a lower limit.
+        """
+        return self.n_reports * self.domain.size <= ENUMERABLE
+
+    def protected(self) -> np.ndarray:
+        """Which reports of :meth:`outputs` the guarantee bounds, (m,) booleans [P2 def 2].
+
+        The guarantee bounds all reports, unless some values are not protected.
+        """
+        return np.ones(self.n_reports, dtype=bool)
+
+    def distances(self, index: np.ndarray | None = None) -> np.ndarray | None:
+        """The distances of values, in units of ``distance_unit``.
+
+        Args:
+            index: (k,) the indices of the values; None for all K.
+
+        Returns:
+            (k, k) distances; None where ``epsilon`` bounds any two values.
+        """
+        if self.distance_unit is None:
+            return None
+        points = np.zeros((0, 1)) if self.domain.points is None else self.domain.points
+        chosen = points if index is None else points[index]
+        return euclidean_distances(chosen) / self.distance_unit
+
+    def epsilon_of_law(self) -> float:
+        """The epsilon that an audit states. It is computed from the law, not from the request.
+
+        Returns:
+            Nats; with metric privacy, between values that are ``distance_unit`` apart. With
+            approximate privacy, the epsilon at which delta is measured.
+        """
+        if self.guarantee.delta is not None:
+            return self.guarantee.epsilon
+        return self.law.worst_epsilon() if self.distance_unit is None else self.epsilon
+
+
+def _finite(value: float) -> float | str:
+    """The value, or "inf": JSON has no infinity."""
+    return "inf" if math.isinf(value) else value
+
+
+def refuse_column(column: ColumnNames) -> None:
+    """Refuse the name of a column where there is no frame."""
+    if column is not None:
+        rule = "names a column of a data frame, and the reports are none"
+        raise ArgumentError(message("column", rule, None, "Leave it out"))
+
+
+def marginal_problem(
+    problem: tuple[LikelihoodOperator, np.ndarray, Domain],
+    known: Mapping[str, Domain],
+    attributes: Sequence[str],
+) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
+    """The estimation problem of some attributes, from the problem of all attributes.
+
+    Args:
+        problem: the channel (m, K), counts (m,) and domain of all ``known`` attributes.
+        known: {attribute: domain}, in the order of the problem.
+        attributes: the names of the attributes to keep, in the order of the result.
+
+    Returns:
+        The channel, counts and domain of the attributes that are kept.
+
+    Raises:
+        ArgumentError: an unknown name, or reports that have no marginal.
+    """
+    channel, counts, _ = problem
+    names = list(known)
+    asked = attribute_names(attributes, names)
+    shape = [domain.size for domain in known.values()]
+    found = channel.marginal(counts, shape, [names.index(name) for name in asked])
+    if found is None:
+        together = ", ".join(names)
+        raise ArgumentError(
+            message(
+                "attributes",
+                f"cannot be taken out of reports of {together} together",
+                ", ".join(asked),
+                "Estimate all of them, and take estimate.marginal([...])",
+            )
+        )
+    return *found, Product(**known).select(asked)

@@ -13,10 +13,7 @@ from warner._core.checks import integer
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner.domains import Domain
-from warner.mechanisms.base import Mechanism
-from warner.mechanisms.collector import refuse_column
-from warner.mechanisms.description import Description
-from warner.mechanisms.enumeration import ENUMERABLE
+from warner.mechanisms.base import ENUMERABLE, Mechanism, refuse_column
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import Independent
@@ -81,7 +78,7 @@ class Combined(Mechanism):
         """Exact probabilities of tuples of reports from those of each part, (m_k, K_k)."""
 
     @property
-    def single_reports(self) -> tuple[Description, ...]:
+    def single_reports(self) -> tuple[Mechanism, ...]:
         return tuple(one for part in self.parts.values() for one in part.single_reports)
 
     @property

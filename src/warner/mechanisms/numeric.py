@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
+from warner._core.errors import ArgumentError, message
 from warner._core.exact import ONE, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
@@ -23,6 +24,8 @@ from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
+
+_MOST_VALUES = 2**21
 
 
 class Numeric(Mechanism):
@@ -39,6 +42,14 @@ class Numeric(Mechanism):
         super().__init__(domain, epsilon, infinite)
         if not domain.is_numeric:
             domain.position([])  # raises the error that names the reason
+        if domain.size > _MOST_VALUES:
+            # The device could report them, and nobody could estimate from the reports.
+            rule = f"must have at most {_MOST_VALUES:,} values for a mechanism of numbers"
+            remedy = (
+                "Use an interval with fewer bins, where the device takes the number itself, or "
+                "coarser integers"
+            )
+            raise ArgumentError(message("domain", rule, f"{domain.size:,}", remedy))
         self.represents_interval = domain.is_binned
 
     def encode(self, values: Any) -> np.ndarray:

@@ -17,14 +17,13 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
+from warner._core.figures import magnitude
 from warner._core.sampling import Source
 from warner.channels import Channel, KroneckerChannel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
-from warner.mechanisms.base import Mechanism
-from warner.mechanisms.collector import marginal_problem
+from warner.mechanisms.base import ENUMERABLE, Mechanism, marginal_problem
 from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.device_program import program
-from warner.mechanisms.enumeration import ENUMERABLE
 from warner.mechanisms.headers import from_header
 from warner.privacy.composition import side_by_side
 from warner.privacy.guarantees import Guarantee
@@ -309,7 +308,7 @@ class PerAttribute(Combined):
                 message(
                     "attributes",
                     f"must have at most {LARGEST_SIZE} tuples of values",
-                    str(prod(domain.size for domain in known.values())),
+                    magnitude(prod(domain.size for domain in known.values())),
                     "Ask for fewer",
                 )
             )

@@ -15,6 +15,7 @@ from warner._core.errors import (
     MismatchError,
     message,
 )
+from warner._core.figures import magnitude
 from warner._core.sampling import Source
 from warner.channels import Channel, KhatriRaoChannel, LikelihoodOperator, RepeatedRows
 from warner.domains import Domain
@@ -187,7 +188,7 @@ class Repeated(Combined):
                 message(
                     "channel",
                     "has too many tuples of reports to list them",
-                    f"{self.schema.rows:.3g}",
+                    magnitude(self.schema.rows),
                     "Use that of a tally: mechanism.channel_for(tally)",
                 )
             )

@@ -16,9 +16,9 @@ from warner._core.sampling import Source
 from warner._core.subsets import uniform_subsets
 from warner.channels import SupportChannel
 from warner.domains import Domain
+from warner.mechanisms.base import ENUMERABLE
 from warner.mechanisms.bits import BitMechanism
 from warner.mechanisms.device_program import number, program
-from warner.mechanisms.enumeration import ENUMERABLE
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import BitVector
 

@@ -19,7 +19,7 @@ from warner._core.errors import (
 from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
 from warner.mechanisms import from_header
-from warner.mechanisms.collector import Collector
+from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Design, design_of
 from warner.reports.reports import Reports
 
@@ -97,7 +97,7 @@ def problem_of(reports: Reports, attribute: str | None) -> Problem:
         remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
         rule = "must be Reports, one for each person"
         raise ArgumentTypeError(message("reports", rule, kind(reports), remedy))
-    mechanism: Collector = from_header(reports.header)
+    mechanism: Mechanism = from_header(reports.header)
     mechanism.check(reports)
     columns: Mapping[str, np.ndarray] = reports.columns
     if attribute is not None:

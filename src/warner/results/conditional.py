@@ -46,10 +46,11 @@ from warner.results.solution import Solution
 from warner.results.summaries import (
     Quantity,
     Ratio,
+    between_limits,
     mass,
     mean,
     quantile,
-    variance,
+    variance_of_shares,
 )
 
 
@@ -122,7 +123,7 @@ class Conditional(Tabular):
 
         Returns:
             A float with a method ``interval``. For reports of KeyValue it gives Fieller's interval,
-            for other reports a bootstrap interval.
+            for other reports that of :meth:`warner.Estimate.mean`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
@@ -145,12 +146,13 @@ class Conditional(Tabular):
         """The variance of the key's values.
 
         Returns:
-            A float with a method ``interval``, which gives a bootstrap interval.
+            A float with a method ``interval``, as of :meth:`warner.Estimate.variance`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
         """
-        return self._summary(variance)
+        moved: Quantity = between_limits(self._summary(variance_of_shares))
+        return moved
 
     def quantile(self, q: float) -> Quantity:
         """The smallest value whose cumulative share among the key's values reaches q.
@@ -159,7 +161,7 @@ class Conditional(Tabular):
             q: in [0, 1]; 0.5 for the median.
 
         Returns:
-            A float with a method ``interval``, which gives a bootstrap interval.
+            A float with a method ``interval``, as of :meth:`warner.Estimate.quantile`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.
@@ -226,7 +228,7 @@ class Conditional(Tabular):
             low, high: the limits of the range, as of :meth:`warner.Estimate.range`.
 
         Returns:
-            A float with a method ``interval``, which gives a bootstrap interval.
+            A float with a method ``interval``, as of :meth:`warner.Estimate.range`.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.

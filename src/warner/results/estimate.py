@@ -335,6 +335,9 @@ class Estimate(Solution):
     def variance(self) -> Quantity | tuple[Quantity, ...]:
         """The variance of the values. The numbers in a bin are taken as spread evenly over it.
 
+        It is that of the estimated shares. Smooth shares say too large a variance where reports say
+        little: if it lies outside the interval of level 0.3, it is moved to the nearest limit.
+
         Returns:
             A float with a method ``interval``. For points in several dimensions it is a
             tuple of such floats, one for each coordinate.
@@ -353,7 +356,7 @@ class Estimate(Solution):
 
         Returns:
             A float with a method ``interval``. The numbers in a bin are taken as spread evenly over
-            it.
+            it; the interval is of whole bins, because they need not be.
 
         Raises:
             ArgumentTypeError: the values are not points on a line.

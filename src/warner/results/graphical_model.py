@@ -14,11 +14,17 @@ from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, message
 from warner._core.progress import steps
 from warner.domains import Domain, Product
-from warner.estimators.em.start import mixed_with_uniform
+from warner.estimators.em import mixed_with_uniform
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.evidence import supported_part
-from warner.estimators.raking.junction_tree import JunctionTree, cliques_of, raked_tree
-from warner.estimators.raking.tables import Axes, product_of, raked
+from warner.estimators.raking.estimator import supported_part
+from warner.estimators.raking.tables import (
+    Axes,
+    JunctionTree,
+    cliques_of,
+    product_of,
+    raked,
+    raked_tree,
+)
 from warner.mechanisms import from_header
 from warner.reports.marginal_tables import attribute_names
 from warner.reports.tally import Tally
@@ -185,8 +191,8 @@ def graphical_model(
     information (Chow and Liu 1968). Then pairs become edges that depend on each other beyond the
     model, strongest first, as long as the cliques stay small. The model is fitted again after each
     few edges. A pair is an edge only if the energy of its score exceeds what chance gives among all
-    pairs (``warner.estimators.raking.evidence``). The pairs that are edges are met by iterative
-    proportional fitting on the junction tree (``warner.estimators.raking.junction_tree``).
+    pairs (``warner.estimators.raking.estimator``). The pairs that are edges are met by iterative
+    proportional fitting on the junction tree (``warner.estimators.raking.tables``).
 
     The model knows no dependence of three attributes beyond that of their pairs.
 

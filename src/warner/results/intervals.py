@@ -245,7 +245,7 @@ def lower_quantiles(shares: np.ndarray, level: float) -> np.ndarray:
 
     ranks = 1 + np.searchsorted(np.sort(-shares), -shares)  # equal estimates share the best rank
     chosen_of = np.minimum(1.0, ranks / max(shares.size - 1, 1))
-    return np.maximum(-ndtri((1 - level) / 2 * chosen_of), normal_quantile(level))
+    return np.asarray(np.maximum(-ndtri((1 - level) / 2 * chosen_of), normal_quantile(level)))
 
 
 def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") -> np.ndarray:

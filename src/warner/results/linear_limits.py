@@ -22,32 +22,42 @@ identity, where T and the smooth estimate have the posterior's covariance). The 
 
     (c + s)'T - b + z sd(s),   b = mean_i s_i'(m_i - mean m) <= 0
 
-Source: METHODS 5.
+A variance is such a function but for the square of the mean, and a quantile is where a cumulative
+share passes q. Their limits are here too.
+
+Source: METHODS 5; Rust and Burrus (1972) for quantiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
+from warner.channels import on_cells as cells_of
 from warner.estimators import LogSpline
 from warner.estimators.base import threads_for
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics import ROUNDING
 from warner.metrics.simplex import project
 from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of
 from warner.results.solution import Solution
 
 _DRAWS = 32  # of the log-spline's posterior
-# Slack is even within at most so many cells of neighbouring values. The search for it takes about
-# as many steps, each with a matrix of about this size.
+# Slack is even within at most so many cells of neighbouring values.
 _MOST_CELLS = 32
 _MOST_VALUES = 2048  # beyond, the covariance matrix takes seconds
-_HALVINGS = 40
-# Of the mean variance; added to variances, because the covariance matrix may be singular.
-_RIDGE = 1e-12
+_MOST_EDGES = 256  # at which cumulative shares are judged
+_CANCEL = 0.25  # of the variance of independent errors
+_FLOOR = 1e-10  # of the largest variance of a combination of shares; smaller ones are rounding
+_CONDITION = 1e3  # the weight of a condition over that of the errors, in standard deviations
+_STEPS, _CLOSE = 60, 1e-4  # of the search for slack
+# Of the mean variance; variances below it are rounding.
+_RIDGE, _SLACK_RIDGE = 1e-12, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +69,14 @@ class UnbiasedShares:
         covariance: C (K, K) of one report; its rows sum to 0.
         drawn: (B, K) distributions m_i, with no share at 0. Where B is 0, there is no slack.
         n: number of reports.
+        starts: the first value of each of the K cells of values; None where each value is one.
     """
 
     shares: np.ndarray
     covariance: np.ndarray
     drawn: np.ndarray
     n: int
+    starts: np.ndarray | None = None
 
     @classmethod
     def of(cls, solution: Solution, target: str) -> UnbiasedShares | None:
@@ -74,13 +86,49 @@ class UnbiasedShares:
         T - C 1 (1'T - 1) / (1'C 1).
 
         Args:
-            solution: an estimate of numbers, with or without silence.
+            solution: an estimate.
+            target: ``"population"`` or ``"respondents"``.
+        """
+        if solution.domain.size > _MOST_VALUES:
+            return None
+        smooth, drawn = _smooth(solution)
+        return cls._known(solution.data, target, smooth, drawn)
+
+    @classmethod
+    def on_cells(cls, solution: Solution, target: str) -> UnbiasedShares | None:
+        """The unbiased estimates of at most 256 shares, without slack; None where there are none.
+
+        More numbers are in cells of neighbours that are taken as equally common. Where the shares
+        of so many cells are not determined, there are fewer.
+
+        Args:
+            solution: an estimate.
             target: ``"population"`` or ``"respondents"``.
         """
         data = solution.data
-        if not data.domain.answered.is_ordered or data.domain.size > _MOST_VALUES:
+        size, answered = data.domain.size, data.domain.answered
+        if size <= _MOST_EDGES:
+            found = cls._known(data, target, None, np.empty((0, size)))
+            if found is not None:
+                return found
+        if not answered.is_ordered:
             return None
-        smooth, drawn = _smooth(solution)
+        for count in (_MOST_EDGES, _MOST_EDGES // 2, _MOST_EDGES // 4):
+            if count < answered.size:
+                starts = np.arange(count) * answered.size // count
+                starts = np.append(starts, np.arange(answered.size, size))
+                channel, weights = cells_of(data.channel, data.weights, starts)
+                cells = replace(data, channel=channel, weights=weights)
+                found = cls._known(cells, target, None, np.empty((0, starts.size)))
+                if found is not None:
+                    return replace(found, starts=starts)
+        return None
+
+    @classmethod
+    def _known(
+        cls, data: LikelihoodData, target: str, smooth: np.ndarray | None, drawn: np.ndarray
+    ) -> UnbiasedShares | None:
+        """The estimates (K,) of a channel; ``smooth`` (K,) is near the truth, if it is known."""
         try:
             shares = data.channel.invert(data.weights)
             if smooth is None:
@@ -96,6 +144,97 @@ class UnbiasedShares:
             shares = shares - with_sum * (shares.sum() - 1) / of_sum
             covariance = covariance - np.multiply.outer(with_sum, with_sum) / of_sum
         return cls(shares, covariance, drawn, data.n)
+
+    def per_cell(self, weights: np.ndarray) -> np.ndarray:
+        """The means (K,) over the cells of weights of all values."""
+        if self.starts is None:
+            return weights
+        sizes = np.diff(self.starts, append=weights.size)
+        return np.asarray(np.add.reduceat(weights, self.starts) / sizes)
+
+    def limits_of_variance(self, points: np.ndarray, base: np.ndarray, z: float) -> np.ndarray:
+        """A lower and an upper limit (2,) of sum_x a_x theta_x (c_x - mu)^2 / a'theta.
+
+        mu is the mean of the points, and M the ratio of unbiased estimates of it. For any m
+
+            variance = min_m E(c - m)^2 <= E(c - m)^2
+
+        The lower limit is that of E(c - m)^2 at the m that makes it least, which is M or the end of
+        the range of the points next to it. At the fixed number mu it holds, so the least one does.
+        The unbiased estimate of E(c - M)^2 is Var M below that of the variance. So Var M is added
+        to the upper limit.
+
+        Args:
+            points: c, one for each value.
+            base: a, 1 for each value that is meant, and 0 for others, such as silence.
+            z: the normal quantile of each limit.
+        """
+        people = self.per_cell(base)
+        total = float(people @ self.shares)
+        if total <= 0:
+            return np.array([-np.inf, np.inf])
+        mean = float(self.per_cell(base * points) @ self.shares) / total
+        inside = points[base > 0]
+        middle = min(max(mean, float(inside.min())), float(inside.max()))
+        about = self.per_cell(base * (points - mean)) / total
+        of_mean = float(about @ self.covariance @ about) / self.n
+        squares = self.per_cell(base * (points - middle) ** 2)
+        if base.all():
+            low, high = self.limits(squares, z)
+        else:
+            ratio = float(squares @ self.shares) / total
+            low, high = self.limits_of_ratio(squares, people, ratio, z)
+        return np.array([low, high + of_mean])
+
+    def reach_of_quantile(self, order: np.ndarray, q: float, z: float) -> tuple[int, int]:
+        """The first and the last of values in order in which the cumulative share can pass q.
+
+        After the first j values the cumulative share is q where a'theta = 0, with a = 1 - q at
+        these values and -q at later ones. It can be where |a'T| <= z sd(a). That interval is wide
+        where the errors of neighbours cancel, as if numbers are blurred. There it can be where some
+        distribution theta is near enough to T:
+
+            n (theta - T)' C^+ (theta - T) <= least + z^2,   theta >= 0, a'theta = 0
+
+        least is the smallest left side of all distributions. Of independent errors of many shares
+        near 0, theta >= 0 would keep the positive ones alone, and the set would be too high.
+
+        Args:
+            order: the values (V,) in increasing order; others, such as silence, do not count.
+            q: in (0, 1], of the sum of the shares of these values.
+            z: the normal quantile.
+
+        Returns:
+            Their places in the order.
+        """
+        cells = order if self.starts is None else np.flatnonzero(self.starts < order.size)
+        about = np.zeros((cells.size + 1, self.shares.size))
+        about[:, cells] = np.tri(cells.size + 1, cells.size, -1) - q
+        if self._errors_cancel(cells):
+            first, last = _Near.of(self).reach(about, z)
+        else:
+            middle = about @ self.shares
+            spread = np.einsum("ij,ij->i", about @ self.covariance, about)
+            half = z * np.sqrt(np.maximum(spread, 0.0) / self.n)
+            first = 1 + int(np.argmax(np.append((middle + half)[1:-1] >= 0, True)))
+            last = int(np.flatnonzero(np.append(True, (middle - half)[1:-1] < 0))[-1])
+        if self.starts is None:
+            return first - 1, last
+        ends = np.append(self.starts[cells], order.size)
+        return int(ends[first - 1]), int(ends[last + 1]) - 1
+
+    def _errors_cancel(self, cells: np.ndarray) -> bool:
+        """Whether the sum of the lower half of shares errs far less than independent errors do.
+
+        Of errors in units of their standard deviations, the variance of the sum is about half
+        their number for randomised response and all mechanisms that treat values alike. It is a
+        fifth of the number or less where reports of neighbours are alike.
+        """
+        lower = cells[: max(1, cells.size // 2)]
+        half = self.covariance[np.ix_(lower, lower)]
+        deviations = np.sqrt(np.maximum(half.diagonal(), np.finfo(float).tiny))
+        sums = float((half / np.multiply.outer(deviations, deviations)).sum())
+        return sums < _CANCEL * lower.size
 
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
         """A lower and an upper limit (2,) of c'theta.
@@ -113,7 +252,9 @@ class UnbiasedShares:
             slack, bias = self.slack(sign * weights, z) if with_slack else (0.0, 0.0)
             c = sign * weights + slack
             spread = np.sqrt(max(float(c @ self.covariance @ c), 0.0) / self.n)
-            found.append(sign * (float(c @ self.shares) - bias + z * spread))
+            # An estimate below all possible numbers counts as the least, as for Wald intervals.
+            middle = max(float(c @ self.shares) - bias, float((sign * weights).min()))
+            found.append(sign * (middle + z * spread))
         return np.array(found)
 
     def interval(
@@ -210,19 +351,97 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
 def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
     """The log-spline of the reports (K,), and draws (B, K) from its posterior.
 
-    None and no draws where no log-spline fits, as with reports that no people can have sent.
+    None and no draws where no log-spline fits, as to values without an order, or to reports that no
+    people can have sent.
     """
-    fit = solution.fit
+    fit, domain = solution.fit, solution.domain
     if solution.estimator != LogSpline() or fit.posterior is None:
+        if not domain.answered.is_ordered:
+            return None, np.empty((0, domain.size))
         try:
             with threads_for(solution.data):
                 fit = LogSpline().fit(solution.data)
         except (ImpossibleReportError, ArgumentError):
-            return None, np.empty((0, solution.domain.size))
+            return None, np.empty((0, domain.size))
     assert fit.posterior is not None
     # The same draws at every call, so that an interval that is made again is the same.
     drawn = fit.posterior.one_by_one(_DRAWS, np.random.default_rng(0))
     return fit.shares, np.stack(list(drawn))
+
+
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """The distances of distributions from unbiased estimates T, n (theta - T)' C^+ (theta - T).
+
+    Attributes:
+        root: R (K, K), with R'R = n C^+ but for a floor of the variances.
+        centre: R T (K,).
+        weight: of a condition in least squares.
+        best: the nearest distribution (K,).
+        least: its distance.
+    """
+
+    root: np.ndarray
+    centre: np.ndarray
+    weight: float
+    best: np.ndarray
+    least: float
+
+    @classmethod
+    def of(cls, known: UnbiasedShares) -> _Near:
+        """The distances from unbiased estimates and their nearest distribution."""
+        variances, vectors = np.linalg.eigh(known.covariance / known.n)
+        floor = max(_FLOOR * float(variances[-1]), np.finfo(float).tiny ** 0.5)
+        root = (vectors / np.sqrt(np.maximum(variances, floor))).T
+        weight = _CONDITION * float(np.sqrt((root**2).sum(axis=0).max()))
+        start = cls(root, root @ known.shares, weight, known.shares, 0.0)
+        best = start._nearest()
+        assert best is not None
+        return replace(start, best=best, least=start._distance_of(best))
+
+    def reach(self, about: np.ndarray, z: float) -> tuple[int, int]:
+        """The first place after which F can be q, and the last one after which it can be less.
+
+        As theta >= 0, what can be reached at one place can be reached at each later one. So both
+        are found by bisection.
+
+        Args:
+            about: (V + 1, K) functions that increase from row to row, from -q to 1 - q; they are
+                0 where the cumulative share is q.
+            z: the normal quantile.
+        """
+        values = about @ self.best
+        at = 1 + int(np.argmax(np.append(values[1:-1] >= -ROUNDING, True)))
+        first, last = (0, at), (at - 1, len(about) - 1)
+        while first[1] - first[0] > 1:
+            middle = sum(first) // 2
+            is_near = self.distance(about[middle]) <= self.least + z**2
+            first = (first[0], middle) if is_near else (middle, first[1])
+        while last[1] - last[0] > 1:
+            middle = sum(last) // 2
+            is_near = self.distance(about[middle]) <= self.least + z**2
+            last = (middle, last[1]) if is_near else (last[0], middle)
+        return first[1], last[0]
+
+    def distance(self, about: np.ndarray) -> float:
+        """The least distance of a distribution with about'theta = 0."""
+        found = self._nearest(about)
+        return 0.0 if found is None else self._distance_of(found)
+
+    def _distance_of(self, theta: np.ndarray) -> float:
+        return float(((self.root @ theta - self.centre) ** 2).sum())
+
+    def _nearest(self, *about: np.ndarray) -> np.ndarray | None:
+        """The nearest theta (K,) with about'theta = 0; None where the search does not end."""
+        from scipy.optimize import nnls
+
+        size = self.centre.size
+        rows = np.vstack([self.root, self.weight * np.stack([np.ones(size), *about])])
+        right = np.concatenate([self.centre, [self.weight], np.zeros(len(about))])
+        try:
+            return np.asarray(nnls(rows, right, maxiter=30 * size)[0])
+        except RuntimeError:
+            return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,67 +460,36 @@ class _Search:
     of_function: float
     radius: float
 
+    @cached_property
+    def root(self) -> np.ndarray:
+        """L (J, J) with L L' = C, but for a ridge."""
+        size = self.with_function.size
+        ridge = _SLACK_RIDGE * (np.trace(self.covariance) / size + np.finfo(float).tiny)
+        return np.linalg.cholesky(self.covariance + ridge * np.eye(size))
+
     def least_slack(self, m: np.ndarray) -> np.ndarray:
         """s (J,) for a distribution m (J,) without zeros.
 
-        With k = sqrt(v + 2 b's + s'C s) / radius, the conditions of the minimum are
+            min_s m's + radius sqrt(f(s)) = min_(s, k) m's + (f(s) / k + radius^2 k) / 2
 
-            k m + b + C s >= 0,   and = 0 where s > 0
-
-        So s is piecewise linear in k. Its path begins with s = 0 at large k, and changes its slope
-        where an s becomes positive, or 0 again. It ends at the k of the minimum. The limit
-        holds wherever the path is left, because s >= 0 all along.
+        with f(s) = v + 2 b's + s'C s. Each of s and k is the best for the other in turn: k is
+        sqrt(f(s)) / radius, and s the solution of a least squares problem with s >= 0. Both
+        together are a convex problem. The limit holds wherever the search ends.
         """
-        k, positive = np.inf, list[int]()
-        for _ in range(4 * m.size):
-            fixed, slope = self._segment(positive, m)
-            event, at = self._event(positive, fixed, slope, m, k)
-            if at is None or not self._is_before(fixed + slope * event, event):
-                return self._end(fixed, slope, event, k)
-            if at in positive:
-                positive.remove(at)
-            else:
-                positive.append(at)
-            k = event
-        return np.maximum(fixed + slope * k, 0.0)
+        from scipy.optimize import nnls
 
-    def _end(self, fixed: np.ndarray, slope: np.ndarray, low: float, high: float) -> np.ndarray:
-        """s (J,) at the end of the path, which lies between two k of one segment."""
-        if high == np.inf:
-            return np.zeros(fixed.size)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            is_before = self._is_before(fixed + slope * middle, middle)
-            low, high = (low, middle) if is_before else (middle, high)
-        return np.maximum(fixed + slope * high, 0.0)
+        right = np.linalg.solve(self.root, np.stack([m, self.with_function], axis=1))
+        s = np.zeros(m.size)
+        before = self._deviation(s) / self.radius
+        for _ in range(_STEPS):
+            s, _ = nnls(self.root.T, -(before * right[:, 0] + right[:, 1]))
+            k = self._deviation(s) / self.radius
+            if abs(k - before) <= _CLOSE * before:
+                break
+            before = k
+        return np.asarray(s)
 
-    def _segment(self, positive: list[int], m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """s as fixed + slope k, (J,) each, while these s are positive and the others 0."""
-        fixed, slope = np.zeros(m.size), np.zeros(m.size)
-        if positive:
-            inner = self.covariance[np.ix_(positive, positive)]
-            inner = inner + _RIDGE * np.trace(self.covariance) / m.size * np.eye(len(positive))
-            right = np.stack([self.with_function[positive], m[positive]], axis=1)
-            fixed[positive], slope[positive] = -np.linalg.solve(inner, right).T
-        return fixed, slope
-
-    def _event(
-        self, positive: list[int], fixed: np.ndarray, slope: np.ndarray, m: np.ndarray, k: float
-    ) -> tuple[float, int | None]:
-        """The next smaller k at which an s becomes positive or 0, and its place; or 0, None."""
-        is_zero = np.ones(m.size, dtype=bool)
-        is_zero[positive] = False
-        # What must not become negative: k m + b + C s where s is 0, and s where it is positive.
-        rest = np.where(is_zero, self.with_function + self.covariance @ fixed, fixed)
-        steep = np.where(is_zero, m + self.covariance @ slope, slope)
-        falls = (steep > 0) & (rest < 0)
-        at_k = np.where(falls, -rest / np.where(falls, steep, 1.0), 0.0)
-        at_k[at_k >= k * (1 - 1e-12)] = 0.0
-        at = int(np.argmax(at_k))
-        return (float(at_k[at]), at) if at_k[at] > 0 else (0.0, None)
-
-    def _is_before(self, s: np.ndarray, k: float) -> bool:
-        """Whether k is larger than that of the minimum."""
-        variance = self.of_function + 2 * float(self.with_function @ s)
-        variance += float(s @ self.covariance @ s)
-        return max(variance, 0.0) < (self.radius * k) ** 2
+    def _deviation(self, s: np.ndarray) -> float:
+        """sqrt(f(s))."""
+        of_slack = 2 * float(self.with_function @ s) + float(s @ self.covariance @ s)
+        return float(np.sqrt(max(self.of_function + of_slack, 0.0)))

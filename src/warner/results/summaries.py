@@ -9,11 +9,12 @@ The values of other domains are points: h = 0, and the cumulative share is a ste
 
 Means and shares of ranges are linear in theta and take the estimated shares as they are, so they
 are unbiased where the shares are. Variances and quantiles are functions of distributions. So shares
-outside the simplex are first projected on it.
+outside the simplex are first projected on it. The variance of a smooth distribution is too large
+where reports say little, so it is moved into an interval of the reports, see :func:`variance`.
 
-The intervals of means and shares of ranges of numbers hold for every distribution, see
-:mod:`warner.results.linear_limits`. Those of variances and quantiles suppose a smooth one where the
-estimate does.
+The intervals of numbers hold for every distribution, see :mod:`warner.results.linear_limits`.
+Those of variances and quantiles also hold however numbers lie within the bins, but for terms of
+h^2.
 
 Where silence is a value of its own, summaries are of the people who answered: of theta_x / f, with
 f = 1 - the share of silence.
@@ -59,6 +60,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _LOOKED, _FEWEST_LOOKED = 2**22, 256
 _AT_A_TIME = 2**20  # numbers in the functions whose variances are computed together
 _WEIGHTS = "interval(kind='bootstrap', weights=...) with a number"
+# A variance is moved into limits of so many standard deviations, the interval of level 0.3. With
+# 0, the estimate is unbiased and its error half as large again.
+_MIDDLE = 0.385
 
 
 class Quantity(float):
@@ -111,17 +115,18 @@ class Quantity(float):
             level: the coverage, in [0.5, 1).
             target: ``"population"`` for the distribution that people were drawn from;
                 ``"respondents"`` for exactly the people who reported.
-            kind: ``"wald"`` for means and ranges of numbers, from the unbiased estimates of the
-                shares and widened to hold the estimate: it holds for every distribution, see
-                :mod:`warner.results.linear_limits`. ``"bootstrap"``; ``"posterior"`` for quantiles
-                of the posterior, where the estimator has one; ``"fisher"`` for means and ranges;
-                see :mod:`warner.results.intervals`. None takes ``"wald"`` for means and ranges of
-                numbers where the channel has an inverse, and for means that reports determine
-                without one. Otherwise it takes the posterior where there is one and the target is
-                the population, and else the bootstrap. For a marginal, None uses the reports of the
-                marginal alone and widens the interval to hold the estimate. ``"anytime"``, or
-                ``"anytime:1000"`` with the planned number of reports, holds at every look, see
-                :func:`anytime_limits`. Variances have none.
+            kind: ``"wald"``, from the unbiased estimates of the shares and widened to hold the
+                estimate: it holds for every distribution, see :mod:`warner.results.linear_limits`.
+                That of a quantile in bins is made of whole bins. ``"bootstrap"``; ``"posterior"``
+                for quantiles of the posterior, where the estimator has one; ``"fisher"`` for means
+                and ranges; see :mod:`warner.results.intervals`. None takes ``"wald"`` where the
+                channel has an inverse, and for means that reports determine without one. Without an
+                inverse a variance and a quantile have the whole range, because reports do not
+                determine them, and other numbers have the posterior where there is one and the
+                target is the population, and else the bootstrap. For a marginal, None uses the
+                reports of the marginal alone and widens the interval to hold the estimate.
+                ``"anytime"``, or ``"anytime:1000"`` with the planned number of reports, holds at
+                every look, see :func:`anytime_limits`. Variances have none.
             replicates: the number of replicates of the bootstrap.
             rng: the generator of the bootstrap; None for fresh randomness.
             planned: for ``"anytime"``, the number of reports planned before the first look.
@@ -167,17 +172,20 @@ class Quantity(float):
         return found
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
-        """The interval (2,) of a linear function that holds for every distribution.
+        """The interval (2,) that holds for every distribution.
 
-        None where the number is no such function, or the unbiased estimates are not known. See
+        None where the number has none, or the unbiased estimates are not known. See
         :mod:`warner.results.linear_limits`.
         """
         block = getattr(self._of, "block", None)
         inner = self._of if block is None else self._of.of
-        if not isinstance(inner, Linear):
-            return None
         z = normal_quantile(level)
         choice("target", target, TARGETS)
+        if isinstance(inner, Variance | Quantile):
+            around = self._around(z, target)
+            return None if around is None else self._holding(around)
+        if not isinstance(inner, Linear):
+            return None
         known = UnbiasedShares.of(self._estimate, target)
         if known is None:
             return self._of_sample_mean(inner, z, target) if block is None else None
@@ -188,6 +196,31 @@ class Quantity(float):
         weights[block], base[block] = inner.weights, 1.0
         bounds = known.limits_of_ratio(weights, base, float(self), z)
         return self._holding(np.clip(bounds, least, most))
+
+    def _around(self, z: float, target: str) -> np.ndarray | None:
+        """Limits (2,) of a variance or a quantile; all of its range if reports say nothing.
+
+        None where the unbiased estimates of the shares are too many.
+        """
+        result, block = self._estimate, getattr(self._of, "block", None)
+        of: Variance | Quantile = self._of if block is None else self._of.of
+        whole = np.array(of.limits)
+        if isinstance(of, Quantile) and of.q <= ROUNDING:
+            # The quantile at 0 is the least value for any shares.
+            return np.repeat(whole[:1], 2)
+        known = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
+        known = known or UnbiasedShares.on_cells(result, target)
+        if known is None:
+            return None if result.has_intervals else whole
+        values = np.arange(result.domain.size)[block or slice(None)]
+        if isinstance(of, Quantile):
+            curve = of.cumulative
+            first, last = known.reach_of_quantile(values[curve.order], of.q, z)
+            return curve.edges[[first, last + curve.has_bins]]
+        points, base = np.zeros((2, result.domain.size))
+        points[values], base[values] = of.points, 1.0
+        limits = known.limits_of_variance(points, base, z) + of.width**2 / 12
+        return np.asarray(np.clip(limits, *whole))
 
     def _of_sample_mean(self, of: Linear, z: float, target: str) -> np.ndarray | None:
         """The interval (2,) of a mean of numbers around the sample mean.
@@ -556,11 +589,34 @@ def _repeated(
     return more * (of_values if alone else variance) / estimate.n
 
 
-@_of_answers
 def variance(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
-    """Return the variance on each axis of the domain's points: see ``Estimate.variance``."""
+    """Return the variance on each axis of the domain's points: see ``Estimate.variance``.
+
+    It is that of the estimated shares, moved to the nearest limit of the interval of level 0.3
+    where it lies outside.
+    """
+    moved: Quantity | tuple[Quantity, ...] = between_limits(variance_of_shares(estimate))
+    return moved
+
+
+@_of_answers
+def variance_of_shares(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
+    """The variance of the estimated shares on each axis of the domain's points."""
     points = _points(estimate.domain, "variance")
     return _each(estimate, [Variance(axis, estimate.domain.bin_width) for axis in points.T])
+
+
+def between_limits(found: Quantity | tuple[Quantity, ...]) -> Any:
+    """A variance, or one for each axis, moved into the interval of level 0.3.
+
+    Smooth shares say too large a variance where reports say little. Unbiased estimates are noisy.
+    """
+    if isinstance(found, tuple):
+        return tuple(map(between_limits, found))
+    limits = found._around(_MIDDLE, "population")
+    if limits is None:
+        return found
+    return Quantity(float(np.clip(found, *limits)), found._estimate, found._of)
 
 
 def cumulative_on(domain: Domain) -> Cumulative:

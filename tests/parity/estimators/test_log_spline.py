@@ -15,14 +15,14 @@ from warner import Integers, Interval
 from warner.estimators.log_spline import (
     CoefficientPrior,
     Likelihood,
+    _grid,
     derivatives,
     design,
     fit_grid,
     maximize_penalized,
-    posterior,
+    posterior_of_models,
     softmax,
 )
-from warner.estimators.log_spline.model_average import _grid
 from warner.results.from_tally import likelihood_data
 
 
@@ -168,7 +168,7 @@ def test_many_reports_of_bits_are_expanded_without_loss(epsilon: float) -> None:
     rows, weights = data.channel.restrict_to_observed(data.weights)
     assert rows.shape[0] > 4 * 16
     models = fit_grid(Likelihood(rows, weights, data.n))
-    slow = posterior(models) @ np.stack([m.theta for m in models])
+    slow = posterior_of_models(models) @ np.stack([m.theta for m in models])
     assert warner.metrics.total_variation(warner.LogSpline().fit(data).probabilities, slow) < 0.01
 
 
@@ -187,7 +187,7 @@ def test_a_finer_basis_is_the_same_model_where_the_truth_is_smooth() -> None:
     thetas, evidences = [], []
     for basis in (40, 80):
         models = _grid(likelihood, basis, None, False)
-        thetas.append(posterior(models) @ np.stack([m.theta for m in models]))
+        thetas.append(posterior_of_models(models) @ np.stack([m.theta for m in models]))
         evidences.append(max(m.evidence for m in models))
     assert warner.metrics.total_variation(*thetas) < 0.01
     assert evidences[0] == pytest.approx(evidences[1], abs=0.5)

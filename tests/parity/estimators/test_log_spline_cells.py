@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from warner import Integers, Interval, LogSpline
+from warner.estimators import log_spline
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import (
     Cells,
@@ -17,10 +18,9 @@ from warner.estimators.log_spline import (
     design,
     design_of_cells,
     fit_grid,
-    posterior,
+    posterior_of_models,
     softmax,
 )
-from warner.estimators.log_spline import cells as cells_of_values
 from warner.metrics import total_variation
 
 SIZE = 1300
@@ -57,7 +57,7 @@ def test_the_estimate_on_cells_is_nearly_that_on_values(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their distance is less than a tenth of the distance of both from the truth."""
-    monkeypatch.setattr(cells_of_values, "MOST_CELLS", 450)
+    monkeypatch.setattr(log_spline, "MOST_CELLS", 450)
     mechanism = make(Integers(0, SIZE - 1), 2.0)
     channel, rng, n = mechanism.channel(), np.random.default_rng(8), 100_000
     cells = cells_for(channel)
@@ -68,7 +68,7 @@ def test_the_estimate_on_cells_is_nearly_that_on_values(
     data = LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
     fit = LogSpline().fit(data)
     models = fit_grid(Likelihood(channel, data.weights, n * channel.rows_per_report))
-    slow = posterior(models) @ np.stack([m.theta for m in models])
+    slow = posterior_of_models(models) @ np.stack([m.theta for m in models])
     away = total_variation(fit.shares, slow)
     assert fit.shares.sum() == pytest.approx(1) and away < total_variation(slow, truth) / 10
     assert fit.posterior is not None

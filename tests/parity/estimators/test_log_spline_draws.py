@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimators import LogSpline
-from warner.estimators.log_spline import model_average
+from warner.estimators import LogSpline, log_spline
 
 
 @pytest.mark.parametrize("size", [60, 3000])
@@ -31,7 +30,7 @@ def test_draws_in_blocks_are_those_of_all_values(
         np.quantile(whole, 0.05, axis=0, method="lower"),
         np.quantile(whole, 0.95, axis=0, method="higher"),
     )
-    monkeypatch.setattr(model_average, "_BLOCK", 17 * 1000)
+    monkeypatch.setattr(log_spline, "_BLOCK", 17 * 1000)
     blocks = list(posterior.blocks(1000, np.random.default_rng(0)))
     assert all(drawn.shape[0] <= 17 for _, drawn in blocks)
     together = np.concatenate([drawn for _, drawn in blocks])

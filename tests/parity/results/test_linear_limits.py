@@ -1,4 +1,4 @@
-"""The slack of limits of linear functions against a general minimiser."""
+"""Limits of functions of the shares against general minimisers and dense matrices."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import pytest
 from scipy.optimize import minimize
 
 import warner
-from warner.results.linear_limits import UnbiasedShares, _Search
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.metrics.simplex import project
+from warner.results.estimate import Estimate
+from warner.results.linear_limits import UnbiasedShares, _Near, _Search
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_path_ends_at_the_least_expected_limit(seed: int) -> None:
+def test_the_search_ends_at_the_least_expected_limit(seed: int) -> None:
     """Within 1e-6 of a bounded quasi-Newton search from two starts. Many m are almost 0, so several
-    s are positive, and some become 0 again. Rejects a path on which an s that became positive
-    stays so.
+    s are positive. Rejects a search that ends after the first solution of least squares.
     """
     rng, size = np.random.default_rng(seed), 12
     places = np.linspace(0, 1, size)
@@ -59,3 +61,76 @@ def test_a_ratio_to_everybody_has_the_limits_of_its_numerator() -> None:
     limits = known.limits(c, 1.96)
     ratio = float(c @ known.drawn.mean(axis=0))
     assert known.limits_of_ratio(c, np.ones(8), ratio, 1.96) == pytest.approx(limits, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["RandomizedResponse", "SquareWave"])
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_limits_of_a_variance_are_those_of_two_scores(name: str, target: str) -> None:
+    """Without slack: scores s with A's = x and A's = x^2 of least variance, at the exact law of the
+    reports. Rejects a variance of the mean that is added twice, or to both limits.
+    """
+    domain, n = warner.Interval(0, 1, bins=8), 4000
+    mechanism = getattr(warner, name)(domain, 2.0)
+    theta = np.array([0.05, 0.2, 0.3, 0.2, 0.1, 0.05, 0.05, 0.05])
+    channel, x = mechanism.channel().dense(), domain.points[:, 0]
+    f = channel @ theta
+    root = 1 / np.sqrt(channel.mean(axis=1))
+    dual = np.linalg.pinv(channel * root[:, None]).T * root[:, None]
+    of_mean, of_squares = dual @ x, dual @ x**2
+    unbiased = float(f @ of_squares - (f @ of_mean) ** 2)
+
+    def noise(score: np.ndarray, values: np.ndarray) -> float:
+        spread = f @ score**2 - (f @ score) ** 2
+        return float(
+            spread - (target == "respondents") * (theta @ values**2 - (theta @ values) ** 2)
+        )
+
+    mean = float(f @ of_mean)
+    influence, of_one = of_squares - 2 * mean * of_mean, x**2 - 2 * mean * x
+    half = 1.96 * np.sqrt(noise(influence, of_one) / n)
+    data = LikelihoodData(mechanism.channel(), f, n, domain)
+    result = Estimate(warner.Inversion().fit(data), data, warner.Inversion())
+    known = UnbiasedShares._known(data, target, theta, np.empty((0, 8)))
+    assert known is not None and result.n == n
+    low, high = known.limits_of_variance(x, np.ones(8), 1.96)
+    assert low == pytest.approx(unbiased - half, rel=2e-3)
+    assert high == pytest.approx(unbiased + half + noise(of_mean, x) / n, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_nearest_distribution_with_a_given_cumulative_share(seed: int) -> None:
+    """Rejects least squares that meet the conditions only nearly, and a bisection that ends beside
+    the first or the last place.
+    """
+    rng, size, n, q = np.random.default_rng(seed), 6, 300, 0.4
+    root = (np.eye(size) - 1 / size) @ rng.normal(size=(size, size))
+    covariance = root @ root.T
+    theta = rng.dirichlet(np.ones(size))
+    shares = theta + root @ rng.normal(size=size) / np.sqrt(n)
+    known = UnbiasedShares(shares, covariance, np.empty((0, size)), n)
+    near, inverse = _Near.of(known), np.linalg.pinv(covariance, 1e-9) * n
+    about = np.tri(size + 1, size, -1) - q
+
+    def slow(*conditions: np.ndarray) -> float:
+        found = minimize(
+            lambda t: (t - shares) @ inverse @ (t - shares),
+            project(shares),
+            jac=lambda t: 2 * inverse @ (t - shares),
+            method="SLSQP",
+            bounds=[(0, 1)] * size,
+            constraints=[
+                {"type": "eq", "fun": lambda t: t.sum() - 1},
+                *({"type": "eq", "fun": lambda t, a=a: a @ t} for a in conditions),
+            ],
+            options={"ftol": 1e-12, "maxiter": 500},
+        )
+        return float(found.fun)
+
+    assert near.least == pytest.approx(slow(), rel=1e-3, abs=1e-3)
+    distances = np.array([slow(a) for a in about[1:-1]])
+    assert [near.distance(a) for a in about[1:-1]] == pytest.approx(distances, rel=1e-3, abs=1e-3)
+    is_near = distances <= near.least + 1.96**2
+    at = 1 + int(np.argmax(np.append(about[1:-1] @ near.best >= 0, True)))
+    first = min([at, *(1 + np.flatnonzero(is_near))])
+    last = max([at - 1, *(1 + np.flatnonzero(is_near))])
+    assert near.reach(about, 1.96) == (first, last)

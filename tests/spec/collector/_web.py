@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import selectors
+import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -167,3 +170,43 @@ def ask(
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
     finally:
         connection.close()
+
+
+HAS_CROWDS = sys.platform == "linux"  # others have one address of the machine itself
+
+
+class Crowd:
+    """Connections of another address that are held open, and opened again when they are ended."""
+
+    def __init__(self, port: int, number: int, says: bytes) -> None:
+        self._port, self._says = port, says
+        self._open = selectors.DefaultSelector()
+        for _ in range(number):
+            self._another()
+
+    def _another(self) -> None:
+        with contextlib.ExitStack() as undone:
+            one = undone.enter_context(socket.socket())
+            one.bind(("127.0.0.2", 0))
+            one.settimeout(10)
+            with contextlib.suppress(ConnectionError):
+                one.connect(("127.0.0.1", self._port))
+                one.sendall(self._says)
+            self._open.register(one, selectors.EVENT_READ)
+            undone.pop_all()
+
+    def again(self) -> int:
+        """Open what was ended again; how many."""
+        ended = [key.fileobj for key, _ in self._open.select(0)]
+        for one in ended:
+            assert isinstance(one, socket.socket)
+            self._open.unregister(one)
+            one.close()
+            self._another()
+        return len(ended)
+
+    def close(self) -> None:
+        for key in list(self._open.get_map().values()):
+            assert isinstance(key.fileobj, socket.socket)
+            key.fileobj.close()
+        self._open.close()

@@ -105,7 +105,7 @@ def test_places_get_a_proposal_from_mechanisms_that_are_named() -> None:
     among = {"grr": RandomizedResponse, "bits": UnaryEncoding}
     found = propose(Grid(2, 2), 2000, 2.0, among=among)
     assert set(found.best.others) == set(among)
-    assert found.best.expected.error > 0 and found.best.expected.kind == "wald"
+    assert found.best.expected.error > 0 and found.best.expected.kind == "score"
 
 
 def test_what_is_no_question_is_refused() -> None:

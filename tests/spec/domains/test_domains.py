@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 
 from tests.registry import DOMAINS
-from warner import Categorical, Domain, Grid, Integers, Interval, Points, Product
+from warner import (
+    Categorical,
+    Domain,
+    Grid,
+    Integers,
+    Interval,
+    Points,
+    Product,
+    RandomizedResponse,
+)
 from warner.domains import DOMAINS as CLASSES
 from warner.domains import Padded, Tagged, from_spec
-from warner.errors import ValuesError
+from warner.errors import ArgumentError, ValuesError
 from warner.studies.schema import BY_KEY
 
 EACH = [
@@ -134,3 +143,12 @@ def test_a_label_in_other_case_or_with_spaces_has_a_remedy_of_its_own() -> None:
         assert answer not in str(e.value) and e.value.positions == (1,)
     with pytest.raises(ValuesError, match="refused, not guessed"):
         labels.encode(["CANARY"])
+
+
+def test_products_beyond_all_floats_are_named() -> None:
+    """Rejects messages that make a float, or decimal digits, of 10^6000 tuples."""
+    huge = Product(**{f"a{i}": Integers(0, 10**6 - 1) for i in range(1000)})
+    with pytest.raises(ArgumentError, match=r"too many tuples.*1\.00e\+6000"):
+        huge.encode([dict.fromkeys(huge.attributes, 1)])
+    with pytest.raises(ArgumentError, match=r"1\.00e\+6000. Use PerAttribute"):
+        RandomizedResponse(huge, 1.0)

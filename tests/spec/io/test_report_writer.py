@@ -269,3 +269,12 @@ def test_a_writer_that_took_in_a_part_of_a_batch_writes_no_file(
         with pytest.raises(warner.errors.ReportError):
             writer.write(reports)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reports_of_too_many_columns_are_refused_before_anything_is_made(here: Path) -> None:
+    """Rejects a writer that names millions of columns, for minutes and gigabytes."""
+    long = warner.UnaryEncoding(warner.Integers(0, 2**26 - 1), 1.0)
+    for name in ("a.csv", "a.parquet"):
+        with pytest.raises(warner.errors.ArgumentError, match=r"65,536 columns.*got 8,388,608"):
+            ReportWriter(name, {"a": long})
+        assert not (here / name).exists()

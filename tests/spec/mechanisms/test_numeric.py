@@ -13,7 +13,15 @@ import pytest
 
 import warner
 from warner import Integers, Interval, SquareWave
-from warner.mechanisms import Piecewise
+from warner.errors import ArgumentError, ArgumentTypeError
+from warner.mechanisms import (
+    Geometric,
+    Laplace,
+    Mechanism,
+    Piecewise,
+    StochasticRounding,
+    TruncatedGeometric,
+)
 from warner.mechanisms.numeric import Window
 
 MAKERS: list[type[Window]] = [SquareWave, Piecewise]
@@ -145,3 +153,14 @@ def test_numbers_go_through_files(tmp_path: Path) -> None:
     mechanism = SquareWave(Interval(0, 100, 4), 1.0)
     (batch,) = read_values(str(tmp_path / "v.csv"), {"income": mechanism})
     assert batch["income"].tolist() == [0.125, 0.99, 0]
+
+
+@pytest.mark.parametrize(
+    "make", [SquareWave, Piecewise, StochasticRounding, Laplace, Geometric, TruncatedGeometric]
+)
+def test_more_numbers_than_can_be_estimated_are_refused_at_once(make: type[Mechanism]) -> None:
+    """Rejects a mechanism whose audit takes minutes and gigabytes."""
+    with pytest.raises(ArgumentError, match=r"2,097,152 values.*got 16,000,001.*fewer bins"):
+        make(Integers(0, 16_000_000), 1.0)
+    with pytest.raises(ArgumentTypeError):
+        make("integers", 1.0)

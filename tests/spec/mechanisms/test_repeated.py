@@ -105,3 +105,16 @@ def test_reports_of_one_person_are_not_those_of_several() -> None:
         assert same == pytest.approx(
             estimate(sum(each), warner.Inversion()).probabilities, abs=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    "mechanism", [RandomizedResponse(SEX, 1.0), UnaryEncoding(AGE, 1.0)], ids=["values", "bits"]
+)
+def test_as_many_reports_as_there_may_be_are_audited(
+    mechanism: warner.mechanisms.Mechanism,
+) -> None:
+    """Rejects a message that makes a float of 2^10000 tuples."""
+    many = Repeated(mechanism, 10_000)
+    with pytest.raises(warner.errors.ArgumentError, match=r"too many tuples .* got \d\.\d\de\+\d+"):
+        many.channel()
+    assert warner.audit(many).weight is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from statistics import NormalDist
 
 import numpy as np
@@ -46,14 +47,97 @@ def test_the_interval_is_the_same_whenever_it_is_made_and_narrower_for_these_peo
     assert np.ptp(result.mean().interval(target="respondents")) < np.ptp(first)
 
 
-def test_numbers_that_are_no_linear_function_keep_their_kinds() -> None:
-    ages = warner.RandomizedResponse(Integers(0, 9), 3.0)
-    result = estimate(ages.tally(ages.randomize([1, 2, 3] * 400, np.random.default_rng(4))))
-    assert (
-        result.quantile(0.5).interval() == result.quantile(0.5).interval(kind="posterior")
-    ).all()
-    with pytest.raises(warner.errors.ArgumentError, match="kind"):
-        result.variance().interval(kind="wald")
+@pytest.mark.parametrize("name", NAMES)
+def test_variances_and_quantiles_have_such_intervals_whatever_the_method(name: str) -> None:
+    """Rejects the posterior, and an interval that depends on how the shares are estimated."""
+    mechanism = MECHANISMS[name](Integers(0, 6), 0.7)
+    rng = np.random.default_rng(4)
+    tally = mechanism.tally(mechanism.randomize([1, 2, 3] * 400, rng))
+    results = [estimate(tally), estimate(tally, "mle")]
+    for number, most in ((lambda e: e.variance(), 9), (lambda e: e.quantile(0.9), 6)):
+        bounds = [number(result)._around(1.96, "population") for result in results]
+        assert bounds[0] == pytest.approx(bounds[1], abs=0.05 * most)
+        for result in results:
+            for target in ("population", "respondents"):
+                low, high = number(result).interval(target=target)
+                assert 0 <= low <= number(result) <= high <= most
+            default, wald = (number(result).interval(kind=kind) for kind in (None, "wald"))
+            assert (default == wald).all()
+
+
+def test_without_information_the_whole_range_is_left() -> None:
+    """The log-spline says [.11, .89] of the median, and that is its prior alone."""
+    mechanism = warner.SquareWave(warner.Interval(0, 1, bins=32), 1e-6)
+    reports = mechanism.randomize(np.full(500, 0.3), np.random.default_rng(5))
+    result = estimate(mechanism.tally(reports))
+    for q in (0.1, 0.5, 0.9):
+        assert result.quantile(q).interval().tolist() == [0, 1]
+    low, high = result.variance().interval()
+    assert low < 0.001 and high > 0.2
+    low, high = result.mean().interval()
+    assert low < 0.02 or high > 0.98
+    assert high - low > 0.9
+
+
+def test_what_reports_do_not_determine_has_its_whole_range() -> None:
+    """Stochastic rounding tells the mean alone. The posterior of a log-spline looks like more."""
+    mechanism = MECHANISMS["StochasticRounding"](Integers(0, 6), 1.0)
+    reports = mechanism.randomize([0, 6] * 450, np.random.default_rng(6))
+    result = estimate(mechanism.tally(reports), warner.LogSpline())
+    assert result.variance().interval().tolist() == [0, 9]
+    assert result.quantile(0.5).interval().tolist() == [0, 6]
+
+
+def test_quantiles_of_bins_are_made_of_whole_bins() -> None:
+    """A quarter of all people are at 0 exactly. Rejects a quantile inside the first bin, which
+    supposes that the numbers of a bin are spread evenly.
+    """
+    mechanism = warner.RandomizedResponse(warner.Interval(0, 1, bins=16), 6.0)
+    values = np.append(np.zeros(1000), np.linspace(0, 1, 3000))
+    reports = mechanism.randomize(values, np.random.default_rng(7))
+    low, high = estimate(mechanism.tally(reports)).quantile(0.2).interval()
+    assert low == 0 and high == 1 / 16
+
+
+@pytest.mark.parametrize("epsilon", [1.0, np.inf])
+@pytest.mark.parametrize("values", [[0], [1], [0, 1], [0] * 300, [0] * 300 + [1] * 300])
+def test_variances_and_quantiles_of_two_values_and_of_one_report(
+    epsilon: float, values: list[int]
+) -> None:
+    mechanism = warner.RandomizedResponse(Integers(0, 1), epsilon)
+    result = estimate(mechanism.tally(mechanism.randomize(values, np.random.default_rng(8))))
+    for target in ("population", "respondents"):
+        low, high = result.variance().interval(target=target)
+        assert 0 <= low <= result.variance() <= high <= 0.25
+        low, high = result.quantile(0.5).interval(target=target)
+        assert low in (0, 1) and high in (0, 1) and low <= result.quantile(0.5) <= high
+    if len(values) == 300:
+        assert result.quantile(0.5).interval().tolist() == [0, 0]
+
+
+def test_ten_thousand_integers_take_no_matrix_of_their_pairs() -> None:
+    """It would have 800 MB, and its inverse takes minutes."""
+    mechanism = warner.RandomizedResponse(Integers(0, 9999), 8.0)
+    rng = np.random.default_rng(9)
+    result = estimate(mechanism.tally(mechanism.randomize(rng.integers(2000, 3000, 20_000), rng)))
+    tracemalloc.start()
+    for number, truth in ((result.quantile(0.5), 2500), (result.variance(), 1000**2 / 12)):
+        low, high = number.interval()
+        assert low <= number <= high and low <= truth <= high
+    assert tracemalloc.get_traced_memory()[1] < 200e6
+    tracemalloc.stop()
+    low, high = result.quantile(0.5).interval()
+    assert high - low < 500
+
+
+def test_places_have_variances_without_a_bootstrap() -> None:
+    mechanism = warner.RandomizedResponse(warner.Grid(4, 3), 3.0)
+    cells = np.random.default_rng(10).integers(0, 2, (2000, 2))
+    result = estimate(mechanism.tally(mechanism.randomize(cells, np.random.default_rng(11))))
+    for number in result.variance():
+        low, high = number.interval()
+        assert low <= number <= high and low < 0.25 < high and high - low < 0.4
+        assert (number.interval(kind="wald") == [low, high]).all()
 
 
 def test_means_of_those_who_answered_hold_their_estimates() -> None:

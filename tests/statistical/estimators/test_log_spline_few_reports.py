@@ -11,9 +11,10 @@ import pytest
 
 import warner
 from warner import Integers, Interval, LogSpline, SquareWave
+from warner.estimators import log_spline
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import SmoothedEM
-from warner.estimators.log_spline import Likelihood, estimator, few_reports, model_average
+from warner.estimators.log_spline import Likelihood
 from warner.metrics import wasserstein1
 
 BINS, RUNS = 64, 8
@@ -46,8 +47,8 @@ def test_few_reports_do_not_make_it_rough(monkeypatch: pytest.MonkeyPatch) -> No
     """
     spline, smoothed = _distances()
     assert spline <= 1.10 * smoothed
-    monkeypatch.setattr(model_average, "_POWER", 1.0)
-    monkeypatch.setattr(estimator, "weight_of_smoothed_em", lambda *_: 0.0)
+    monkeypatch.setattr(log_spline, "_POWER", 1.0)
+    monkeypatch.setattr(log_spline, "weight_of_smoothed_em", lambda *_: 0.0)
     mutant, smoothed = _distances()
     assert mutant > 1.10 * smoothed
 
@@ -64,13 +65,13 @@ def test_draws_are_moved_with_the_estimate(size: int) -> None:
     fit = LogSpline().fit(LikelihoodData(channel, weights, 500, mechanism.domain))
     assert fit.posterior is not None
     draws = fit.posterior.draws
-    assert isinstance(draws, model_average.Draws) and draws.tilt is not None
+    assert isinstance(draws, log_spline.Draws) and draws.tilt is not None
     mixture = sum(
         chance * model.design.theta_of_values(model.phi)
         for model, chance in zip(draws.models, draws.chances, strict=True)
     )
     assert mixture * draws.tilt == pytest.approx(fit.shares, rel=1e-6)
-    still = model_average.Draws(draws.models, draws.chances)(20, np.random.default_rng(1))
+    still = log_spline.Draws(draws.models, draws.chances)(20, np.random.default_rng(1))
     moved = still * draws.tilt
     moved /= moved.sum(axis=1, keepdims=True)
     assert draws(20, np.random.default_rng(1)) == pytest.approx(moved, rel=1e-6)
@@ -85,7 +86,7 @@ def test_the_weight_of_smoothed_em_falls_with_information() -> None:
     slope, fine = (((dense @ t / BINS) ** 2 / d).sum() for t in (z / z.std(), v))
     for n in (100, 1_000, 10_000):
         expected = 0.7 * max(0.0, 1 - 0.05 * np.sqrt(n * slope)) * max(0.0, 1 - 4 * fine / slope)
-        weight = few_reports.weight_of_smoothed_em(Likelihood(channel, d, n))
+        weight = log_spline.weight_of_smoothed_em(Likelihood(channel, d, n))
         assert weight == pytest.approx(expected)
     assert weight == 0
 
@@ -97,4 +98,4 @@ def test_reports_that_tell_neighbours_apart_are_not_smoothed_over(make: Any) -> 
     """The weight is 0 for any number of reports; the mutant without the ratio does not."""
     channel = make(Integers(0, 63), 0.5).channel()
     d = channel.matvec(np.full(64, 1 / 64))
-    assert few_reports.weight_of_smoothed_em(Likelihood(channel, d / d.sum(), 10)) == 0
+    assert log_spline.weight_of_smoothed_em(Likelihood(channel, d / d.sum(), 10)) == 0

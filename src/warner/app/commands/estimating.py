@@ -50,7 +50,7 @@ from warner.results.named_summaries import summary_rows
 from warner.results.redistribution import has_tags, redistribute
 
 
-class IntervalKind(click.ParamType[str]):
+class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
     """A kind of intervals: one of three words, or anytime:N."""
 
     name = "interval"

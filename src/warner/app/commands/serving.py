@@ -231,6 +231,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         asked["proxy"],
         asked["certificate"],
         asked["key"],
+        is_secure=(url or "").startswith("https:") or asked["certificate"] is not None,
     )
     served_at = url
     with _collecting(path, study, asked["store"], asked["ways"]) as collector:

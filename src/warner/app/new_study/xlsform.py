@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import tomllib
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -39,6 +40,7 @@ _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _AFTER = re.compile(rf"\.\s*(<=|>=|<|>)\s*({_NUMBER})")
 _BEFORE = re.compile(rf"({_NUMBER})\s*(<=|>=|<|>)\s*\.")
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_MOST_BYTES = 32 << 20  # of a form after it is unzipped
 _MOST_CODES = 1000  # values of a range with steps
 # Why a question of a type cannot be randomised, by pyxform's name of the type.
 _REASONS = {
@@ -130,12 +132,20 @@ def _read(path: str) -> dict[str, Any]:
     if Path(path).suffix.lower() not in SUFFIXES:
         rule = f"must end in {', '.join(SUFFIXES)}"
         raise ArgumentError(message(path, rule, None, "Export the form as an XLSForm"))
-    with open(path, "rb"):  # the system says why a file cannot be opened
-        pass
+    with open(path, "rb") as file:  # the system says why a file cannot be opened
+        size = os.fstat(file.fileno()).st_size
     place = ""
     try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as parts:
+                size = sum(part.file_size for part in parts.infolist())
+        if size > _MOST_BYTES:
+            rule = f"is no form: it holds more than {_MOST_BYTES >> 20} MiB"
+            raise FileError(message(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?"))
         found: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
         return found
+    except FileError:
+        raise
     except PyXFormError as error:  # it can quote the file, which may hold answers
         row = re.search(r"\[row : ([0-9]+)\]", str(error))
         place = f", at row {row[1]} of a sheet" if row else ""

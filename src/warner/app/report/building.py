@@ -34,9 +34,9 @@ _SIMULATED = (
 )
 # Intervals of a posterior do not hold each number as often as the others do.
 _OF_POSTERIOR = (
-    "The intervals suppose that numbers next to each other are about equally frequent, except "
-    "those of means and ranges. Of few people, and of numbers of which most are near one end, "
-    "they hold the true number less often than that."
+    "The intervals of single shares suppose that numbers next to each other are about equally "
+    "frequent. Of few people, and of numbers of which most are near one end, they hold the "
+    "true share less often than that."
 )
 
 

@@ -7,6 +7,7 @@ estimate of very many values could take its memory, or hold its lock while peopl
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,6 +22,7 @@ from warner.studies.study import Study
 
 MEMORY = 2**30  # bytes of data of the process that estimates
 SECONDS = 300.0  # that one question of a step may take, or a table of groups, or a file
+_RETRY_SECONDS = 10.0  # after which a question is tried again first
 MOST_VALUES = 2**18  # of a question; more take minutes for each step, and megabytes in the store
 
 _LOG = logging.getLogger(__name__)
@@ -47,6 +49,8 @@ class Estimates(Protocol):
     def groups(self, step: Step, column: str) -> GroupsView: ...
 
     def file(self, step: Step, name: str) -> str | bytes: ...
+
+    def retry_is_due(self) -> bool: ...
 
     def stop(self) -> None: ...
 
@@ -94,6 +98,10 @@ class StepEstimates:
         each = (self._of(step.number, own, tally) for own, tally in step.tallies.items())
         return ESTIMATES[name]([question for some in each for question in some], self._study)
 
+    def retry_is_due(self) -> bool:
+        """Never, because an estimate that fails here fails again."""
+        return False
+
     def stop(self) -> None:
         """Nothing is to be ended."""
 
@@ -101,8 +109,9 @@ class StepEstimates:
 class BoundedEstimates:
     """Estimates in another process, which has a limit of memory and of time.
 
-    A question that it could not estimate is shown with the reason. It is left out of 1, 3, 7, ...
-    steps then, so that it does not keep the machine busy.
+    A question that it could not estimate is shown with the reason. It is tried again after 10, 20,
+    40, ... seconds, so that it does not keep the machine busy, and stands on the page where the
+    process was only killed.
 
     Args:
         study: the study.
@@ -120,7 +129,7 @@ class BoundedEstimates:
     def shown(self, step: Step, name: str) -> Shown:
         """What is shown of one question of a step, or why it has no estimate."""
         before = self._left_out.get(name, _LeftOut(""))
-        if before.reason and not before.is_tried_at(step):
+        if before.reason and not before.is_due(step.is_rest):
             return self._without(name, before.reason)
         alone = replace(step, tallies={name: step.tallies[name]})
         try:
@@ -131,11 +140,15 @@ class BoundedEstimates:
             values = self._study.mechanisms[name].domain.size
             reason = f"the live estimate of its {values:,} values {error}"
             _LOG.error("question %s: %s", name, reason)
-            again = step.number + 2 ** (before.times + 1)
+            again = time.monotonic() + _RETRY_SECONDS * 2**before.times
             self._left_out[name] = _LeftOut(reason, before.times + 1, again)
             return self._without(name, reason)
         self._left_out.pop(name, None)
         return found
+
+    def retry_is_due(self) -> bool:
+        """Whether it is time to try a question again of which there is no estimate."""
+        return any(left.is_due() for left in self._left_out.values())
 
     def _without(self, name: str, reason: str) -> Shown:
         """The section of a question without an estimate."""
@@ -179,17 +192,17 @@ class BoundedEstimates:
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """Why a question is left out, how often in a row it failed, and the step that tries it again.
+    """Why a question is left out, how often in a row it failed, and when it is tried again.
 
-    A question that is never tried has no such step.
+    A question that is never tried has no such time.
     """
 
     reason: str
     times: int = 0
-    again: int | None = None
+    again: float | None = None
 
-    def is_tried_at(self, step: Step) -> bool:
-        return self.again is not None and (step.number >= self.again or step.is_rest)
+    def is_due(self, is_last: bool = False) -> bool:
+        return self.again is not None and (is_last or time.monotonic() >= self.again)
 
 
 def too_large(study: Study) -> Mapping[str, int]:

@@ -232,6 +232,8 @@ class LivePublisher:
                 self._show(step)
         else:
             self._change(status=status, is_final=self._collector.is_final)
+        if not due and shown.step is not None and self._estimates.retry_is_due():
+            self._show(shown.step)
 
     def _due(self, n: int, status: str, shown: LiveView) -> str:
         """Whether a step may be due, as :func:`step_due` says."""

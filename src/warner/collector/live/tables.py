@@ -48,6 +48,7 @@ REJECTS = {
     "not_open": "sent before the survey opened",
     "closed": "sent after the survey closed",
     "not_invited": "without a valid invitation code",
+    "no_owner": "with a wrong token: somebody tried to be the owner",
     "too_large": "too much at once",
     "type": "not sent by the survey page or by warner push",
     "too_many": "too many at a time from one place; devices try again",

@@ -29,7 +29,7 @@ from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.intake import Intake
-from warner.collector.web.limits import Limits
+from warner.collector.web.limits import Limits, Tokens
 from warner.collector.web.owner_pages import OwnerPages
 from warner.collector.web.requests import Headers
 from warner.collector.web.responses import (
@@ -83,7 +83,8 @@ class Application:
     ) -> None:
         self._settings = settings or Settings()
         self._study, self._collector = study, collector
-        self._intake = Intake(collector, self._settings.limits, owner)
+        tokens = Tokens(owner, collector)
+        self._intake = Intake(collector, self._settings.limits, tokens)
         self._checking = asyncio.Lock()
         self._hosts = frozenset(host.lower() for host in self._settings.hosts)
         # One page for each language of the study, made when it is first asked for.
@@ -94,7 +95,7 @@ class Application:
             Route("/", self._survey),
             Route("/healthz", self._health),
             *(Route(f"/{name}", partial(_static, file)) for name, file in files.items()),
-            *OwnerPages(owner, collector, live).routes(),
+            *OwnerPages(owner, tokens, collector, live).routes(),
         ]
         self._pages = Starlette(
             routes=routes,

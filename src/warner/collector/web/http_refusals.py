@@ -35,6 +35,7 @@ REASONS: Mapping[str, Reason] = {
     "malformed": Reason(400, "holds no reports of this study", None, True),
     "duplicate_header": Reason(400, "has a header twice that must stand once"),
     "no_owner": Reason(401, "needs the owner's token"),
+    "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
     "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
     "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
     "not_found": Reason(404, "names an address where there is nothing"),

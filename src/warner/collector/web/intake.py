@@ -17,13 +17,12 @@ from collections.abc import Callable, Sequence
 
 from starlette.types import Receive, Scope, Send
 
-from warner.collector.access import Owner
 from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, Batch, SubmissionFormat
 from warner.collector.web.http_refusals import HttpRefused
-from warner.collector.web.limits import Buckets, Held, Limits
-from warner.collector.web.requests import Body, Headers
+from warner.collector.web.limits import Buckets, Held, Limits, Tokens
+from warner.collector.web.requests import Body, Headers, sender
 from warner.collector.web.responses import RawHeaders, accepted, raw_json, send_raw
 
 CONTENT_TYPE = "application/octet-stream"
@@ -145,11 +144,11 @@ class Intake:
     Args:
         collector: counts them.
         limits: what it takes.
-        owner: knows the owner, for whom there are no limits of rates.
+        tokens: tell the owner, for whom there are no limits of rates.
     """
 
-    def __init__(self, collector: Collector, limits: Limits, owner: Owner) -> None:
-        self._collector, self._limits, self._owner = collector, limits, owner
+    def __init__(self, collector: Collector, limits: Limits, tokens: Tokens) -> None:
+        self._collector, self._limits, self._tokens = collector, limits, tokens
         self._form = collector.format
         self._together = Together(self._form, collector.submit)
         self._buckets, self._held = Buckets(limits), Held(limits.held)
@@ -196,12 +195,10 @@ class Intake:
         Raises:
             HttpRefused: a token that is not the owner's.
         """
-        if (token := headers.bearer) is not None:
-            if not self._owner.is_token(token):
-                raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
-            return None
-        client = scope.get("client")
-        return client[0] if client else ""
+        if (token := headers.bearer) is None:
+            return sender(scope)
+        self._tokens.check(token, sender(scope))
+        return None
 
     def _count(self, body: bytes) -> int:
         """The number of submissions in a body of this study.

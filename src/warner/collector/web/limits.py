@@ -5,6 +5,8 @@ by ``rate`` tokens a second, and each report takes one. No address is kept. A bu
 a hash of the address with a random salt, and the salt and all buckets are thrown away every ten
 minutes. What stands in memory until then: for at most 100,000 hashes of 8 bytes, one number of
 tokens and the time of its last change. Nothing of it reaches the store, a log or a file.
+
+Connections of one sender are numbered while they are open, and no longer.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import hashlib
 import ipaddress
 import secrets
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container
 from dataclasses import dataclass
+from typing import Protocol
 
+from warner.collector.access import Owner
+from warner.collector.collector import Collector
 from warner.collector.web.http_refusals import HttpRefused
 
 _SALT_SECONDS = 600.0
@@ -156,3 +162,91 @@ class Held:
     def drop(self, size: int) -> None:
         """Count bytes that are in memory no more."""
         self._now -= size
+
+
+class Tokens:
+    """Tells the owner's token from wrong ones, which are counted and limited.
+
+    The owner's token is always taken. It cannot be guessed, and nobody who shares an address with
+    the owner, or a proxy, shall be able to shut the owner out.
+
+    Args:
+        owner: knows the token.
+        collector: counts wrong tokens among the requests that are refused.
+    """
+
+    def __init__(self, owner: Owner, collector: Collector) -> None:
+        self._owner, self._collector = owner, collector
+        self._wrong = Buckets(Limits(rate=0.1, burst=10, rate_of_all=0))
+
+    def check(self, token: str, address: str) -> None:
+        """Take the owner's token.
+
+        Raises:
+            HttpRefused: it is another one.
+        """
+        if self._owner.is_token(token):
+            return
+        self._collector.reject("no_owner")
+        try:
+            self._wrong.take(address, 1)
+        except HttpRefused as refused:
+            raise HttpRefused("wrong_tokens", refused.headers) from None
+        raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
+
+
+class Connection(Protocol):
+    """A connection that can be ended at once, without an answer."""
+
+    def abort(self) -> None: ...
+
+
+class Connections:
+    """The open connections. One too many ends the one that has waited longest for a request.
+
+    One sender has a quarter of them at most, so that others are served whatever it does.
+
+    Args:
+        most: how many are open at one moment.
+        proxies: the addresses whose connections are those of many senders.
+    """
+
+    def __init__(self, most: int, proxies: Container[str] = ()) -> None:
+        self._most, self._most_of_one, self._proxies = most, max(1, most // 4), proxies
+        self._senders: dict[Connection, bytes | None] = {}
+        self._of_one: Counter[bytes | None] = Counter()
+        self._waiting: dict[Connection, None] = {}  # the one that has waited longest first
+
+    def add(self, connection: Connection, address: str | None) -> None:
+        """A connection is opened, and waits for a request."""
+        of_many = address is None or address in self._proxies
+        sender = None if of_many or address is None else _network(address)
+        self._senders[connection] = sender
+        self._of_one[sender] += 1
+        self._waiting[connection] = None
+        if sender is not None and self._of_one[sender] > self._most_of_one:
+            ended = next(c for c in self._waiting if self._senders[c] == sender)
+        elif len(self._senders) > self._most:
+            ended = next(iter(self._waiting))
+        else:
+            return
+        self.remove(ended)
+        ended.abort()
+
+    def remove(self, connection: Connection) -> None:
+        """A connection is closed."""
+        self._waiting.pop(connection, None)
+        if connection in self._senders:
+            sender = self._senders.pop(connection)
+            self._of_one[sender] -= 1
+            if not self._of_one[sender]:
+                del self._of_one[sender]
+
+    def waits(self, connection: Connection) -> None:
+        """A connection waits for its next request."""
+        if connection in self._senders:
+            self._waiting[connection] = None
+
+    def is_asked(self, connection: Connection) -> None:
+        """The head of a request has arrived by a connection."""
+        self._waiting.pop(connection, None)

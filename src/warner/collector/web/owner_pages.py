@@ -29,8 +29,8 @@ from warner.collector.pages.live import FIELD, live_page
 from warner.collector.pages.live_card import card_page
 from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.intake import CONTENT_TYPE
-from warner.collector.web.limits import Held, Limits
-from warner.collector.web.requests import Body, Headers
+from warner.collector.web.limits import Held, Limits, Tokens
+from warner.collector.web.requests import Body, Headers, sender
 from warner.collector.web.responses import NOT_STORED, json_answer, page
 from warner.studies.study import Study
 
@@ -72,13 +72,16 @@ class OwnerPages:
     """The routes below ``/live``. All of them need the owner's token.
 
     Args:
-        owner: knows the token.
+        owner: knows its own forms.
+        tokens: tell the owner from others.
         collector: is opened and closed.
         live: publishes what the owner sees.
     """
 
-    def __init__(self, owner: Owner, collector: Collector, live: LivePublisher) -> None:
-        self._owner, self._collector, self._live = owner, collector, live
+    def __init__(
+        self, owner: Owner, tokens: Tokens, collector: Collector, live: LivePublisher
+    ) -> None:
+        self._owner, self._tokens, self._collector, self._live = owner, tokens, collector, live
         self._held = Held(1 << 20)
 
     def routes(self) -> list[Route]:
@@ -123,8 +126,9 @@ class OwnerPages:
     def _log_in(self, request: Request) -> Response:
         """Turn the token in the address into a cookie, so that it does not stay in the address."""
         tokens = request.query_params.getlist("token")
-        if len(tokens) != 1 or not self._owner.is_token(tokens[0]):
+        if len(tokens) != 1:
             raise HttpRefused("no_owner")
+        self._tokens.check(tokens[0], sender(request.scope))
         place = _place(request)
         answer = RedirectResponse(place, 303, {"cache-control": NOT_STORED})
         answer.set_cookie(
@@ -194,12 +198,12 @@ class OwnerPages:
         Raises:
             HttpRefused: no token, or another one.
         """
-        token = Headers.of(request.scope).bearer
-        if token is None and self._owner.is_token(_cookie(request)):
-            return True
-        if not self._owner.is_token(token):
+        bearer, cookie = Headers.of(request.scope).bearer, _cookie(request)
+        token = cookie if bearer is None else bearer
+        if token is None:
             raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
-        return False
+        self._tokens.check(token, sender(request.scope))
+        return bearer is None
 
     async def _require_own_form(self, request: Request) -> None:
         """Refuse a form that another site made the owner's browser send.

@@ -29,6 +29,12 @@ DRAINED_SECONDS = 2.0
 _DRAINED_BYTES = 16 << 20
 
 
+def sender(scope: Scope) -> str:
+    """The address from which a request came; "" where it is not known."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
 @dataclass(frozen=True)
 class Headers:
     """The headers of a request that stand at most once.

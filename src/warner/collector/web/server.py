@@ -21,9 +21,19 @@ import uvicorn
 
 from warner._core.errors import ArgumentError, message
 from warner.collector.web.application import Application
-from warner.collector.web.protocol import LimitedProtocol
+from warner.collector.web.limits import Connections
+from warner.collector.web.protocol import protocols
+
+try:
+    import resource
+except ImportError:  # Windows, where sockets are no files
+    resource = None  # type: ignore[assignment]
 
 GRACE_SECONDS = 10
+MOST_CONNECTIONS = 4096
+_OTHER_FILES = 256  # of the store, of estimates, and connections that are being closed
+_BACKLOG = 2048  # connections that are not accepted yet
+_A_YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class Place:
             believed, with commas between; None to believe nobody.
         certificate: the file of a certificate for HTTPS, None for HTTP.
         key: the file of its key.
+        is_secure: whether people reach the survey by HTTPS, here or at a proxy. Browsers are then
+            told to use nothing else for this host.
     """
 
     host: str = "127.0.0.1"
@@ -46,6 +58,7 @@ class Place:
     proxy: str | None = None
     certificate: str | None = None
     key: str | None = None
+    is_secure: bool = False
 
     def url(self, port: int) -> str:
         """The address by which this machine reaches the server, without a slash at its end.
@@ -68,7 +81,7 @@ class Place:
             family, _, _, _, address = socket.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
-            return socket.create_server(address[:2], family=family, backlog=2048)
+            return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
         except (OSError, OverflowError, UnicodeError) as error:
             stated = getattr(error, "strerror", None) or type(error).__name__
             reason = stated.partition(" (while")[0]
@@ -132,18 +145,37 @@ def run(
         server_of(application, place, ready, stop).run(sockets=[listening])
 
 
+def _room() -> tuple[int, int]:
+    """The most connections, and the most that wait to be accepted, for which there are files.
+
+    The system's soft limit of open files is raised as far as it may be.
+    """
+    wanted = MOST_CONNECTIONS + _BACKLOG + _OTHER_FILES
+    if resource is None:
+        return MOST_CONNECTIONS, _BACKLOG
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    # All that wait are accepted at one moment, and the first of them are not closed by then.
+    backlog = min(_BACKLOG, files // 3)
+    return max(files - backlog - _OTHER_FILES, files // 4), backlog
+
+
 def server_of(
     application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
 ) -> uvicorn.Server:
     """The server that :func:`run` runs, which is then given a socket that listens."""
+    most, backlog = _room()
     config = uvicorn.Config(
         application,
-        http=LimitedProtocol,
+        http="httptools",
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
+        headers=[("strict-transport-security", f"max-age={_A_YEAR}")] if place.is_secure else None,
         proxy_headers=place.proxy is not None,
         forwarded_allow_ips=place.proxy,
         root_path=place.root_path,
@@ -151,7 +183,12 @@ def server_of(
         ssl_keyfile=place.key,
         timeout_keep_alive=20,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=backlog,
     )
+    config.load()
+    proxies = getattr(config.loaded_app, "trusted_hosts", ())
+    made: Any = protocols(Connections(most, proxies), config.ssl)
+    config.http_protocol_class, config.ssl = made, None
     return _Server(config, ready, stop)
 
 

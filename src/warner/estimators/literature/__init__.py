@@ -2,7 +2,7 @@
 
 Each method works as its paper says. No method here is recommended, because those in the right
 column err less. ``docs/estimators.md`` has the figures, which are measured by
-``bench/accuracy.py``, ``warner reproduce P1`` and ``bench/logspline_against_smoothed_em.py``.
+``bench/accuracy.py``, ``python -m papers P1`` and ``bench/logspline_against_smoothed_em.py``.
 
 | method here          | published in                    | use instead                          |
 | -------------------- | ------------------------------- | ------------------------------------ |

@@ -21,8 +21,7 @@ from warner._core.errors import (
 )
 from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.expectation_maximization import ExpectationMaximization
-from warner.estimators.em.start import reports_are_values, uniform_start
+from warner.estimators.em import ExpectationMaximization, reports_are_values, uniform_start
 from warner.estimators.fit import Fit, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood

@@ -24,7 +24,7 @@ from warner._core.errors import (
 from warner.channels import LikelihoodOperator, MergedChannel
 from warner.domains import Integers
 from warner.estimators.base import Estimator, repr_of_changes
-from warner.estimators.em.step import run_em
+from warner.estimators.em import run_em
 from warner.estimators.fit import Fit, Status, status_of_parts
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature.known_components import (
@@ -34,11 +34,7 @@ from warner.estimators.literature.known_components import (
     require_present,
 )
 from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.mle.objective import (
-    certify,
-    require_possible,
-    score_and_log_likelihood,
-)
+from warner.estimators.mle.objective import certify, require_possible, score_and_log_likelihood
 from warner.metrics.simplex import project
 
 _ENTRIES = 2**22  # of the columns that are formed at a time

@@ -13,23 +13,23 @@ from warner._core.errors import (
     message,
 )
 from warner.estimators.base import Estimator, require_order
-from warner.estimators.em.start import (
+from warner.estimators.em import (
     CheckedStart,
+    EMState,
     Start,
+    advance,
     checked_start,
+    em_step,
     is_made_of_reports,
+    moved_or_not,
     repr_of_start,
     start_at,
+    start_em,
 )
-from warner.estimators.em.step import EMState, advance, em_step, moved_or_not, start_em
 from warner.estimators.fit import Fit, Status
 from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import (
-    certify,
-    require_possible,
-    score_and_log_likelihood,
-)
+from warner.estimators.mle.objective import certify, require_possible, score_and_log_likelihood
 
 _STARTS = ("uniform", "histogram")
 
@@ -49,7 +49,7 @@ class SmoothedEM(Estimator):
     or after ``steps`` steps.
 
     Where the tally has bit sums only, the step of EM is made as long as on whole reports
-    (``warner.estimators.em.step.advance``). Otherwise smoothing would undo every step.
+    (``warner.estimators.em.advance``). Otherwise smoothing would undo every step.
 
     The fixed point maximises no objective. The amount of smoothing depends on the number of bins
     and not on n. LogSpline chooses the amount of smoothing from the reports.

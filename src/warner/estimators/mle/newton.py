@@ -1,8 +1,4 @@
-"""Newton's methods for the likelihood of any channel, certified by the gap (METHODS 4.3, 4.4).
-
-All methods here drop the constraint sum theta = 1. They minimise f(theta) = -l(theta) + sum theta
-over theta >= 0. The solution of this problem sums to one.
-"""
+"""Solvers of maximum likelihood: projected Newton steps, interior points, and SQUAREM."""
 
 from __future__ import annotations
 
@@ -13,10 +9,155 @@ from functools import partial
 import numpy as np
 
 from warner.channels import LikelihoodOperator, NearlyConstantRows
-from warner.estimators.em.step import warm_up
+from warner.estimators.em import em_step, warm_up
 from warner.estimators.fit import Status
 from warner.estimators.iteration import iterate
-from warner.estimators.mle.objective import gap, safe_divide
+from warner.estimators.mle.objective import gap, gap_of_score, safe_divide, score_and_log_likelihood
+from warner.metrics import project
+
+_PROJECTED_STEPS = 300  # 6 to 20 are usual
+_ROUNDING = 1e-15  # relative: rounding may lower a likelihood by this much
+_SHORTEST = 1e-9  # part of the first step below which steps are given up
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A point of the projected gradient method.
+
+    Attributes:
+        theta, score, value: (K,), (K,), and l in nats per report.
+        first, length: the lengths of the first and of the next step.
+        short: whether the step after the next has the shorter length.
+    """
+
+    theta: np.ndarray
+    score: np.ndarray
+    value: float
+    first: float
+    length: float
+    short: bool = False
+
+
+def projected(
+    channel: LikelihoodOperator, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
+    """Maximise the likelihood by gradient steps, projected on the simplex.
+
+        theta <- P(theta + a s),   s = A' (w / A theta)
+
+    P is the Euclidean projection on the simplex. With x = theta_t - theta_(t-1) and
+    y = s_(t-1) - s_t the length a is x.x / x.y or x.y / y.y in turn (Barzilai and Borwein 1988).
+    It is halved until the likelihood does not fall. The start is the projected unbiased estimate.
+
+    Args:
+        channel: A (m, K), with a closed inverse.
+        w: frequencies (m,) of the rows.
+        target: the gap to reach, nats per report.
+
+    Returns:
+        (theta (K,), steps, whether the gap was reached).
+    """
+    theta = project(channel.invert(w))
+    score, value = score_and_log_likelihood(channel, w, theta)
+    if value == -np.inf:
+        return theta, 0, False
+    d, centred = channel.matvec(theta), score - score.mean()
+    bend = float(safe_divide(safe_divide(w, d), d) @ channel.matvec(centred) ** 2)
+    first = float(centred @ centred) / bend if bend > 0 else 1.0
+
+    def stop(point: _Point, steps: int) -> Status | None:
+        return Status.CONVERGED if gap_of_score(channel, point.score) <= target else None
+
+    start = _Point(theta, score, value, first, first)
+    run = iterate(start, partial(_step, channel, w), stop, _PROJECTED_STEPS)
+    return run.state.theta, run.steps, run.status is Status.CONVERGED
+
+
+def _step(channel: LikelihoodOperator, w: np.ndarray, point: _Point) -> _Point | None:
+    """One projected step; None where no length keeps the likelihood from falling."""
+    length = point.length
+    while length > _SHORTEST * point.first:
+        theta = project(point.theta + length * point.score)
+        score, value = score_and_log_likelihood(channel, w, theta)
+        if value >= point.value - _ROUNDING * abs(point.value):
+            moved, fell = theta - point.theta, point.score - score
+            along = float(moved @ fell)
+            following = point.first
+            if along > 0:
+                following = along / float(fell @ fell) if point.short else moved @ moved / along
+            return _Point(theta, score, value, point.first, float(following), not point.short)
+        length /= 2
+    return None
+
+
+_PRODUCTS = 5000  # the largest number of scores computed
+_TINY = 1e-300
+_PLAIN = 1.01  # step lengths below this are plain EM
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """theta (K,), its score (K,) and l, and the number of scores computed so far."""
+
+    theta: np.ndarray
+    score: np.ndarray
+    value: float
+    products: int
+
+
+def accelerated(
+    channel: LikelihoodOperator, w: np.ndarray, target: float
+) -> tuple[np.ndarray, int, bool]:
+    """EM extrapolated by the squared step length of Varadhan and Roland (2008), SQUAREM.
+
+    One EM step is theta * s(theta). Let r be the first of two steps and v the second minus the
+    first, both in logarithms of theta, so that theta stays positive. The next point is
+    theta + 2 a r + a^2 v with a = |r| / |v|. The length a is lowered towards 1, which is plain EM,
+    until the likelihood is no lower than after the first step. Every score is the certificate of
+    the point at which it was computed.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        target: the gap to reach, nats per report.
+
+    Returns:
+        (theta (K,), number of scores computed, whether the gap was reached).
+    """
+    theta = np.full(channel.shape[1], 1 / channel.shape[1])
+
+    def stop(state: _State, steps: int) -> Status | None:
+        if (float(state.score.max()) - 1) * channel.rows_per_report <= target:
+            return Status.CONVERGED
+        return Status.STEP_LIMIT if state.products >= _PRODUCTS else None
+
+    start = _State(theta, *score_and_log_likelihood(channel, w, theta), 1)
+    run = iterate(start, partial(_extrapolate, channel, w), stop, _PRODUCTS)
+    theta = run.state.theta
+    return theta / theta.sum(), run.state.products, run.status is Status.CONVERGED
+
+
+def _extrapolate(channel: LikelihoodOperator, w: np.ndarray, state: _State) -> _State:
+    """The state after an EM step and the extrapolation from it."""
+    start = np.log(np.maximum(state.theta, _TINY))
+    r = np.log(np.maximum(state.score, _TINY))
+    theta = em_step(state.theta, state.score)
+    score, value = score_and_log_likelihood(channel, w, theta)
+    products = state.products + 1
+    v = np.log(np.maximum(score, _TINY)) - r
+    # Shares weigh as they do in the likelihood: shares close to 0 do not set the length.
+    length = float(np.sqrt((theta @ r**2) / max(theta @ v**2, _TINY)))
+    while length > _PLAIN:
+        exponent = start + 2 * length * r + length**2 * v
+        trial = np.exp(exponent - exponent.max())
+        trial /= trial.sum()
+        trial_score, trial_value = score_and_log_likelihood(channel, w, trial)
+        products += 1
+        if trial_value >= value:
+            return _State(trial, trial_score, trial_value, products)
+        length = (1 + length) / 2 if length < 4 else length / 4
+    return _State(theta, score, value, products)
+
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
 _START_ALL = 512  # up to this many values, all are in use at the start

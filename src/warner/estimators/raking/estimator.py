@@ -1,10 +1,11 @@
-"""The joint distribution of several attributes, whose margins are those of separate estimates."""
+"""The joint distribution of many attributes from their margins: evidence, ascent, estimator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import log, prod, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, IdentifiabilityError, message
 from warner.channels import (
+    Channel,
     DenseCompositeChannel,
     KroneckerChannel,
     LikelihoodOperator,
@@ -19,16 +21,320 @@ from warner.channels import (
 )
 from warner.domains import Domain
 from warner.estimators.base import Estimator
-from warner.estimators.em.expectation_maximization import ExpectationMaximization
-from warner.estimators.em.start import mixed_with_uniform
+from warner.estimators.em import ExpectationMaximization, mixed_with_uniform, split_into_folds
 from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
 from warner.estimators.fit import Fit, Status, status_of_parts
+from warner.estimators.iteration import Run, iterate
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.objective import certify, require_possible
-from warner.estimators.raking.ascent import ascent, held_out_ascent
-from warner.estimators.raking.evidence import supported_part
-from warner.estimators.raking.tables import Axes, blocks_of, margin, margins, product_of, raked
+from warner.estimators.mle.objective import certify, require_possible, safe_divide
+from warner.estimators.raking.tables import (
+    Axes,
+    blocks_of,
+    margin,
+    margins,
+    product_of,
+    raked,
+    spread,
+)
+
+# Entries of a matrix that is formed where attributes were not randomised separately.
+_LARGEST = 2**24
+_STRICT = 0.5  # t over log(M)
+
+
+def supported_part(
+    data: LikelihoodData,
+    parts: Sequence[np.ndarray],
+    base: np.ndarray | None = None,
+    rivals: int = 1,
+) -> float:
+    """The factor c in [0, 1] by which the interaction of all attributes is multiplied.
+
+    Args:
+        data: reports on some attributes.
+        parts: the distribution (K_a,) of each of them, all shares positive.
+        base: the table without the interaction, all shares positive, such as a model of all pairs.
+            None for independent attributes. Weights and noise are those of independent ones.
+        rivals: the number M of interactions that are looked at. With more than one, c is 0 unless
+            Q exceeds what chance gives in one of sqrt(M) interactions.
+
+    Returns:
+        c; 1 where the noise of the score is not known.
+    """
+    energy, noise = energy_and_noise(data, parts, base)
+    if noise is None:
+        return 1.0
+    freedom = prod(part.size - 1 for part in parts)
+    tail = _STRICT * log(rivals)
+    least = 1 + 2 * sqrt(tail / freedom) + 2 * tail / freedom if rivals > 1 else 0.0
+    if energy <= least * noise:
+        return 0.0
+    return max(0.0, 1 - freedom / (freedom + 1) * noise / energy)
+
+
+def energy_and_noise(
+    data: LikelihoodData, parts: Sequence[np.ndarray], base: np.ndarray | None = None
+) -> tuple[float, float | None]:
+    """The energy Q of the score's interaction, and its mean E Q where attributes are independent.
+
+    Args:
+        data: reports on some attributes.
+        parts: the distribution (K_a,) of each of them, all shares positive.
+        base: the table at which the score is taken; None for independent attributes.
+
+    Returns:
+        Q and E Q; None for E Q where attributes were not randomised separately and there are more
+        than 2^24 pairs of a row and a value.
+    """
+    shape = [part.size for part in parts]
+    theta = product_of(parts)
+    channel, w = data.channel, data.weights
+    start = theta if base is None else base
+    score = channel.rmatvec(safe_divide(w, channel.matvec(start.ravel()))).reshape(shape)
+    for axis, part in enumerate(parts):
+        weights = spread(part, (axis,), len(parts))
+        score = score - (score * weights).sum(axis=axis, keepdims=True)
+    energy = float((theta * score**2).sum())
+    noise = 0.0
+    for group, weights, people in channel.split_groups(w, data.n):
+        found = _noise(group, weights, parts)
+        if found is None:
+            return energy, None
+        # The score is the sum of the groups' scores, each weighted by its share of the rows.
+        rows = people * group.rows_per_report
+        noise += rows / (data.n * channel.rows_per_report) ** 2 * found
+    return energy, noise
+
+
+def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
+    """E Q for one observation of a row; None where it cannot be computed."""
+    shape = [part.size for part in parts]
+    factors = channel.factors(shape)
+    if factors is not None:
+        squares = [
+            _dependent_bits(f) * _squares(f, part) for f, part in zip(factors, parts, strict=True)
+        ]
+        return float(w @ product_of(squares).ravel())
+    rows, size = channel.shape
+    if rows * size > _LARGEST:
+        return None
+    # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
+    freedom = prod(length - 1 for length in shape)
+    return float(w @ _squares(channel, product_of(parts).ravel())) * freedom / max(size - 1, 1)
+
+
+def _dependent_bits(channel: LikelihoodOperator) -> float:
+    """The factor by which the bits of one report add more noise than that many reports would.
+
+    Independent bits add none. Where the number of ones is fixed, any two of K bits have the
+    correlation -1 / (K - 1). The variance of a contrast of bits is then K / (K - 1) times the sum
+    of their variances.
+    """
+    law = channel.support_law()
+    fixed = channel.rows_are_bit_sums and law is not None and law.ones is not None
+    return channel.shape[1] / max(channel.shape[1] - 1, 1) if fixed else 1.0
+
+
+def _squares(channel: LikelihoodOperator | Channel, theta: np.ndarray) -> np.ndarray:
+    """q (m,): sum_x theta_x (A[y, x] / (A theta)_y - 1)^2."""
+    d = channel.matvec(theta)
+    second = np.empty_like(d)
+    for rows, block in channel.blocks():
+        second[rows] = block**2 @ theta
+    return np.divide(second, d**2, out=np.ones_like(d), where=d > 0) - 1
+
+
+_MOST_LOST = 0.9  # the largest part of a share that one step takes
+_SHORTEST = 1e-6  # a step that must be shortened more is not taken
+_TINY = 1e-300
+_BEYOND = 2  # times the best number of steps are taken, as EM does from independence
+
+
+@dataclass(frozen=True, eq=False)
+class AscentState:
+    """A point on the path.
+
+    Attributes:
+        theta: (K,) the shares.
+        d: A theta, (m,).
+        value: the log-likelihood in nats per report, without the constant.
+        gain: the rise in the last step, inf at the start.
+        gain_before: the rise in the step before that.
+        direction: (K,) of the last step; None at the start.
+        gradient: (K,) s - 1 before the last step.
+        energy: sum theta (s - 1)^2 before the last step.
+    """
+
+    theta: np.ndarray
+    d: np.ndarray
+    value: float
+    gain: float = np.inf
+    gain_before: float = np.inf
+    direction: np.ndarray | None = None
+    gradient: np.ndarray | None = None
+    energy: float = 0.0
+
+
+def start_ascent(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> AscentState:
+    """The state before the first step.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,) positive shares.
+    """
+    d = channel.matvec(theta)
+    return AscentState(theta, d, _log_likelihood(w, d))
+
+
+def ascend(channel: LikelihoodOperator, w: np.ndarray, state: AscentState) -> AscentState | None:
+    """Take one step. It never lowers the likelihood.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        state: the state before the step.
+
+    Returns:
+        The state after the step, or None at a maximum.
+    """
+    theta, d = state.theta, state.d
+    gradient = channel.rmatvec(safe_divide(w, d)) - 1
+    steepest = theta * gradient
+    energy = float(steepest @ gradient)
+    if energy <= 0:
+        return None
+    v = steepest
+    if state.direction is not None and state.gradient is not None:
+        conjugacy = float(steepest @ (gradient - state.gradient)) / state.energy
+        v = steepest + max(0.0, conjugacy) * state.direction
+        v -= v.sum() * theta
+        if v @ gradient <= 0:
+            v = steepest
+    moved = channel.matvec(v)
+    slope, bend = float(v @ gradient), float(safe_divide(w, d**2) @ moved**2)
+    if slope <= 0 or bend <= 0:
+        return None
+    falling = v < 0
+    longest = float((theta[falling] / -v[falling]).min(initial=np.inf))
+    length = min(slope / bend, _MOST_LOST * longest)
+    while length * bend > _SHORTEST * slope:
+        after = d + length * moved
+        value = _log_likelihood(w, after)
+        if value >= state.value:
+            shares = np.maximum(theta + length * v, 0.0)
+            gain = value - state.value
+            return AscentState(shares, after, value, gain, state.gain, v, gradient, energy)
+        length /= 2
+    return None
+
+
+def ascent(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    theta: np.ndarray,
+    tolerance: float,
+    most: int,
+    observe: Callable[[AscentState], None] | None = None,
+) -> Run[AscentState]:
+    """Take steps until two in turn raise the log-likelihood of all reports by less than a number.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        theta: (K,) positive shares, the start.
+        tolerance: nats over all reports.
+        most: the largest number of steps.
+        observe: called with every state.
+    """
+
+    def stop(state: AscentState, steps: int) -> Status | None:
+        small = n * max(state.gain, state.gain_before) < tolerance
+        return Status.STOPPED if small else None
+
+    start = start_ascent(channel, w, theta)
+    return iterate(start, lambda state: ascend(channel, w, state), stop, most, observe)
+
+
+def held_out_ascent(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    base: np.ndarray,
+    most: int,
+    folds: int,
+) -> tuple[np.ndarray, int]:
+    """As many steps from ``base`` as held-out reports support, and as much of their way.
+
+        base + c (theta_t - base),   t = 0 .. most,   c in {1/4, 1/2, 3/4, 1}
+
+    Reports are split into 5 folds as in :func:`warner.estimators.em.chosen_steps`.
+    t and c make held-out folds likeliest, after t steps on the others. Then 2 t steps are taken on
+    all reports, at most ``most``: too few steps leave bias, and extra ones add little variance.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        base: (K,) positive shares.
+        most: the largest number of steps.
+        folds: how many of the 5 folds are held out in turn.
+
+    Returns:
+        The shares (K,), and the number of steps; ``base`` and 0 where no steps are supported.
+    """
+    counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
+    held_out, rest = split_into_folds(counts)
+    parts = np.arange(1, 5) / 4
+    gains = np.zeros((most + 1, parts.size))
+    for counted, weights in zip(held_out.T[:folds], rest.T[:folds], strict=True):
+        gains += _held_out_gains(channel, counted, weights, n, base, most, parts)
+    steps, part = np.unravel_index(int(gains.argmax()), gains.shape)
+    if gains[steps, part] <= 0:
+        return base, 0
+    run = ascent(channel, w, n, base, 0.0, min(most, _BEYOND * int(steps)))
+    return base + parts[part] * (run.state.theta - base), run.steps
+
+
+def _held_out_gains(
+    channel: LikelihoodOperator,
+    counted: np.ndarray,
+    weights: np.ndarray,
+    n: int,
+    base: np.ndarray,
+    most: int,
+    parts: np.ndarray,
+) -> np.ndarray:
+    """The gains (most + 1, parts) of one fold over ``base``, in nats."""
+    seen = counted > 0
+    counts = counted[seen]
+    gains: list[np.ndarray] = []
+    before: list[np.ndarray] = []
+
+    def observe(state: AscentState) -> None:
+        d = state.d[seen]
+        if not before:
+            before.append(d)
+        ratio = np.maximum(d, 0.0) / np.maximum(before[0], _TINY)
+        mixed = np.maximum(1 + parts[:, None] * (ratio - 1), _TINY)
+        gains.append(np.log(mixed) @ counts)
+
+    ascent(channel, weights, n, base, 0.0, most, observe)
+    # A path that ended at a maximum stays there.
+    gains += [gains[-1]] * (most + 1 - len(gains))
+    return np.array(gains)
+
+
+def _log_likelihood(w: np.ndarray, d: np.ndarray) -> float:
+    """sum_y w_y log d_y over the observed rows; -inf where one has no probability."""
+    seen = w > 0
+    if (d[seen] <= 0).any():
+        return -np.inf
+    return float(w[seen] @ np.log(d[seen]))
+
 
 # Estimates a distribution from the reports on one attribute.
 OneAttribute = Callable[[LikelihoodData], Fit]
@@ -58,12 +364,12 @@ class RakedJoint(Estimator):
 
     t_ab is close to the maximum of the likelihood of the reports on the two attributes, raked to
     m_a and m_b. c_ab in [0, 1] is the part of the dependence that the reports support, from the
-    noise of the score (``warner.estimators.raking.evidence``). The table without any further
+    noise of the score (``warner.estimators.raking.estimator``). The table without any further
     dependence, the log-linear model of all pairs, is raked from the product of the m_a. Three
     attributes that depend on each other beyond it get a target m_abc in the same way, where that
     dependence exceeds what chance gives among all triples. From the table raked to these targets,
     steps of expectation maximisation lead to phi, as many as held-out reports allow
-    (``warner.estimators.raking.ascent``). At last phi is raked to the pairs and triples again.
+    (``warner.estimators.raking.estimator``). At last phi is raked to the pairs and triples again.
 
     So the estimate of one attribute, and of any two, is the same as if it were asked for alone,
     except where no joint distribution has all these pairs. More attributes do not make the estimate

@@ -1,16 +1,11 @@
-"""Raking: the table closest to a given one among those with given margins.
-
-    min sum theta log(theta / base)   subject to   margin_S(theta) = target_S for all S
-
-The minimum is the I-projection of ``base``. Iterative proportional fitting (IPF) finds it: it
-multiplies the table by target_S / margin_S, for one S after another (Deming and Stephan 1940;
-Csiszar 1975). No share becomes negative, and interactions that no target names stay as they are.
-"""
+"""Joint distributions with given margins: raked tables, as arrays and as junction trees."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
+from math import prod
 
 import numpy as np
 
@@ -193,5 +188,284 @@ def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
 
 def _ratio(new: np.ndarray, old: np.ndarray) -> np.ndarray:
     """new / old, and 0 where old is as good as 0."""
-    out: np.ndarray = np.divide(new, old, out=np.zeros_like(old), where=old > _NOTHING)
+    old = np.broadcast_to(old, new.shape)
+    out: np.ndarray = np.divide(new, old, out=np.zeros_like(new), where=old > _NOTHING)
     return out
+
+
+# IPF ends where one round moves no clique by more than this, in l1, or after this many rounds.
+_MOST_ROUNDS = 60
+_SWEEPS_OF_A_CLIQUE = 10  # each time that its turn comes
+_BATCH = 2**16  # people who are drawn at a time
+
+
+@dataclass(frozen=True, eq=False)
+class JunctionTree:
+    """A distribution as the margins of cliques, in a tree.
+
+    Attributes:
+        shape: the number of values of each attribute.
+        cliques: the attributes of each clique, increasing.
+        parents: the place of the clique above each clique, which is before it; -1 for the first.
+        tables: the margin of each clique, one axis for each of its attributes.
+    """
+
+    shape: tuple[int, ...]
+    cliques: tuple[Axes, ...]
+    parents: tuple[int, ...]
+    tables: tuple[np.ndarray, ...]
+
+    def separator(self, clique: int) -> Axes:
+        """The attributes that a clique shares with the one above it."""
+        return _separator(self.cliques, self.parents, clique)
+
+    def work(self, axes: Iterable[int]) -> int:
+        """The most cells of a table on the way to a margin, of which each attribute is kept.
+
+        Args:
+            axes: the attributes.
+        """
+        wanted = set(axes)
+        return max(prod(self.shape[axis] for axis in {*clique, *wanted}) for clique in self.cliques)
+
+    def marginal(self, axes: Sequence[int]) -> np.ndarray:
+        """The margin of any attributes: all others are summed out, from the leaves of the tree up.
+
+        Args:
+            axes: the attributes, in the order of the result.
+        """
+        wanted = set(axes)
+        # For each clique the factors from below: their attributes and tables.
+        below: list[list[tuple[Axes, np.ndarray]]] = [[] for _ in self.cliques]
+        for place in reversed(range(len(self.cliques))):
+            names, table = self.cliques[place], self.tables[place]
+            for others, factor in below[place]:
+                joined = (*names, *(axis for axis in others if axis not in names))
+                table, names = _einsum([(names, table), (others, factor)], joined), joined
+            if wanted <= set(names):
+                return _einsum([(names, table)], tuple(axes))
+            separator = self.separator(place)
+            fresh = tuple(axis for axis in names if axis in wanted and axis not in separator)
+            if fresh:
+                kept = (*separator, *fresh)
+                factor = _einsum([(names, table)], kept)
+                whole = spread(
+                    margin(self.tables[place], _places(self.cliques[place], separator)),
+                    tuple(range(len(separator))),
+                    len(kept),
+                )
+                below[self.parents[place]].append((kept, _ratio(factor, whole)))
+        raise AssertionError("the first clique receives every attribute")
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw people: one clique after another, given what it shares with the one above it.
+
+        Args:
+            n: the number of people.
+            rng: the generator.
+
+        Returns:
+            int64 (n, attributes): the index of each person's value.
+        """
+        out = np.empty((n, len(self.shape)), dtype=np.int64)
+        for place, clique in enumerate(self.cliques):
+            separator = self.separator(place)
+            fresh = tuple(axis for axis in clique if axis not in separator)
+            table = _einsum([(clique, self.tables[place])], (*separator, *fresh))
+            rows = prod(self.shape[axis] for axis in separator)
+            cumulated = _cumulated(table.reshape(rows, -1))
+            for start in range(0, n, _BATCH):
+                people = slice(start, min(start + _BATCH, n))
+                given = _number(out[people], separator, self.shape)
+                drawn = _drawn(cumulated, given, rng)
+                values = np.unravel_index(drawn, [self.shape[axis] for axis in fresh])
+                for axis, column in zip(fresh, values, strict=True):
+                    out[people, axis] = column
+        return out
+
+
+def cliques_of(shape: Sequence[int], edges: Iterable[Axes]) -> tuple[Axes, ...]:
+    """The cliques of a chordal graph that holds the edges, by elimination with least fill-in.
+
+    Args:
+        shape: the number of values of each attribute.
+        edges: pairs of attributes.
+
+    >>> cliques_of((2, 2, 2, 2, 2), [(0, 1), (1, 2), (2, 3), (0, 3)])
+    ((4,), (0, 1, 3), (1, 2, 3))
+    """
+    near: dict[int, set[int]] = {axis: set() for axis in range(len(shape))}
+    for first, second in edges:
+        near[first].add(second)
+        near[second].add(first)
+    found: list[Axes] = []
+
+    def cost(axis: int) -> tuple[int, int, int]:
+        around = near[axis]
+        missing = sum(b not in near[a] for a, b in combinations(around, 2))
+        return missing, prod(shape[other] for other in around), axis
+
+    costs = {axis: cost(axis) for axis in near}
+    while near:
+        axis = min(costs, key=costs.__getitem__)
+        around = near.pop(axis)
+        del costs[axis]
+        if not any({axis, *around} <= set(clique) for clique in found):
+            found.append(tuple(sorted({axis, *around})))
+        for other in around:
+            near[other] |= around - {other}
+            near[other].discard(axis)
+        changed = around.union(*(near[other] for other in around))
+        costs.update({other: cost(other) for other in changed})
+    return tuple(found)
+
+
+def raked_tree(
+    singles: Sequence[np.ndarray],
+    targets: Targets,
+    cliques: Sequence[Axes] | None = None,
+) -> JunctionTree:
+    """The distribution of largest entropy with given margins, relative to independence.
+
+    Args:
+        singles: the distribution (K_a,) of each attribute.
+        targets: {(a, b), increasing: the table of this pair}, with the margins ``singles``.
+        cliques: as :func:`cliques_of` gives them for the pairs; None to find them.
+
+    Returns:
+        The model. Where no distribution has all these pairs, it comes close to all of them.
+    """
+    shape = tuple(part.size for part in singles)
+    cliques, parents = _joined(cliques_of(shape, targets) if cliques is None else cliques)
+    tables = [product_of([singles[axis] for axis in clique]) for clique in cliques]
+    inside: list[dict[Axes, np.ndarray]] = [{} for _ in cliques]
+    for axes, target in targets.items():
+        home = next(i for i, clique in enumerate(cliques) if set(axes) <= set(clique))
+        inside[home][_places(cliques[home], axes)] = target
+    shared = [
+        product_of([singles[axis] for axis in _separator(cliques, parents, place)])
+        for place in range(len(cliques))
+    ]
+
+    def carry(sender: int, receiver: int) -> None:
+        """Carry the change of a separator to the next clique."""
+        lower = max(sender, receiver)
+        separator = _separator(cliques, parents, lower)
+        new = margin(tables[sender], _places(cliques[sender], separator))
+        axes = _places(cliques[receiver], separator)
+        ratio = _ratio(new, shared[lower])
+        tables[receiver] = tables[receiver] * spread(ratio, axes, len(cliques[receiver]))
+        shared[lower] = new
+
+    def rake(place: int) -> float:
+        """Rake one clique, and say how far it moved."""
+        old = tables[place]
+        tables[place] = raked(old, inside[place], _SWEEPS_OF_A_CLIQUE)
+        return float(np.abs(tables[place] - old).sum())
+
+    tour = _tour(parents)
+    for _ in range(_MOST_ROUNDS):
+        moved = rake(0)
+        for sender, receiver in tour:
+            carry(sender, receiver)
+            moved = max(moved, rake(receiver))
+        if moved < _CLOSE:
+            break
+    # The tour ended at the first clique, whose table is right. It makes the others right.
+    for place in range(1, len(cliques)):
+        carry(parents[place], place)
+    total = tables[0].sum()
+    return JunctionTree(shape, cliques, parents, tuple(table / total for table in tables))
+
+
+def _joined(cliques: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[int, ...]]:
+    """Cliques in a tree of largest separators, and the place of the clique above each."""
+    order, parents = [cliques[0]], [-1]
+    best = [(len(set(cliques[0]) & set(clique)), 0) for clique in cliques]
+    left = list(range(1, len(cliques)))
+    while left:
+        place = max(left, key=lambda i: best[i][0])
+        left.remove(place)
+        parents.append(best[place][1])
+        order.append(cliques[place])
+        for other in left:
+            common = len(set(cliques[place]) & set(cliques[other]))
+            if common > best[other][0]:
+                best[other] = (common, len(order) - 1)
+    return tuple(order), tuple(parents)
+
+
+def _tour(parents: Sequence[int]) -> list[tuple[int, int]]:
+    """Steps along the tree that visit every clique and end at the first one."""
+    children: list[list[int]] = [[] for _ in parents]
+    for place, above in enumerate(parents[1:], 1):
+        children[above].append(place)
+    steps: list[tuple[int, int]] = []
+    path = [0]
+    while path:
+        here = path[-1]
+        if children[here]:
+            path.append(children[here].pop())
+            steps.append((here, path[-1]))
+        else:
+            path.pop()
+            if path:
+                steps.append((here, path[-1]))
+    return steps
+
+
+def _separator(cliques: Sequence[Axes], parents: Sequence[int], clique: int) -> Axes:
+    if parents[clique] < 0:
+        return ()
+    above = cliques[parents[clique]]
+    return tuple(axis for axis in cliques[clique] if axis in above)
+
+
+def _places(clique: Axes, axes: Sequence[int]) -> Axes:
+    """Where attributes stand in a clique."""
+    return tuple(clique.index(axis) for axis in axes)
+
+
+def _einsum(factors: Sequence[tuple[Axes, np.ndarray]], kept: Axes) -> np.ndarray:
+    """The product of tables, summed over all attributes that are not kept."""
+    letters = {axis: i for i, axis in enumerate(dict.fromkeys(a for f in factors for a in f[0]))}
+    operands: list[object] = []
+    for axes, table in factors:
+        operands += [table, [letters[axis] for axis in axes]]
+    return np.asarray(np.einsum(*operands, [letters[axis] for axis in kept]))  # type: ignore[call-overload]
+
+
+def _number(values: np.ndarray, axes: Axes, shape: Sequence[int]) -> np.ndarray:
+    """The number (n,) of each person's values of some attributes, in C order."""
+    number = np.zeros(len(values), dtype=np.int64)
+    for axis in axes:
+        number = number * shape[axis] + values[:, axis]
+    return number
+
+
+def _cumulated(rows: np.ndarray) -> np.ndarray:
+    """Cumulative shares (r, c) of each row. From the last value with a share on they are inf.
+
+    A row without any share, which nobody has, takes its first value.
+    """
+    out: np.ndarray = np.cumsum(rows, axis=1)
+    total = out[:, -1:]
+    out = np.divide(out, total, out=np.ones_like(out), where=total > 0)
+    out[out >= out[:, -1:]] = np.inf
+    return out
+
+
+def _drawn(cumulated: np.ndarray, given: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One column for each person, from the row that is given.
+
+    The column is the first whose cumulative share exceeds a uniform number.
+    """
+    uniform = rng.random(given.size)
+    low = np.zeros(given.size, dtype=np.int64)
+    high = np.full(given.size, cumulated.shape[1] - 1)
+    for _ in range(cumulated.shape[1].bit_length()):
+        middle = (low + high) // 2
+        right = cumulated[given, middle] > uniform
+        high = np.where(right, middle, high)
+        low = np.where(right, low, np.minimum(middle + 1, high))
+    return low

@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import Categorical, Inversion, RandomizedResponse
 from warner.channels import Channel, DirectChannel, StackChannel
-from warner.estimators.em.step import run_em
+from warner.estimators.em import run_em
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import BiasCorrection
 from warner.estimators.literature.bias_correction import second_order

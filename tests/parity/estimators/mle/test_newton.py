@@ -13,13 +13,13 @@ from warner.channels import RepeatedRows
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.newton import (
     _peaks,
+    accelerated,
     constrained,
     interior_point,
     nonnegative_quadratic,
     sequential,
 )
 from warner.estimators.mle.objective import gap, log_likelihood
-from warner.estimators.mle.squarem import accelerated
 from warner.results.from_tally import likelihood_data
 
 

@@ -7,8 +7,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.junction_tree import JunctionTree, cliques_of, raked_tree
-from warner.estimators.raking.tables import Axes, margin, product_of, raked
+from warner.estimators.raking.tables import (
+    Axes,
+    JunctionTree,
+    cliques_of,
+    margin,
+    product_of,
+    raked,
+    raked_tree,
+)
 
 CIRCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
 GRAPHS: dict[str, tuple[tuple[int, ...], list[Axes]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import zipfile
 from pathlib import Path
 
 import openpyxl  # type: ignore[import-untyped]
@@ -238,6 +239,28 @@ def test_a_file_of_answers_in_the_place_of_a_form_is_not_shown(
         read_form(str(tmp_path / name))
     assert "CANARY" not in str(caught.value)
     assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+def test_a_form_that_unzips_to_a_gigabyte_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a reader that unzips whatever a small file claims to hold."""
+    monkeypatch.setattr("pyxform.xls2json_backends.get_xlsform", pytest.fail)
+    path = tmp_path / "form.xlsx"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb,
+        bomb.open("xl/worksheets/sheet1.xml", "w") as sheet,
+    ):
+        for _ in range(64):
+            sheet.write(b" " * 2**20)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(FileError, match="more than 32 MiB; got 64 MiB"):
+        read_form(str(path))
+    plain = path.with_suffix(".csv")
+    with open(plain, "wb") as file:
+        file.truncate(2**26)
+    with pytest.raises(FileError, match="more than 32 MiB"):
+        read_form(str(plain))
 
 
 def test_a_missing_file_a_suffix_and_a_missing_package_are_named(

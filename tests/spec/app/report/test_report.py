@@ -329,7 +329,7 @@ def test_intervals_of_a_smooth_estimate_are_said_to_suppose_smoothness() -> None
     answers: dict[str, list[object]] = {"units": [3.0, 5.0] * 300, "smokes": ["no", "yes"] * 300}
     words = _words(_report({"units": numbers, "smokes": labels}, answers))
     assert words.count("less often than that") == 1
-    assert "units: The intervals suppose that numbers next to each other" in words
+    assert "units: The intervals of single shares suppose that numbers next to each other" in words
 
 
 def test_a_reference_by_one_of_two_columns_is_told_how(here: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 import pytest
 
 from warner.collector.web import limits as module
 from warner.collector.web.http_refusals import HttpRefused
-from warner.collector.web.limits import Buckets, Held, Limits
+from warner.collector.web.limits import Buckets, Connections, Held, Limits
 
 
 @dataclass
@@ -93,3 +94,70 @@ def test_bodies_that_wait_have_a_bound() -> None:
     held.add(2)
     held.drop(10)
     held.add(10)
+
+
+@dataclass
+class Opened:
+    """Connections that were opened, by their names, and those that were ended."""
+
+    all_of_them: Connections
+    ended: list[str] = field(default_factory=list)
+    by_name: dict[str, _One] = field(default_factory=dict)
+
+    def add(self, address: str | None, *names: str) -> list[str]:
+        """Open connections; which were ended for them."""
+        before = len(self.ended)
+        for name in names:
+            self.by_name[name] = _One(name, self.ended)
+            self.all_of_them.add(self.by_name[name], address)
+        return self.ended[before:]
+
+
+@dataclass(eq=False)
+class _One:
+    name: str
+    ended: list[str]
+
+    def abort(self) -> None:
+        self.ended.append(self.name)
+
+
+def opened(most: int, proxies: Collection[str] = ()) -> Opened:
+    return Opened(Connections(most, proxies))
+
+
+def test_a_sender_has_a_quarter_of_the_connections_and_ends_its_own() -> None:
+    made = opened(12)
+    assert made.add("192.0.2.1", *"abc") == []
+    made.all_of_them.is_asked(made.by_name["a"])
+    assert made.add("192.0.2.1", "d") == ["b"]  # a is being answered
+    assert made.add("192.0.2.2", *"efg") == [] and made.add("2001:db8::1", *"hij") == []
+    assert made.add("2001:db8::2", "k") == ["h"] and made.add("2001:db8:0:1::1", "l") == []
+    made.all_of_them.remove(made.by_name["d"])
+    made.all_of_them.remove(made.by_name["d"])  # once is enough
+    assert made.add("192.0.2.1", "m") == [] and made.add("192.0.2.1", "n") == ["c"]
+
+
+def test_a_full_server_ends_the_connection_that_has_waited_longest() -> None:
+    made = opened(4, ["10.0.0.1"])
+    assert made.add("10.0.0.1", *"abcd") == []  # a proxy, behind which are many
+    for name in "ab":
+        made.all_of_them.is_asked(made.by_name[name])
+    made.all_of_them.waits(made.by_name["a"])  # it was answered, and is the last who waits
+    assert made.add("192.0.2.1", "e") == ["c"] and made.add("192.0.2.2", "f") == ["d"]
+    assert made.add(None, "g") == ["a"]
+    for name in "befg":
+        made.all_of_them.is_asked(made.by_name[name])
+    assert made.add("192.0.2.3", "h") == ["h"]  # all others are being answered
+
+
+def test_nothing_stays_of_a_connection_that_is_closed() -> None:
+    made = opened(8)
+    made.add("192.0.2.1", *"abc")
+    made.all_of_them.is_asked(made.by_name["c"])
+    for one in made.by_name.values():
+        made.all_of_them.remove(one)
+        made.all_of_them.waits(one)  # its last answer was sent
+    assert not any(v for v in vars(made.all_of_them).values() if isinstance(v, dict)), vars(
+        made.all_of_them
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,16 +43,49 @@ def proof(web: Site, client: Client) -> str:
     return found[1]
 
 
-def test_everything_of_the_owner_needs_the_token(web: Site, client: Client) -> None:
-    wrong = [{}, {"authorization": "Bearer " + web.token[:-1]}, {"cookie": f"{COOKIE}=x"}]
-    wrong += [{"authorization": web.token}, {"cookie": f"{COOKIE}={token_hash(web.token).hex()}"}]
-    wrong += [{**cookie(web), "authorization": "Bearer x"}]  # a token that is stated must be right
-    for headers in wrong:
-        for name in OWNERS:
-            refused(client.get(f"/live{name}", headers=headers), "no_owner")
-        for name in ("close", "open"):
-            refused(client.post(f"/live/{name}", headers={**headers, **FORM}), "no_owner")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda token: {},
+        lambda token: {"authorization": "Bearer " + token[:-1]},
+        lambda token: {"cookie": f"{COOKIE}=x"},
+        lambda token: {"authorization": token},
+        lambda token: {"cookie": f"{COOKIE}={token_hash(token).hex()}"},
+        # A token that is stated must be right.
+        lambda token: {"cookie": f"{COOKIE}={token}", "authorization": "Bearer x"},
+    ],
+)
+def test_everything_of_the_owner_needs_the_token(
+    web: Site, client: Client, wrong: Callable[[str], dict[str, str]]
+) -> None:
+    headers = wrong(web.token)
+    for name in OWNERS:
+        refused(client.get(f"/live{name}", headers=headers), "no_owner")
+    for name in ("close", "open"):
+        refused(client.post(f"/live/{name}", headers={**headers, **FORM}), "no_owner")
     assert web.collector.status() == "open"
+
+
+def test_wrong_tokens_are_counted_and_limited_and_the_owner_is_let_in(
+    web: Site, client: Client
+) -> None:
+    """Rejects a server on which tokens can be tried without an end and without a trace, and one
+    from which others can shut the owner out.
+    """
+    ways = [
+        lambda: client.get("/live/tally.json", headers={"cookie": f"{COOKIE}=x"}),
+        lambda: client.get("/live?token=x"),
+        lambda: client.get("/live", headers={"authorization": "Bearer x"}),
+        lambda: client.post("/reports", headers={**KIND, "authorization": "Bearer x"}),
+    ]
+    for i in range(14):
+        refused(ways[i % 4](), "no_owner" if i < 10 else "wrong_tokens")
+    refused(client.get("/live"), "no_owner")  # without a token, nobody tried
+    assert client.get("/live", headers=web.bearer).status_code == 200
+    sent = client.post("/reports", content=web.body(), headers={**KIND, **web.bearer})
+    assert sent.status_code == 202
+    web.collector.check()
+    assert dict(web.collector.state().rejects) == {"no_owner": 14}
 
 
 def test_the_token_in_the_address_becomes_a_cookie(web: Site, client: Client) -> None:

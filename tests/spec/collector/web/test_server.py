@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.spec.collector._web import KIND, SERVED, ask, served, site
+from tests.spec.collector._web import HAS_CROWDS, KIND, SERVED, Crowd, ask, served, site
 from warner import errors
 from warner.collector.submissions import SubmissionFormat
-from warner.collector.web import protocol, requests
+from warner.collector.web import protocol, requests, server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
 from warner.collector.web.server import Place, quiet_logs
 from warner.studies.study import Study
 
 CANARY = b"CANARY77ab"
+crowds = pytest.mark.skipif(not HAS_CROWDS, reason="needs 127.0.0.2")
+CERTIFICATE = str(Path(__file__).with_name("localhost.pem"))  # made for tests, with its key
 
 
 def raw(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
@@ -56,6 +61,8 @@ def test_slow_long_and_broken_requests_are_refused_by_name(
             "slow  ": (b"",),
             "slow   ": (b"GET / HT",),
             "long_headers": (b"GET / HTTP/1.1\r\nX: ", *[b"x" * 30_000] * 4),
+            "long_headers ": (b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",),
+            "long_headers  ": (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 40_000 + b"\r\n",),
             "bad_request": (b"\x00\x01\x02" + CANARY + b"\r\n\r\n",),
             "too_large": (post + b"Content-Length: 100000000\r\n\r\n", *[CANARY * 2000] * 9),
             "too_large ": (
@@ -140,6 +147,98 @@ def test_below_a_path_of_a_proxy(tmp_path: Path) -> None:
         assert (status, found["location"]) == (303, "/survey/live")
         assert "path=/survey/live" in found["set-cookie"].lower()
         assert "secure" in found["set-cookie"].lower()
+
+
+@crowds
+@pytest.mark.parametrize(
+    ("certificate", "says"),
+    [
+        (None, b"GET / HTTP/1.1\r\nX: "),
+        (None, b""),
+        (None, b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"),
+        (CERTIFICATE, b""),
+        (CERTIFICATE, b"\x16\x03\x01"),
+    ],
+    ids=["half a head", "silent", "idle after an answer", "silent before TLS", "half a handshake"],
+)
+def test_one_sender_cannot_shut_others_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certificate: str | None, says: bytes
+) -> None:
+    """Rejects a server that takes connections of one sender until no more are open to others."""
+    monkeypatch.setattr(server, "_room", lambda: (40, 64))
+    place = Place(port=0, certificate=certificate, key=certificate)
+    trusting = ssl._create_unverified_context()
+    with (
+        site(tmp_path / "a") as web,
+        served(web.application, place) as port,
+        contextlib.closing(Crowd(port, 60, says)) as crowd,
+    ):
+        ended = 0
+        for _ in range(20):
+            ended += crowd.again()
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+                one = wire if certificate is None else trusting.wrap_socket(wire)
+                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                assert one.recv(15) == b"HTTP/1.1 200 OK"
+                one.close()
+        assert ended >= 50  # all but a quarter of 40, and those that came again
+
+
+@crowds
+def test_a_proxy_has_as_many_connections_as_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_room", lambda: (40, 64))
+    place = Place(port=0, proxy="127.0.0.0/8")
+    with (
+        site(tmp_path / "a") as web,
+        served(web.application, place) as port,
+        contextlib.closing(Crowd(port, 30, b"GET / HTTP/1.1\r\nX: ")) as crowd,
+    ):
+        assert ask(port, "GET", "/healthz")[0] == 200
+        assert crowd.again() == 0
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised"),
+    [
+        (1024, 524_288, 6400),
+        (256, -1, 6400),
+        (1024, 1024, None),
+        (-1, -1, None),
+        (9000, 9000, None),
+    ],
+)
+def test_there_are_files_for_all_connections(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, raised: int | None
+) -> None:
+    """Rejects a server that takes more connections than it may have files."""
+    changed: list[tuple[int, int]] = []
+    fake = SimpleNamespace(
+        RLIMIT_NOFILE=7,
+        RLIM_INFINITY=-1,
+        getrlimit=lambda kind: (soft, hard),
+        setrlimit=lambda kind, limits: changed.append(limits),
+    )
+    monkeypatch.setattr(server, "resource", fake)
+    most, backlog = server._room()
+    assert changed == ([] if raised is None else [(raised, hard)])
+    files = raised or (10**9 if soft == -1 else soft)
+    assert 0 < most + backlog < files
+    assert (most, backlog) == ((427, 341) if files == 1024 else (4096, 2048))
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_browsers_are_told_to_stay_with_https(tmp_path: Path, is_secure: bool) -> None:
+    name = "strict-transport-security"
+    with (
+        site(tmp_path / "a") as web,
+        served(web.application, Place(port=0, is_secure=is_secure)) as port,
+    ):
+        for method, path in (("GET", "/"), ("GET", "/nothing"), ("POST", "/reports")):
+            stated = ask(port, method, path)[1].get(name)
+            assert stated == ("max-age=31536000" if is_secure else None)
+        assert (name.encode() in raw(port, b"\x00\r\n\r\n")) == is_secure
 
 
 def test_an_address_that_is_taken_is_named() -> None:

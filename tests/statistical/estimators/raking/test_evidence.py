@@ -12,7 +12,7 @@ from warner import Categorical, Product
 from warner.channels import Channel, KroneckerChannel, StackChannel
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.evidence import energy_and_noise
+from warner.estimators.raking.estimator import energy_and_noise
 from warner.mechanisms import Mechanism
 
 DOMAIN = Product(a=Categorical(list("abcd")), b=Categorical(list("xyz")))

@@ -1,0 +1,888 @@
+"""Expectation maximisation: a step, where it starts, when it stops, and the estimator."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from warner._core.checks import choice, distribution, integer, kind, real, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ImpossibleReportError,
+    message,
+)
+from warner._core.progress import steps as progress_of
+from warner.channels import (
+    LikelihoodOperator,
+    quick,
+    summed,
+)
+from warner.domains import Domain
+from warner.estimators.base import Estimator
+from warner.estimators.fit import Fit, Status
+from warner.estimators.independent import Independent
+from warner.estimators.inversion import Inversion
+from warner.estimators.iteration import Run, iterate
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import (
+    certify,
+    gap_of_score,
+    log_likelihood,
+    require_possible,
+    safe_divide,
+    score_and_log_likelihood,
+)
+from warner.metrics.simplex import normalize
+
+_MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
+_ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much
+MOST_STEPS = 100_000  # of a run to a tolerance
+_NOTHING = 1e-3  # nats over all reports: a start this close to the maximum needs no step
+
+
+@dataclass(frozen=True, eq=False)
+class EMState:
+    """A point on the path of EM.
+
+    Attributes:
+        theta: (K,) the shares.
+        score: s (K,) at theta.
+        value: the log-likelihood l(theta) in nats per report.
+        pace: the factor by which the next step to try is longer than EM's own step.
+        gain: the rise of l in the last step; -inf where l is -inf now, inf at the start.
+    """
+
+    theta: np.ndarray
+    score: np.ndarray
+    value: float
+    pace: float
+    gain: float = np.inf
+
+    @property
+    def shares(self) -> np.ndarray:
+        """theta divided by its sum, which can differ from 1 by rounding errors."""
+        return np.asarray(self.theta / self.theta.sum())
+
+
+def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarray:
+    """Take the EM step from theta to theta * s, made ``pace`` times as long.
+
+        theta (1 + pace (s - 1))
+
+    A lengthened step that would remove more than nine tenths of a share is shortened. It never
+    becomes shorter than EM's own step.
+
+    Args:
+        theta: (K,), or (K, F) with pace 1.
+        score: s at theta, of the same shape.
+        pace: the factor, at least 1.
+
+    Returns:
+        The next theta. It sums to one as theta does.
+    """
+    if pace <= 1:
+        out: np.ndarray = theta * score
+        return out
+    lowest = float(score[theta > 0].min(initial=1.0))
+    if lowest < 1:
+        pace = max(1.0, min(pace, _MOST_LOST / (1 - lowest)))
+    moved = theta * (1 + pace * (score - 1))
+    # From a sum of 1 + r this step makes a sum of 1 + (1 - pace) r, so rounding is divided out.
+    return np.asarray(moved / moved.sum())
+
+
+def warm_up(
+    theta: np.ndarray, score_at: Callable[[np.ndarray], np.ndarray], steps: int
+) -> np.ndarray:
+    """Take EM steps, from whose end Newton's methods start.
+
+    Args:
+        theta: (K,) the start.
+        score_at: gives the score s (K,) at theta (K,).
+        steps: the number of steps.
+
+    Returns:
+        theta (K,) after the steps.
+    """
+    run = iterate(theta, lambda t: em_step(t, score_at(t)), lambda t, n: None, steps)
+    return run.state
+
+
+def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> EMState:
+    """The state of EM before its first step.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        theta: (K,) the start.
+    """
+    return EMState(theta, *score_and_log_likelihood(channel, w, theta), channel.rows_per_report)
+
+
+def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMState:
+    """Take one step of EM that is as long as a step on whole reports.
+
+    Where one report counts for several rows, EM over rows treats every row as a whole report. Its
+    steps are then ``rows_per_report`` times too short. EM over whole reports moves theta by
+    theta (S - 1), where S is the score of whole reports. To first order,
+    S - 1 = rows_per_report (s - 1). This holds for unary encoding as K grows, and for subset
+    selection up to a factor K / (K - 1). So the pace starts at ``rows_per_report``.
+
+    EM's own step never lowers the likelihood. If a longer step lowers it, the pace is halved until
+    it no longer does, down to 1. The next step starts from twice the accepted pace.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        state: the state before the step.
+
+    Returns:
+        The state after the step.
+    """
+    pace = state.pace
+    while True:
+        theta = em_step(state.theta, state.score, pace)
+        score, value = score_and_log_likelihood(channel, w, theta)
+        if pace <= 1 or value >= state.value - _ROUNDING * abs(state.value):
+            gain = value - state.value if value > -np.inf else -np.inf
+            return EMState(theta, score, value, min(channel.rows_per_report, 2 * pace), gain)
+        pace = max(1.0, pace / 2)
+
+
+def run_em(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    theta: np.ndarray,
+    tolerance: float | None,
+    most: int = MOST_STEPS,
+    observe: Callable[[EMState], None] | None = None,
+) -> Run[EMState]:
+    """Run EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        theta: (K,), the start.
+        tolerance: nats over all n reports; None to take ``most`` steps.
+        most: the largest number of steps.
+        observe: called with every state, the first and the last included.
+
+    Returns:
+        The run. Its status is ``STOPPED``, or ``STEP_LIMIT`` if the tolerance was not met.
+    """
+
+    def stop(state: EMState, steps: int) -> Status | None:
+        if tolerance is None:
+            return Status.STOPPED if steps >= most else None
+        return Status.STOPPED if n * state.gain < tolerance else None
+
+    if tolerance is None and observe is None and channel.rows_per_report == 1:
+        # The likelihood decides nothing before the last state, so it is computed there alone.
+        score_at = lambda t: channel.rmatvec(safe_divide(w, channel.matvec(t)))
+        end = start_em(channel, w, warm_up(theta, score_at, most))
+        return Run(end, most, Status.STOPPED)
+    start = start_em(channel, w, theta)
+    return iterate(start, partial(advance, channel, w), stop, most, observe)
+
+
+def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Take EM steps from the uniform start for several sets of reports together.
+
+    Args:
+        channel: A (m, K), with one row for each report.
+        w: frequencies (m, B) of the rows in each set.
+        steps: (B,), the number of steps of each set.
+
+    Returns:
+        The shares (K, B).
+    """
+    size = channel.shape[1]
+    out = np.full((size, len(steps)), 1 / size)
+    left = np.flatnonzero(steps > 0)
+    thetas, weights = out[:, left], w[:, left]
+    for taken in range(int(steps.max(initial=0))):
+        s = channel.rmatvec(safe_divide(weights, channel.matvec(thetas)))
+        thetas = em_step(thetas, s)
+        done = steps[left] == taken + 1
+        if done.any():
+            out[:, left[done]] = thetas[:, done]
+            left = left[~done]
+            thetas, weights = (np.ascontiguousarray(v[:, ~done]) for v in (thetas, weights))
+    return np.asarray(out / out.sum(axis=0))
+
+
+def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
+    """Give a fit the status ``NOT_MOVED`` if it stayed at a start that is no maximum.
+
+    Args:
+        fit: a fit with its gap.
+        start: (K,), where the steps began.
+        n: number of reports.
+        least: l1 distance below which theta counts as not moved.
+
+    Returns:
+        The fit, with its status changed or not.
+    """
+    gap = np.inf if fit.gap is None else fit.gap
+    still = float(np.abs(fit.shares - start).sum()) < least and n * gap > _NOTHING
+    return replace(fit, status=Status.NOT_MOVED) if still else fit
+
+
+# The forms in which a start is given; a tuple is what the array becomes.
+Start: TypeAlias = str | Estimator | Sequence[float] | np.ndarray
+CheckedStart: TypeAlias = str | Estimator | tuple[float, ...]
+
+# Weight of the uniform distribution in a start whose shares must be positive: a share that starts
+# at 0 stays there.
+_EVEN = 0.01
+_PRINTED = 8  # shares that a repr prints
+
+
+def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
+    """Check a start, and return it in an immutable form; an array becomes a tuple.
+
+    Args:
+        start: one of ``names``, an estimator, or a distribution (K,).
+        names: the names that are allowed.
+
+    Returns:
+        A name, an estimator, or a tuple of K shares.
+
+    Raises:
+        ArgumentError: another name, or numbers that are no distribution.
+        ArgumentTypeError: another type.
+    """
+    if isinstance(start, Estimator):
+        return start
+    if isinstance(start, str):
+        return str(choice("start", start, names))
+    if not hasattr(start, "__iter__"):
+        allowed = ", ".join(map(repr, names))
+        raise ArgumentTypeError(
+            message("start", f"must be {allowed}, an estimator or a distribution", kind(start))
+        )
+    shares = distribution("start", start)
+    return tuple((shares / shares.sum()).tolist())
+
+
+def repr_of_start(start: CheckedStart) -> str:
+    """The start as Python code; for many shares their number is given instead.
+
+    Args:
+        start: the result of :func:`checked_start`.
+    """
+    if isinstance(start, tuple) and len(start) > _PRINTED:
+        return f"<{len(start)} shares>"
+    return repr(start)
+
+
+def uniform_start(size: int) -> np.ndarray:
+    """The uniform distribution (K,).
+
+    Args:
+        size: K, the number of values.
+    """
+    return np.full(size, 1 / size)
+
+
+def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
+    """The distribution (K,) at which the steps begin.
+
+    - ``"uniform"``: 1 / K for every value.
+    - ``"histogram"``: the report histogram of ``Observed()``. Where every report is a value, as
+      in k-RR, shares of 0 stay, because the maximum has them too. Else they are made positive.
+    - an estimator: its shares. Negative ones count as 0 and the sum is made one; then shares of 0
+      are made positive.
+    - a tuple: these shares as they are.
+
+    Shares are made positive by mixing in 1 % of the uniform distribution, and only where one is 0.
+
+    Args:
+        start: the result of :func:`checked_start`.
+        data: the reports, on a domain of K values.
+
+    Returns:
+        The start (K,).
+
+    Raises:
+        ArgumentError: a tuple of another length than K, or reports without a histogram.
+    """
+    size = data.domain.size
+    if isinstance(start, tuple):
+        return distribution("start", start, size)
+    if start == "uniform":
+        return uniform_start(size)
+    if start == "histogram":
+        shares = _report_histogram(data)
+        if reports_are_values(data):
+            return shares
+        return with_positive_shares(normalize(shares))
+    assert isinstance(start, Estimator)
+    shares = start.fit(data).shares
+    if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-9:
+        shares = normalize(shares)
+    return with_positive_shares(shares)
+
+
+def is_made_of_reports(start: CheckedStart) -> bool:
+    """Whether the start is computed from the reports: a histogram, or an estimate."""
+    return start == "histogram" or isinstance(start, Estimator)
+
+
+def reports_are_values(data: LikelihoodData) -> bool:
+    """Whether every report names exactly one value, in every group of people."""
+    return all(group.reports_are_values for group in data.channel.groups())
+
+
+def with_positive_shares(shares: np.ndarray) -> np.ndarray:
+    """Mix 1 % of the uniform distribution into the shares (K,) if any share is 0."""
+    return mixed_with_uniform(shares) if (shares <= 0).any() else shares
+
+
+def mixed_with_uniform(shares: np.ndarray) -> np.ndarray:
+    """Mix 1 % of the uniform distribution into the shares (K,): 0.99 shares + 0.01 / K."""
+    return np.asarray((1 - _EVEN) * shares + _EVEN / shares.size)
+
+
+def _report_histogram(data: LikelihoodData) -> np.ndarray:
+    """The report histogram as a distribution over values."""
+    try:
+        return data.channel.naive_estimate(data.weights)
+    except ArgumentError:
+        pass
+    raise ArgumentError(
+        message(
+            "start",
+            "'histogram' needs reports that point at values",
+            f"{data.channel.shape[0]} reports of {data.channel.shape[1]} values",
+            "Use start='uniform', or an estimator such as start=Inversion('project')",
+        )
+    )
+
+
+_FOLDS = 5
+# Standard errors by which held-out reports must be likelier than at the start; below, one step.
+_CLEAR = 2.0
+_MOST = 20_000  # the largest number of steps tried
+_OFTEN = 1.05  # the ratio of the steps after which held-out likelihoods are computed
+# The search ends after this many steps at least, and this many times the best number so far.
+_LEAST, _PATIENCE = 300, 2.0
+# From independence this many times the best number are taken: too few steps leave bias, and extra
+# steps add little variance.
+_BEYOND = 2
+# The search ends where doubling the steps gains fewer nats than this over all held-out reports:
+# from independence, with _LONG steps the first to be doubled, and from the uniform start.
+_LONG, _GAIN_FROM_INDEPENDENCE = 200, 1.0
+_GAIN_FROM_UNIFORM = 0.01
+_STEADY = 1e-8  # the search ends where no step moves a share by more
+_ROUNDING_OF_A_ROW = 1e-13  # nats per row, by which rounding may lower a likelihood
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """EM on the reports outside each of F folds, all after the same number of steps.
+
+    Attributes:
+        thetas: (K, F).
+        d: A thetas, (m, F).
+        paces: (F,), see ``warner.estimators.em.advance``.
+        steady: whether the last step hardly moved any share.
+    """
+
+    thetas: np.ndarray
+    d: np.ndarray
+    paces: np.ndarray
+    steady: bool = False
+
+
+class _Search:
+    """The best number of steps so far, and whether to go on.
+
+    Args:
+        folds: (m, F), counts of the rows in each fold.
+        d: (m, F), A theta at the start.
+        uniform: whether the start is the uniform distribution.
+        size: K.
+    """
+
+    def __init__(self, folds: np.ndarray, d: np.ndarray, uniform: bool, size: int) -> None:
+        self._held_out = folds > 0
+        self._counts = folds[self._held_out]
+        self._at_start = np.log(np.maximum(d[self._held_out], _TINY))
+        self.best = int(uniform)
+        self.clear = False
+        self._best_value = -np.inf
+        self._next = float(self.best)
+        # From independence the best number is the smaller, the more cells share the reports, and
+        # with very many cells a step takes long.
+        few = int(np.clip(_LEAST * 10**4 / size, _LEAST / 10, _LEAST))
+        self._least = _LEAST if uniform else few
+        self._doubled = _LEAST if uniform else _LONG
+        self._required = _GAIN_FROM_UNIFORM if uniform else _GAIN_FROM_INDEPENDENCE
+        self._at_half = -np.inf
+
+    def is_due(self, step: int) -> bool:
+        """Whether held-out likelihoods are computed after ``step`` steps."""
+        return step >= self._next
+
+    def ends(self, paths: _Paths, step: int) -> bool:
+        """Whether the search ends after ``step`` steps; the best number is updated."""
+        if not self.is_due(step):
+            return False
+        gain = np.log(np.maximum(paths.d[self._held_out], _TINY)) - self._at_start
+        value = float(self._counts @ gain)
+        if value > self._best_value:
+            self.best, self._best_value = step, value
+            self.clear = value > _CLEAR * float(np.sqrt(self._counts @ gain**2))
+        if step > max(self._least, _PATIENCE * self.best):
+            return True
+        if step >= self._doubled:
+            if value - self._at_half < self._required:
+                return True
+            self._doubled, self._at_half = 2 * step, value
+        self._next = max(step + 1, step * _OFTEN)
+        return False
+
+
+def chosen_steps(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    n: int,
+    start_from: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> int:
+    """The number of EM steps after which held-out reports are likeliest.
+
+        argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y
+
+    A (m, K) is the channel. c_fy is the count of row y in fold f, and theta_t,-f (K,) is the result
+    of t steps on the other folds. Each count is split multinomially among the folds. Given the
+    distribution of reports, the folds are then independent. The split is a function of the counts.
+
+    Args:
+        channel: A (m, K).
+        w: frequencies (m,) of the rows.
+        n: number of reports.
+        start_from: takes the frequencies (m,) of the reports that are not held out, and returns the
+            start (K,). The start then does not depend on the held-out reports. None for the uniform
+            distribution.
+
+    Returns:
+        The number of steps. It is at least 1 from the uniform start.
+    """
+    uniform = start_from is None
+    folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
+    if not folds.shape[1]:
+        return int(uniform)
+    if (seen := channel.seen_rows()) is not None:
+        channel, folds, rest = seen[0], folds[seen[1]], rest[seen[1]]
+    size = channel.shape[1]
+    if start_from is None:
+        thetas = np.full((size, folds.shape[1]), 1 / size)
+    else:
+        thetas = np.stack([start_from(weights) for weights in rest.T], axis=1)
+    paces = np.full(thetas.shape[1], float(channel.rows_per_report))
+    start = _Paths(thetas, channel.matvec(thetas), paces)
+    search = _Search(folds, start.d, uniform, size)
+
+    def stop(paths: _Paths, steps: int) -> Status | None:
+        return Status.STOPPED if paths.steady or search.ends(paths, steps) else None
+
+    iterate(start, lambda paths: _advance(channel, rest, paths), stop, _MOST)
+    if not uniform:
+        return min(_MOST, _BEYOND * search.best)
+    return search.best if search.clear else 1
+
+
+def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> np.ndarray:
+    """:func:`chosen_steps` from the uniform start for several sets of reports together.
+
+    A step is one product with the folds of all sets. A set whose search has ended is left out.
+
+    Args:
+        channel: A (m, K), with one row for each report.
+        w: frequencies (m, B) of the rows in each set.
+        n: number of reports of each set.
+
+    Returns:
+        The number of steps (B,).
+    """
+    size, steps = channel.shape[1], np.ones(w.shape[1], dtype=np.int64)
+    split = [split_into_folds(counts) for counts in np.rint(w * n).astype(np.int64).T]
+    if (seen := channel.seen_rows()) is not None:
+        channel = seen[0]
+        split = [(folds[seen[1]], rest[seen[1]]) for folds, rest in split]
+    live = [b for b, (folds, _) in enumerate(split) if folds.shape[1]]
+    if not live:
+        return steps
+    widths = np.array([split[b][0].shape[1] for b in live])
+    starts = np.cumsum(widths) - widths
+    rest = np.concatenate([split[b][1] for b in live], axis=1)
+    thetas = np.full((size, rest.shape[1]), 1 / size)
+    d = channel.matvec(thetas)
+    searches = {
+        b: _Search(split[b][0], d[:, at : at + split[b][0].shape[1]], True, size)
+        for b, at in zip(live, starts, strict=True)
+    }
+    steady = np.zeros(len(live), dtype=bool)
+    for step in progress_of(range(_MOST + 1), "iterations"):
+        due = [at for at, b in enumerate(live) if steady[at] or searches[b].is_due(step)]
+        ended = set()
+        for at in due:
+            own = slice(starts[at], starts[at] + widths[at])
+            paths = _Paths(thetas[:, own], d[:, own], np.ones(widths[at]), bool(steady[at]))
+            if steady[at] or searches[live[at]].ends(paths, step):
+                ended.add(at)
+        if ended:
+            left = np.array([at not in ended for at in range(len(live))])
+            kept = np.repeat(left, widths)
+            rest, thetas, d = (np.ascontiguousarray(v[:, kept]) for v in (rest, thetas, d))
+            live = [b for b, stays in zip(live, left, strict=True) if stays]
+            widths = widths[left]
+            starts = np.cumsum(widths) - widths
+        if not live:
+            break
+        s = channel.rmatvec(safe_divide(rest, d))
+        moved = (thetas * np.abs(s - 1)).max(axis=0)
+        steady = np.maximum.reduceat(moved, starts) < _STEADY
+        thetas = em_step(thetas, s)
+        d = channel.matvec(thetas)
+    for b, search in searches.items():
+        steps[b] = search.best if search.clear else 1
+    return steps
+
+
+def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (m, F) of the folds that are used, and frequencies (m, F) of the rest of each."""
+    seed = np.frombuffer(hashlib.sha256(counts.tobytes()).digest(), dtype=np.uint32)
+    rng = np.random.default_rng(seed)
+    folds = rng.multinomial(counts, np.full(_FOLDS, 1 / _FOLDS)).astype(np.float64)
+    rest = counts[:, None] - folds
+    totals = rest.sum(axis=0)
+    used = (totals > 0) & (folds.sum(axis=0) > 0)
+    return folds[:, used], rest[:, used] / np.where(used, totals, 1.0)[used]
+
+
+def _advance(channel: LikelihoodOperator, w: np.ndarray, paths: _Paths) -> _Paths:
+    """One step on every path: ``warner.estimators.em.advance`` of several columns at once."""
+    s = channel.rmatvec(safe_divide(w, paths.d))
+    if channel.rows_per_report == 1:
+        thetas = em_step(paths.thetas, s)
+        d, paces = channel.matvec(thetas), paths.paces
+    else:
+        thetas, d, paces = _lengthened(channel, w, paths, s)
+    moved = float((thetas * np.abs(s - 1)).max()) * channel.rows_per_report
+    return _Paths(thetas, d, paces, moved < _STEADY)
+
+
+def _lengthened(
+    channel: LikelihoodOperator, w: np.ndarray, paths: _Paths, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Thetas, A thetas and paces after a step as long as each path's likelihood allows."""
+    thetas, d, paces = paths.thetas.copy(), paths.d.copy(), paths.paces.copy()
+    left = np.arange(thetas.shape[1])
+    while left.size:
+        columns = [em_step(paths.thetas[:, f], s[:, f], paces[f]) for f in left]
+        thetas[:, left] = np.stack(columns, axis=1)
+        d[:, left] = channel.matvec(np.ascontiguousarray(thetas[:, left]))
+        ratio = np.maximum(d[:, left], _TINY) / np.maximum(paths.d[:, left], _TINY)
+        gain = (w[:, left] * np.log(ratio)).sum(axis=0)
+        left = left[(gain < -_ROUNDING_OF_A_ROW) & (paces[left] > 1)]
+        paces[left] = np.maximum(1.0, paces[left] / 2)
+    return thetas, d, np.minimum(channel.rows_per_report, 2 * paces)
+
+
+_STARTS = ("uniform", "independent", "histogram")
+# Steps that move theta by less than this in l1, or by less than one report's share, have not
+# moved it.
+_STILL = 1e-3
+_TOGETHER = 2**18  # numbers in the frequencies of sets of reports whose steps are taken together
+
+
+@dataclass(frozen=True)
+class ExpectationMaximization(Estimator):
+    """Expectation maximisation (EM, iterative Bayesian update, IBU), stopped after some steps.
+
+        theta <- theta * A' (w / A theta)
+
+    A (m, K) is the channel, w (m,) the frequencies of its rows, and theta (K,) the shares. The
+    products and quotients of vectors are taken entry by entry. EM needs 10^4 to 10^5 steps to come
+    near the maximum, so a smaller number of steps smooths more. The fit's ``gap`` bounds how far
+    its log-likelihood is below the maximum. For the maximum itself use MaximumLikelihood.
+
+    Where the tally has bit sums only, one report counts for several rows, and the plain step is too
+    short by that factor. The step is then lengthened (``warner.estimators.em.advance``).
+    Equal numbers of steps then smooth as much as on whole reports.
+
+    With ``"auto"`` the data choose the number of steps. Reports are split at random into 5 folds.
+    For each fold, EM runs on the other four. The chosen number, at most 20,000, makes the held-out
+    folds together likeliest. EM then takes this number of steps on all reports, and the fit's
+    ``iterations`` gives it. The split is a function of the tally, so the same tally gives the same
+    estimate. Counts are split multinomially, which for bit sums splits every bit separately. The
+    choice costs three to four times as much as EM with that number of steps, and at least 300
+    steps.
+
+    With a ``tolerance`` delta, EM runs until |L_t - L_(t-1)| < delta [P4 alg 1]. Here
+    L = sum_i log Pr(report i | theta) is the log-likelihood of all n reports, and t counts steps.
+    A small last step does not prove that the maximum is near, so the status is ``STOPPED`` too.
+
+    Args:
+        steps: the number of steps, at least 1, or ``"auto"``. With a tolerance it is the largest
+            number of steps, and None is 100,000. Without a tolerance it must be given.
+        keep_path: whether the fit has a ``path`` (steps + 1, 2): log-likelihood and gap before each
+            step and at the end.
+        start: the distribution at which the steps begin. Where the maximum is not unique, the limit
+            depends on it [P4 sec III-B].
+
+            - ``"uniform"``: 1 / K for every value.
+            - ``"histogram"``: the report histogram, not corrected, as ``Observed()`` has it [P1
+              alg 1]. For k-RR it is the share of the reports that name each value. For bits,
+              subsets and hashes it is the share of the reports that support each value, divided by
+              the sum of these shares. Reports of numbers and places count for the nearest value.
+              The histograms of several mechanisms or budgets are weighted by their numbers of
+              people.
+            - an estimator, such as ``Inversion("threshold")`` [P2 sec 6]: its shares, the negative
+              ones counted as 0 and the sum made one.
+            - K numbers in the order of the domain: a distribution, used as it is. A value with
+              share 0 keeps it, because EM multiplies shares.
+            - ``"independent"``, for several attributes: the product of their estimated marginals,
+              with 1 % of the uniform distribution. Few steps then mean little dependence. For one
+              attribute, and where reports do not tell attributes apart, it is ``"uniform"``.
+
+            Where the histogram or the estimator has a share of 0, 1 % of the uniform distribution
+            is mixed in. The histogram of a single k-RR mechanism stays as it is: at the maximum a
+            value that nobody reported has the share 0 too. With ``"auto"`` and any start but
+            ``"uniform"``, each fold has its own start. The best number of steps may then be 0.
+            Twice the best number are taken, which erred less on the tables on which this rule was
+            chosen.
+        tolerance: nats over all n reports, positive; None for exactly ``steps`` steps. It cannot be
+            combined with ``"auto"``.
+
+    Returns:
+        From ``fit``: a distribution with the status ``STOPPED`` or ``NOT_MOVED``, or ``STEP_LIMIT``
+        where the steps ended before the tolerance was met.
+
+    Raises:
+        ImpossibleReportError: a report was seen that has probability 0 under every value, or, with
+            K numbers as the start, under every value with a positive share.
+        ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
+            point at values, as of ChannelMechanism and Repeated.
+
+    Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5.
+
+    >>> ExpectationMaximization(100), ExpectationMaximization("auto")
+    (ExpectationMaximization(steps=100), ExpectationMaximization(steps='auto'))
+    >>> ExpectationMaximization(start="histogram", tolerance=0.01)
+    ExpectationMaximization(start='histogram', tolerance=0.01)
+    """
+
+    references = ("P4", "P1", "P2")
+
+    summary: ClassVar[str] = "expectation maximisation, stopped early: a regularised estimate"
+
+    steps: int | Literal["auto"] | None = None
+    keep_path: bool = field(default=False, repr=False)
+    start: Start = "uniform"
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, str):
+            if self.steps != "auto":
+                raise ArgumentError(
+                    message("steps", "must be a whole number or 'auto'", repr(self.steps))
+                )
+        elif self.steps is not None:
+            integer("steps", self.steps, 1)
+        object.__setattr__(self, "start", checked_start(self.start, _STARTS))
+        choice("keep_path", self.keep_path, (False, True))
+        if self.tolerance is None:
+            if self.steps is None:
+                raise ArgumentError(
+                    message(
+                        "steps",
+                        "must be given where there is no tolerance",
+                        None,
+                        "For example steps=100, steps='auto' or tolerance=0.001",
+                    )
+                )
+            return
+        if self.steps == "auto":
+            raise ArgumentError(
+                message("tolerance", "does not go with steps='auto'", None, "Leave one of them out")
+            )
+        if real("tolerance", self.tolerance) <= 0:
+            raise ArgumentError(message("tolerance", "must be positive", show(self.tolerance)))
+
+    def __repr__(self) -> str:
+        options = [] if self.steps is None else [f"steps={self.steps!r}"]
+        if self._start != "uniform":
+            options.append(f"start={repr_of_start(self._start)}")
+        if self.tolerance is not None:
+            options.append(f"tolerance={self.tolerance!r}")
+        return f"ExpectationMaximization({', '.join(options)})"
+
+    @property
+    def _start(self) -> CheckedStart:
+        """The start as ``__post_init__`` left it."""
+        start = self.start
+        assert isinstance(start, str | Estimator | tuple)
+        return start
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        if (
+            self._start == "independent"
+            and data.domain.attributes
+            and (turned := self._by_name(data, data.domain))
+        ):
+            return turned
+        channel, w = data.channel, data.weights
+        rows, weights = channel.restrict_to_observed(w)
+        require_possible(rows, weights)
+        begin = self._begin(data, rows, weights)
+        # A start that is made of reports needs all rows of the channel, in folds too.
+        made_of_reports = is_made_of_reports(self._start)
+        source = (channel, w) if made_of_reports else (rows, weights)
+        if isinstance(self.steps, str):
+            steps = chosen_steps(quick(source[0]), source[1], data.n, begin)
+        else:
+            steps = MOST_STEPS if self.steps is None else self.steps
+        theta = uniform_start(channel.shape[1]) if begin is None else begin(source[1])
+        if isinstance(self._start, tuple):
+            _require_support(rows, weights, theta)
+        if (seen := rows.seen_rows()) is not None:
+            rows, weights = seen[0], weights[seen[1]]
+        path: list[tuple[float, float]] = []
+
+        def observe(state: EMState) -> None:
+            path.append((data.n * state.value, gap_of_score(channel, state.score)))
+
+        run = run_em(
+            quick(rows),
+            weights,
+            data.n,
+            theta,
+            self.tolerance,
+            steps,
+            observe if self.keep_path else None,
+        )
+        fit = certify(data, run.state.shares, run.status, run.steps)
+        if not made_of_reports:
+            fit = moved_or_not(fit, theta, data.n, min(_STILL, 1 / data.n))
+        if not self.keep_path:
+            return fit
+        # Rows that tell the same were merged, which moves every log-likelihood by one number.
+        shift = (fit.log_likelihood or 0.0) - data.n * log_likelihood(rows, weights, fit.shares)
+        shifted = [(value + shift, missing) for value, missing in path[:-1]]
+        return replace(fit, path=np.array([*shifted, (fit.log_likelihood, fit.gap)]))
+
+    def refit_all(
+        self, several: Sequence[LikelihoodData], near: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """The steps from the uniform start for all sets of reports together, in blocks."""
+        channel = several[0].channel
+        plain = self._start == "uniform" and self.tolerance is None and self.steps is not None
+        alike = all(data.channel is channel for data in several)
+        if not plain or not alike or channel.rows_per_report != 1:
+            yield from super().refit_all(several, near)
+            return
+        # One operator for the rows that were observed in any set.
+        w = np.stack([data.weights for data in several], axis=1)
+        total = w.mean(axis=1)
+        rows, weights = channel.restrict_to_observed(total)
+        if weights is not total:
+            yield from super().refit_all(several, near)
+            return
+        require_possible(rows, total)
+        block = max(1, _TOGETHER // int(np.count_nonzero(total)))
+        for at in range(0, len(several), block):
+            part = np.ascontiguousarray(w[:, at : at + block])
+            if isinstance(self.steps, str):
+                steps = chosen_steps_of_each(rows, part, several[0].n)
+            else:
+                steps = np.full(part.shape[1], self.steps)
+            seen = rows.seen_rows()
+            used = (rows, part) if seen is None else (seen[0], part[seen[1]])
+            yield from em_of_each(*used, steps).T
+
+    def _begin(
+        self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray] | None:
+        """The start (K,) as a function of frequencies; None for the uniform distribution.
+
+        The frequencies are those of ``rows`` for the product of marginals, and of the data's
+        channel for a histogram and an estimator.
+        """
+        start = self._start
+        if start == "independent":
+            if not _has_marginals(rows, weights, data.domain):
+                return None
+            return lambda v: _independence_start(replace(data, channel=rows, weights=v))
+        if start == "uniform":
+            return None
+        return lambda v: start_at(start, replace(data, weights=v))
+
+    def _by_name(self, data: LikelihoodData, domain: Domain) -> Fit | None:
+        """The fit with attributes in the order of their names, turned back afterwards.
+
+        Reports are then split into the same folds in whatever order attributes are asked for.
+        """
+        names = list(domain.attributes)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        rearranged = (
+            None
+            if names == sorted(names)
+            else data.channel.marginal(data.weights, domain.shape, order)
+        )
+        if rearranged is None:
+            return None
+        other = domain.select([names[axis] for axis in order])
+        fit = self._fit(LikelihoodData(*rearranged, data.n, other))
+        return replace(
+            fit,
+            probabilities=summed(
+                fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class _Marginal(Estimator):
+    """A marginal for the start: by inversion where that is a closed form, else by EM."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        plain = data.channel.has_closed_inverse
+        return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
+
+
+def _require_support(rows: LikelihoodOperator, weights: np.ndarray, theta: np.ndarray) -> None:
+    """Refuse a given start that makes an observed report impossible."""
+    if ((weights > 0) & (rows.matvec(theta) <= 0)).any():
+        raise ImpossibleReportError(
+            message(
+                "start",
+                "gives a report that was seen the probability 0",
+                None,
+                "Give every value a positive share",
+            )
+        )
+
+
+def _has_marginals(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -> bool:
+    """Whether reports of one attribute, or a closed form, give marginals to start from."""
+    return bool(domain.attributes) and (
+        channel.has_closed_inverse or channel.marginal(w, domain.shape, [0]) is not None
+    )
+
+
+def _independence_start(data: LikelihoodData) -> np.ndarray:
+    """The product of the marginals, mixed with the uniform distribution so that no share is 0."""
+    shares = Independent(method=_Marginal()).fit(data).shares
+    return mixed_with_uniform(shares)

@@ -1,1 +1,0 @@
-"""Methods of the literature that stop, smooth or correct expectation maximisation."""

@@ -1,0 +1,969 @@
+"""Log-splines: a distribution over ordered values, as smooth as the reports say (METHODS 5).
+
+In this order: cells of consecutive values, where there are very many; the likelihood and its
+derivatives, exactly or to second order; the columns X of log theta = X phi; the prior of phi; one
+order and scale (Newton's method, and the evidence); all orders and scales, their probabilities, and
+draws from their mixture; and the estimator, which averages them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, message
+from warner.channels import LikelihoodOperator, on_cells
+from warner.domains import Domain, Integers, Optional
+from warner.estimators.base import Estimator, require_order
+from warner.estimators.fit import Fit, PosteriorFit, Status
+from warner.estimators.iteration import iterate
+from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
+from warner.estimators.literature.smoothed_em import SmoothedEM
+from warner.estimators.mle.maximum_likelihood import Uniqueness
+from warner.estimators.mle.objective import certify, require_possible, safe_divide
+
+# Values up to which each is a cell of its own, and about the largest number of cells.
+MOST_CELLS = 2048
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of K consecutive values.
+
+    Attributes:
+        size: K.
+        starts: the first value of each cell, C of them. The first and the last value are cells of
+            their own, because they have atoms.
+    """
+
+    size: int
+    starts: tuple[int, ...]
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """The starts as an array (C,)."""
+        return np.array(self.starts)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of values in each cell, (C,)."""
+        return np.diff(self.index, append=self.size)
+
+    @cached_property
+    def log_sizes(self) -> np.ndarray:
+        out: np.ndarray = np.log(self.sizes)
+        return out
+
+    def averages(self, columns: Any) -> np.ndarray:
+        """The means over the cells of the rows of an array or a sparse matrix (K, P), (C, P)."""
+        from scipy.sparse import csr_array
+
+        ends = np.append(self.index, self.size)
+        entries = np.repeat(1 / self.sizes, self.sizes)
+        matrix = csr_array((entries, np.arange(self.size), ends), shape=(len(ends) - 1, self.size))
+        product = matrix @ columns
+        out: np.ndarray = product if isinstance(product, np.ndarray) else product.toarray()
+        return out
+
+    def spread(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of cells (C, ...) repeated for each of their values, (K, ...)."""
+        return np.repeat(rows, self.sizes, axis=0)
+
+
+def cells_for(channel: LikelihoodOperator) -> Cells | None:
+    """Cells on which the channel is small; None where there are few values.
+
+    Args:
+        channel: A (m, K).
+    """
+    size = channel.shape[1]
+    if size <= MOST_CELLS:
+        return None
+    starts = channel.value_cells(MOST_CELLS)
+    if starts is None:
+        inner = np.linspace(1, size - 1, MOST_CELLS - 1).round().astype(np.int64)
+        starts = np.unique(np.append(0, inner))
+    return Cells(size, tuple(starts.tolist())) if len(starts) < size else None
+
+
+@dataclass(eq=False)
+class Likelihood:
+    """The log-likelihood n l(theta) and its derivatives, from products with the channel alone.
+
+    Attributes:
+        rows: the channel A (m, K).
+        weights: the frequencies w (m,) of its rows.
+        count: n times the number of rows that one report counts for.
+        steps: how many Newton steps were taken with it.
+    """
+
+    rows: LikelihoodOperator
+    weights: np.ndarray
+    count: float
+    steps: int = 0
+
+    def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        """The expected frequencies d = A theta (m,), and n l in nats up to a constant."""
+        seen = self.weights > 0
+        d = self.rows.matvec(theta)
+        some = d[seen]
+        return d, self.count * float(self.weights[seen] @ np.log(some)) if (
+            some > 0
+        ).all() else -np.inf
+
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """The gradient of l, A' (w / d), (K,)."""
+        return self.rows.rmatvec(safe_divide(self.weights, d))
+
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """The information U' A' diag(n w / d^2) A U (P, P) about some directions.
+
+        Args:
+            d: (m,), A theta.
+            directions: U (K, P), the directions in which theta changes.
+        """
+        v = safe_divide(safe_divide(self.weights, d), d)
+        return self.count * self.rows.gram_of(v, directions)
+
+
+@dataclass(eq=False)
+class Expansion(Likelihood):
+    """The likelihood to second order around ``centre``, for many more rows than values.
+
+        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c)
+        s = A' (w / A c),   G = A' diag(w / (A c)^2) A
+
+    G and s are the information and the score at the centre c. This needs one pass over the rows
+    instead of hundreds. In the pure family A theta changes little with theta (METHODS 4.3). The
+    centre is moved to the estimate until the estimate no longer changes.
+
+    Attributes:
+        centre: c (K,).
+    """
+
+    centre: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        d, self._value = super().value(self.centre)
+        self._slope = super().score(self.centre, d)
+        self._gram = self.rows.gram(safe_divide(safe_divide(self.weights, d), d))
+
+    def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        away = theta - self.centre
+        bend = self._gram @ away
+        return bend, self._value + self.count * float(self._slope @ away - away @ bend / 2)
+
+    def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
+        out: np.ndarray = self._slope - d
+        return out
+
+    def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        out: np.ndarray = self.count * directions.T @ self._gram @ directions
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The columns of X (K, P), each with sum 0, and the prior of each.
+
+    Attributes:
+        columns: X (K, P).
+        spline: (P,) bool, the columns whose coefficients have standard deviation s.
+        groups: the indices of the other columns, in groups; each group has one Cauchy prior.
+        base: log theta where phi is 0, up to a constant: (K,) or one number.
+        cells: the cells of values whose means the rows of X are; None where each value has a row.
+        fine: X on all values, where the rows are means.
+    """
+
+    columns: np.ndarray
+    spline: np.ndarray
+    groups: tuple[np.ndarray, ...]
+    cells: Cells | None = None
+    fine: FineColumns | None = None
+    base: np.ndarray | float = 0.0
+
+    def theta(self, phi: np.ndarray) -> np.ndarray:
+        """The shares of the cells, or of the values where there are no cells."""
+        return softmax(self.columns, phi, self.base)
+
+    def theta_of_values(self, phi: np.ndarray) -> np.ndarray:
+        """The shares of the values, (K,)."""
+        return self.theta(phi) if self.fine is None else softmax(self.fine, phi)
+
+
+@dataclass(frozen=True, eq=False)
+class FineColumns:
+    """The columns X of many values, as a product with few entries.
+
+        X = [P_1, B C - P M, E]
+
+    Attributes:
+        powers: P (K, p), orthonormal polynomials.
+        splines: B, sparse (K, S), cubic B-splines.
+        weights: C (S, S - p).
+        shifts: M (p, S - p).
+    """
+
+    powers: np.ndarray
+    splines: Any
+    weights: np.ndarray
+    shifts: np.ndarray
+
+    def __matmul__(self, phi: np.ndarray) -> np.ndarray:
+        """X phi, (K,)."""
+        size, order = self.powers.shape
+        smooth, rough, ends = phi[: order - 1], phi[order - 1 : -2], phi[-2:]
+        polynomial = -self.shifts @ rough
+        polynomial[1:] += smooth * np.sqrt(size)
+        out = self.splines @ (self.weights @ rough) + self.powers @ polynomial - ends.sum() / size
+        out[[0, -1]] += ends
+        return np.asarray(out)
+
+
+def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0) -> np.ndarray:
+    """The distribution theta (K,) with log theta = base + X phi + a constant.
+
+    Args:
+        columns: X (K, P).
+        phi: (P,) coefficients.
+        base: (K,) or one number.
+    """
+    heights = columns @ phi + base
+    theta = np.exp(heights - heights.max())
+    out: np.ndarray = theta / theta.sum()
+    return out
+
+
+@lru_cache(maxsize=16)
+def design(size: int, basis: int, order: int) -> Design:
+    """X for ``basis`` cubic B-splines over ``size`` values.
+
+    With as many splines as values there is one coefficient per value. Let p be the order and D+ the
+    pseudo-inverse of p-th differences. Coefficients whose p-th differences u are white noise are
+    D+ u plus a polynomial of degree < p. The polynomials are orthogonal columns of mean square 1.
+    Let B be the matrix of splines. The columns B D+ are made orthogonal to the polynomials, and
+    scaled to mean variance 1. So the coefficients and s are in units of log theta for every basis.
+    The constant does not change theta and is left out.
+
+    Args:
+        size: K, the number of values.
+        basis: the number of splines.
+        order: p, the order of the differences.
+
+    Returns:
+        The columns X and their kinds.
+    """
+    powers = _powers(size, order)
+    rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
+    rough -= powers @ (powers.T @ rough)
+    rough /= np.sqrt((rough**2).sum(axis=1).mean())
+    smooth = powers[:, 1:] * np.sqrt(size)
+    ends = np.zeros((size, 2 if size > 4 else 0))  # a handful of values has a coefficient each
+    if ends.size:
+        ends[[0, -1], [0, 1]] = 1
+        ends -= ends.mean(axis=0)
+    return _labelled(np.concatenate([smooth, rough, ends], axis=1), order, rough.shape[1])
+
+
+@lru_cache(maxsize=8)
+def design_of_cells(cells: Cells, basis: int, order: int) -> Design:
+    """The means over cells of :func:`design` on all values, in O(K).
+
+    The columns are orthogonal, and scaled, over the values. So phi and s mean the same.
+
+    Args:
+        cells: the cells; the first and the last value are cells of their own.
+        basis: the number of splines, below the number of cells.
+        order: p, the order of the differences.
+    """
+    size, count = cells.size, len(cells.starts)
+    powers, splines = _powers(size, order), _sparse_splines(size, basis)
+    weights = np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
+    shifts = np.asarray(splines.T @ powers).T @ weights
+    squares = float(((splines.T @ splines) @ weights * weights).sum() - (shifts**2).sum())
+    scale = np.sqrt(squares / size)
+    weights, shifts = weights / scale, shifts / scale
+    means = cells.averages(powers)
+    rough = np.asarray(cells.averages(splines) @ weights) - means @ shifts
+    ends = np.full((count, 2), -1 / size)
+    ends[[0, -1], [0, 1]] += 1
+    columns = np.concatenate([means[:, 1:] * np.sqrt(size), rough, ends], axis=1)
+    fine = FineColumns(powers, splines, weights, shifts)
+    return _labelled(columns, order, rough.shape[1], cells, fine)
+
+
+def _labelled(
+    columns: np.ndarray,
+    order: int,
+    splines: int,
+    cells: Cells | None = None,
+    fine: FineColumns | None = None,
+) -> Design:
+    """The columns with their kinds: order - 1 polynomials, the splines, and the ends."""
+    index = np.arange(columns.shape[1])
+    first, last = order - 1, order - 1 + splines
+    groups = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
+    columns.setflags(write=False)
+    base = 0.0 if cells is None else cells.log_sizes
+    return Design(columns, (index >= first) & (index < last), tuple(groups), cells, fine, base)
+
+
+@lru_cache(maxsize=16)
+def design_with_silence(size: int, basis: int, order: int) -> Design:
+    """X for ``size`` - 1 ordered values and silence, which is last and has a column of its own.
+
+        theta_x = exp(X_x phi) / Z,   theta_silence = (size - 1) exp(gamma) / Z
+
+    The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
+    as not.
+
+    Args:
+        size: K + 1, the number of values and silence.
+        basis: the number of splines.
+        order: p, the order of the differences.
+    """
+    of_values = design(size - 1, basis, order)
+    columns = np.zeros((size, of_values.columns.shape[1] + 1))
+    columns[:-1, :-1] = of_values.columns
+    columns[-1, -1] = 1.0
+    columns.setflags(write=False)
+    base = np.zeros(size)
+    base[-1] = np.log(size - 1)
+    groups = (*of_values.groups, np.array([columns.shape[1] - 1]))
+    return Design(columns, np.append(of_values.spline, False), groups, base=base)
+
+
+@lru_cache(maxsize=4)
+def _powers(size: int, order: int) -> np.ndarray:
+    """Orthonormal polynomials of degree < p over K values, (K, p)."""
+    out: np.ndarray = np.linalg.qr(np.vander(np.linspace(-1, 1, size), order, increasing=True))[0]
+    return out
+
+
+@lru_cache(maxsize=4)
+def _sparse_splines(size: int, basis: int) -> Any:
+    """Cubic B-splines on equal knots at the K bins' centres, sparse (K, basis)."""
+    from scipy.interpolate import BSpline
+
+    knots = (np.arange(basis + 4) - 3) / (basis - 3)
+    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
+
+
+def _splines(size: int, basis: int) -> np.ndarray:
+    """The B-splines as an array; each value has its own where there are as many."""
+    if basis == size:
+        return np.eye(size)
+    out: np.ndarray = _sparse_splines(size, basis).toarray()
+    return out
+
+
+class CoefficientPrior:
+    """The prior of phi: independent normals for the spline, a multivariate Cauchy per group.
+
+    Args:
+        x: the columns X (K, P) and their kinds.
+        scale: s, the standard deviation of the coefficients of the spline.
+    """
+
+    def __init__(self, x: Design, scale: float) -> None:
+        self.x, self.scale = x, scale
+        # What does not depend on phi, the normalisers.
+        self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
+        for group in x.groups:
+            self._constant += _log_cauchy(len(group))
+
+    def value(self, phi: np.ndarray) -> float:
+        groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
+        return (
+            self._constant - float((phi[self.x.spline] ** 2).sum()) / (2 * self.scale**2) - groups
+        )
+
+    def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The precision (P,), and the Hessian (P, P) of -log prior, at phi.
+
+        The gradient of the log prior is -precision * phi. The diagonal matrix of precisions is the
+        Hessian of -log of a normal law. This law equals the prior at phi and is below it elsewhere.
+        The matrix is always positive, unlike the Hessian of a Cauchy.
+
+        Args:
+            phi: (P,) coefficients.
+        """
+        precision = np.full(phi.size, 1 / self.scale**2)
+        hessian = np.zeros((phi.size, phi.size))
+        for g in self.x.groups:
+            part = (1 + len(g)) / (1 + phi[g] @ phi[g])
+            precision[g] = part
+            hessian[np.ix_(g, g)] -= 2 * part / (1 + phi[g] @ phi[g]) * np.outer(phi[g], phi[g])
+        return precision, hessian + np.diag(precision)
+
+
+def _log_cauchy(dimensions: int) -> float:
+    """log of the normaliser of (1 + |a|^2)^(-(1 + d) / 2) in d dimensions.
+
+    It is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
+    """
+    from scipy.special import gammaln
+
+    half = (1 + dimensions) / 2
+    return float(gammaln(half) - half * np.log(np.pi))
+
+
+_STEPS = 60
+# Tenfold shares of the diagonal that are tried where rounding made a matrix indefinite.
+_JITTERS = 10
+# Nats that Newton's method expects to gain in its last step; the error left is about its square.
+_CLOSE = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One order and scale at its penalised maximum.
+
+    Attributes:
+        order, scale: the order p of differences and the standard deviation s.
+        evidence: log Z, in nats.
+        theta, phi: the shares (C,) of values or cells, and the coefficients (P,), at the maximum.
+        factor: (P, P) lower triangular, with H = factor factor'.
+        design: the columns X and their kinds.
+        converged: whether Newton's method converged.
+    """
+
+    order: int
+    scale: float
+    evidence: float
+    theta: np.ndarray
+    phi: np.ndarray
+    factor: np.ndarray
+    design: Design
+    converged: bool
+
+    def determined(self) -> float:
+        """The number of coefficients that the reports determine: P - tr(H^-1 S)."""
+        inverse = np.linalg.inv(self.factor)[:, self.design.spline]
+        return self.phi.size - float((inverse**2).sum()) / self.scale**2
+
+
+def derivatives(
+    likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The gradient (P,) of n l in phi, and two matrices (P, P).
+
+    The first matrix minus the second is minus the Hessian of n l.
+    x_c = X - theta' X is the derivative of log theta in phi, so theta has the derivative theta x_c.
+    With the score s, the log-likelihood per report has
+    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c'.
+    The first matrix is never negative. The second matrix is 0 at an unpenalised maximum inside the
+    simplex. At the true theta it has mean 0.
+
+    Args:
+        likelihood: the likelihood of the reports.
+        columns: X (K, P).
+        theta: (K,) shares.
+        d: (m,), A theta.
+    """
+    s = likelihood.score(theta, d)
+    excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
+    centred = columns - theta @ columns
+    informed = likelihood.information(d, theta[:, None] * centred)
+    return columns.T @ excess, informed, (centred.T * excess) @ centred
+
+
+@dataclass(frozen=True, eq=False)
+class _Ascent:
+    """A point of Newton's method.
+
+    Attributes:
+        phi, theta: (P,), (K,).
+        d: A theta, or what ``Likelihood.value`` returns for it.
+        value: the penalised log-likelihood, nats.
+        factor: (P, P) lower, of the Hessian at the point before; None at the start.
+        converged: whether the step to this point was expected to gain next to nothing.
+        stalled: whether no length of the last step raised the value.
+    """
+
+    phi: np.ndarray
+    theta: np.ndarray
+    d: np.ndarray
+    value: float
+    factor: np.ndarray | None = None
+    converged: bool = False
+    stalled: bool = False
+
+
+def maximize_penalized(
+    likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
+) -> Model:
+    """Find the penalised maximum phi* by Newton's method with step halving, and the evidence.
+
+    The objective need not be concave, because softmax is not. If minus its Hessian is not positive,
+    the first matrix of :func:`derivatives`, which is always positive, is used instead.
+
+    Args:
+        likelihood: the likelihood of the reports. Its count of steps is raised.
+        x: the columns X (K, P) and the kinds of their coefficients.
+        order, scale: p and s.
+        phi: (P,), the start; None for the uniform distribution.
+    """
+    from scipy.linalg import cho_solve
+
+    columns, prior = x.columns, CoefficientPrior(x, scale)
+
+    def step(state: _Ascent) -> _Ascent:
+        precision, curvature = prior.curvature(state.phi)
+        gradient, positive, rest = derivatives(likelihood, columns, state.theta, state.d)
+        gradient -= precision * state.phi
+        factor = _cholesky(positive - rest + curvature, positive + np.diag(precision))
+        move = cho_solve((factor, True), gradient, check_finite=False)
+        expected = float(gradient @ move)
+        likelihood.steps += 1
+        converged = expected < _CLOSE
+        slack = 1e-9 * abs(state.value) * converged
+        length = 1.0
+        while length > 1e-9:
+            phi = state.phi + length * move
+            theta = x.theta(phi)
+            d, value = likelihood.value(theta)
+            value += prior.value(phi)
+            if value >= state.value + 1e-4 * length * expected - slack:
+                return _Ascent(phi, theta, d, value, factor, converged)
+            length /= 2
+        return replace(state, factor=factor, converged=converged, stalled=True)
+
+    def stop(state: _Ascent, steps: int) -> Status | None:
+        if state.converged:
+            return Status.CONVERGED
+        return Status.STEP_LIMIT if state.stalled else None
+
+    phi = np.zeros(columns.shape[1]) if phi is None else phi
+    theta = x.theta(phi)
+    d, value = likelihood.value(theta)
+    run = iterate(_Ascent(phi, theta, d, value + prior.value(phi)), step, stop, _STEPS)
+    end = run.state
+    assert end.factor is not None
+    # The Gaussian integral over phi: (2 pi)^(P / 2) / sqrt(det H).
+    log_root = float(np.log(np.diag(end.factor)).sum())
+    evidence = end.value + end.phi.size / 2 * float(np.log(2 * np.pi)) - log_root
+    return Model(order, scale, evidence, end.theta, end.phi, end.factor, x, end.converged)
+
+
+def _cholesky(matrix: np.ndarray, fallback: np.ndarray) -> np.ndarray:
+    """The lower factor of a matrix, or of the fallback where the matrix is not positive.
+
+    The fallback is positive. With very many reports its entries are so large that rounding hides
+    its smallest eigenvalues. Then the smallest sufficient part of its diagonal is added.
+    """
+    for tried in (matrix, fallback):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(tried)
+    rounding = len(fallback) * np.finfo(np.float64).eps
+    for power in range(_JITTERS):
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.linalg.cholesky(
+                fallback + np.diag(np.diag(fallback) * rounding * 10.0**power)
+            )
+    raise AssertionError("a matrix of the form G + diagonal, both positive, has no factor")
+
+
+_BASIS = 40  # B-splines to begin with
+_ORDERS = (1, 2, 3)
+# Standard deviations of log theta around its polynomial, in steps of sqrt(10). With 0.1 the curve
+# is a polynomial. 100 is that of a normal shape whose standard deviation is 2 % of the domain.
+_SCALES = tuple(10.0 ** (k / 2) for k in range(-2, 5))
+# The prior of a scale on the grid is s^_POWER. With 1 (flat in s) few reports gave rough estimates:
+# the squared error of smooth shapes was up to twice that of smoothed EM. With 0 (flat in log s)
+# peaks were flattened.
+_POWER = 0.5
+# Twice this is the finest basis: larger matrices cost more than they gain.
+_FINEST = 160
+# Share of coefficients that the reports must determine for a finer basis to be tried.
+_DETERMINED = 1 / 3
+_RISE = 1.0  # nats by which the evidence must rise for a finer basis
+# The least number of cells for each spline, where shares are even within cells.
+_CELLS_OF_SPLINE = 4
+_BLOCK = 2**19  # numbers of draws that are formed at a time
+_NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
+
+
+def fit_grid(
+    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+) -> list[Model]:
+    """Fit every order and scale, on the coarsest basis that a finer one does not improve.
+
+    Args:
+        likelihood: the likelihood of the reports.
+        cells: the cells whose shares the likelihood is of; None where it is of values.
+        silence: whether the last value is silence, which has no place among the others.
+
+    Returns:
+        One model for each order and scale.
+    """
+    size = likelihood.rows.shape[1] - silence
+    finest = size if cells is None else size // _CELLS_OF_SPLINE
+    basis = min(_BASIS, size)
+    while True:
+        models = _grid(likelihood, basis, cells, silence)
+        best = models[int(np.argmax(posterior_of_models(models)))]
+        if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
+            return models
+        basis = min(2 * basis, size)
+        if basis > finest:
+            return models
+        x = _design(likelihood, basis, best.order, cells, silence)
+        finer = maximize_penalized(likelihood, x, best.order, best.scale)
+        if finer.evidence <= best.evidence + _RISE:
+            return models
+
+
+def _design(
+    likelihood: Likelihood, basis: int, order: int, cells: Cells | None, silence: bool
+) -> Design:
+    """The columns on the values or cells that the likelihood is of."""
+    if cells is None:
+        made = design_with_silence if silence else design
+        return made(likelihood.rows.shape[1], basis, order)
+    return design_of_cells(cells, basis, order)
+
+
+def posterior_of_models(models: list[Model]) -> np.ndarray:
+    """The posterior probabilities of the models: evidence times prior, divided by the sum.
+
+    The density of s is proportional to s^(-1/2), and so its prior on a geometric grid to s^(1/2).
+
+    Args:
+        models: the result of :func:`fit_grid`.
+
+    Returns:
+        One probability for each model.
+    """
+    logs = np.array([model.evidence + _POWER * np.log(model.scale) for model in models])
+    chances = np.exp(logs - logs.max())
+    out: np.ndarray = chances / chances.sum()
+    return out
+
+
+def _grid(likelihood: Likelihood, basis: int, cells: Cells | None, silence: bool) -> list[Model]:
+    """The models of every order, its scales from small to large.
+
+    Each scale starts from the maximum of the one before. An order ends where larger scales cannot
+    reach the best model.
+    """
+    models: list[Model] = []
+    best = -np.inf
+    for order in _ORDERS[: basis - 1]:
+        x = _design(likelihood, basis, order, cells, silence)
+        phi, before = None, -np.inf
+        for scale in _SCALES:
+            model = maximize_penalized(likelihood, x, order, scale, phi)
+            models.append(model)
+            best = max(best, model.evidence + _POWER * np.log(scale))
+            if (
+                model.evidence < before
+                and model.evidence + _POWER * np.log(_SCALES[-1]) < best - _NEGLIGIBLE
+            ):
+                break
+            phi, before = model.phi, model.evidence
+    return models
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws from the mixture of the models' Laplace posteriors: (count, rng) to (count, K).
+
+    A draw is theta* f, f constant in each cell of values. So all draws of f take little memory, and
+    the draws of theta can be formed a few values, or one distribution, at a time.
+
+    Attributes:
+        models: the models of the mixture.
+        chances: their probabilities.
+        tilt: (K,) factors of the shares, which move the centre of the draws to the estimate; None
+            where the estimate is the mixture's.
+    """
+
+    models: list[Model]
+    chances: np.ndarray
+    tilt: np.ndarray | None = None
+
+    def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        return np.stack(list(self.one_by_one(count, rng)))
+
+    def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """The same draws, (K,) each."""
+        parts = self._parts(count, rng)
+        which = [(part, at) for part in parts for at in range(part.factors.shape[1])]
+        for number in rng.permutation(count):
+            part, at = which[number]
+            yield part.shares * part.spread(part.factors[:, at])
+
+    def by_values(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same draws of some values after the other: a slice of them, and (values, count).
+
+        The draws of all values are in one order, which is not that of :meth:`one_by_one`.
+        """
+        parts = self._parts(count, rng)
+        ends = np.cumsum([part.factors.shape[1] for part in parts])
+        size, step = parts[0].shares.size, max(1, _BLOCK // count)
+        for start in range(0, size, step):
+            some = slice(start, min(start + step, size))
+            out = np.empty((some.stop - start, count))
+            for part, end in zip(parts, ends, strict=True):
+                at = out[:, end - part.factors.shape[1] : end]
+                np.multiply(part.shares[some, None], part.factors_of(some), out=at)
+            yield some, out
+
+    def _parts(self, count: int, rng: np.random.Generator) -> list[_Part]:
+        """The draws of each model that has any."""
+        parts = []
+        for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
+            if some:
+                normal = np.linalg.solve(
+                    model.factor.T, rng.standard_normal((model.phi.size, some))
+                )
+                columns, cells = model.design.columns, model.design.cells
+                u = (columns - model.theta @ columns) @ normal
+                factors = u + np.sqrt(1 + u**2)
+                shares = model.design.theta_of_values(model.phi) if cells else model.theta
+                shares = shares if self.tilt is None else shares * self.tilt
+                masses = np.add.reduceat(shares, cells.index) if cells else shares
+                factors /= (masses[:, None] * factors).sum(axis=0)
+                parts.append(_Part(shares, factors, cells))
+        return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The draws of one model: shares times factors.
+
+    Attributes:
+        shares: (K,), those of the model.
+        factors: (C, draws), of cells of values.
+        cells: the cells; None where each value is one.
+    """
+
+    shares: np.ndarray
+    factors: np.ndarray
+    cells: Cells | None
+
+    def spread(self, of_cells: np.ndarray) -> np.ndarray:
+        """Numbers of cells (C,) as numbers of values, (K,)."""
+        return of_cells if self.cells is None else self.cells.spread(of_cells)
+
+    def factors_of(self, some: slice) -> np.ndarray:
+        """The factors of some values, (values, draws)."""
+        if self.cells is None:
+            return self.factors[some]
+        cell = np.searchsorted(self.cells.index, np.arange(some.start, some.stop), side="right")
+        return np.take(self.factors, cell - 1, axis=0)
+
+
+# The weight of smoothed EM where the reports say nothing. Wasserstein distance is convex, so the
+# average is never farther from the truth than the weighted mean of the two distances.
+_MOST = 0.7
+# The standard error of the slope of log theta at which the weight has fallen to 0.
+_PRECISE = 0.05
+# Neighbouring values are told apart where J(v) is at least a quarter of J(z). In the pure family it
+# is J(z), and a third of it where only reports near the ends were seen.
+_LOCAL = 4.0
+_LEAST = 5  # values; fewer have no neighbours to smooth over
+# Smoothed EM smooths over neighbouring cells, so the number of cells decides how much. With 512
+# cells its squared error of smooth shapes was several times that of the log-spline.
+_CELLS = 128
+
+
+def weight_of_smoothed_em(
+    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+) -> float:
+    """How much of the estimate is smoothed EM's.
+
+        w = 0.7 max(0, 1 - 0.05 sqrt(J(z))) max(0, 1 - 4 J(v) / J(z))
+        J(t) = n sum_y d_y (A (u t))_y^2 / d_y^2,   d = A u
+
+    u is the uniform distribution on K values, A the channel, z the value's number and v = (1, -1,
+    1, -1, ...), both scaled to mean 0 and mean square 1. J(z) is the information about the slope of
+    log theta. So w falls with the information in the reports, not with their number. J(v) is small
+    where reports blur neighbouring values. Where they do not, as in randomised response, J(v) is
+    J(z) and w is 0: such reports show single high shares, which smoothed EM would spread.
+
+    Args:
+        likelihood: the likelihood of the reports.
+        cells: the cells whose shares the likelihood is of; None where it is of values.
+        silence: whether the last value is silence. Its share is then half, and does not change.
+
+    Returns:
+        A number from 0 to 0.7.
+    """
+    rows = likelihood.rows
+    size = rows.shape[1] - silence if cells is None else cells.size
+    if size < _LEAST:
+        return 0.0
+    z = np.linspace(-1, 1, size)
+    z /= np.sqrt((z**2).mean())
+    uniform = np.full(size, 1 / size)
+    if cells is not None:
+        z, uniform = cells.averages(z[:, None])[:, 0], cells.sizes / size
+    v = np.where(np.arange(z.size) % 2, -1.0, 1.0)
+    directions = uniform[:, None] * np.stack([z, v - uniform @ v], axis=1)
+    if silence:
+        uniform = np.append(uniform, 1.0) / 2
+        directions = np.append(directions / 2, np.zeros((1, 2)), axis=0)
+    d = rows.matvec(uniform)
+    expected = Likelihood(rows, d / d.sum(), likelihood.count)
+    slope, fine = np.diag(expected.information(d, directions))
+    if slope <= 0:
+        return 0.0
+    apart = max(0.0, 1 - _LOCAL * float(fine / slope))
+    return _MOST * max(0.0, 1 - _PRECISE * float(np.sqrt(slope))) * apart
+
+
+def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarray:
+    """The average of an estimate theta (K,) and smoothed EM, (1 - weight) theta + weight EMS.
+
+    From 256 values smoothed EM has 128 to 255 cells of consecutive values, whose shares are
+    even within cells.
+
+    Args:
+        data: the channel, the frequencies of the reports and n.
+        theta: (K,) shares.
+        weight: the weight of smoothed EM.
+    """
+    silence = data.domain.silence is not None
+    size = theta.size - silence
+    width = size // _CELLS
+    if width <= 1:
+        return _average(theta, SmoothedEM().fit(data).shares, weight)
+    starts = range(0, size, width)
+    # Silence is a cell of its own.
+    cells = Cells(theta.size, (*starts, size) if silence else tuple(starts))
+    rows, weights = on_cells(data.channel, data.weights, cells.index)
+    domain: Domain = Integers(0, len(starts) - 1)
+    if silence:
+        domain = Optional(domain)
+    shares = SmoothedEM().fit(LikelihoodData(rows, weights, data.n, domain)).shares
+    return _average(theta, cells.spread(np.asarray(shares / cells.sizes)), weight)
+
+
+def _average(theta: np.ndarray, smooth: np.ndarray, weight: float) -> np.ndarray:
+    out: np.ndarray = (1 - weight) * theta + weight * smooth
+    out /= out.sum()
+    return out
+
+
+_TINY = 1e-12  # probabilities of models below this do not count
+_EXPANSIONS, _SETTLED = 5, 0.01  # the most expansions, and the change in l1 that ends them
+
+
+@dataclass(frozen=True)
+class LogSpline(Estimator):
+    """A smooth distribution over ordered values: log theta is a penalised cubic spline.
+
+        theta = softmax(X phi),   phi* = argmax  n l(softmax(X phi)) + log prior(phi)
+        X phi = polynomial of degree < p  +  spline with white p-th differences  +  an atom per end
+        log Z = n l + log prior - 1/2 log det(H / 2 pi)
+
+    X (K, P) are the columns of the model, phi (P,) their coefficients, and l the log-likelihood in
+    nats per report. H is the Hessian of -(n l + log prior) at phi*. Differences of order p = 3
+    leave normal shapes, whose logarithm is quadratic, unpenalised. p = 2 leaves exponential shapes
+    unpenalised, and p = 1 the uniform shape. Small p suits jumps and spikes, large p smooth shapes.
+    Every (p, s) is a model with a proper prior. The spline's coefficients are normal; s is their
+    standard deviation over the domain, in units of log theta. The polynomial and each atom have
+    Cauchy(0, 1) priors. The atoms are the excess of the first and of the last value, where clipping
+    puts mass.
+
+    The estimate averages the models' theta at phi*, weighted by their Laplace evidence Z. A priori
+    p is uniform on {1, 2, 3}, and s has a density proportional to s^(-1/2). The number of splines
+    is doubled while that raises the evidence. Values are taken as equally spaced, in their order.
+
+    With few reports smoothed EM is averaged in, with the weight 0.7 max(0, 1 - 0.05 / sigma). sigma
+    is the standard error of the slope of log theta over the values, which are scaled to mean square
+    1. From 256 values smoothed EM has 128 to 255 cells. The draws are multiplied by the same
+    factors as the estimate.
+
+    Above 512 values very many whole reports of bits count by their sums. Above 2048 values the
+    likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
+    estimate are on all values.
+
+    Where silence is a value of its own, log theta of silence is a coefficient with a Cauchy(0, 1)
+    prior, and the spline is over the other values. Both
+    together are at most 2048.
+
+    The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
+    over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
+    chooses a model by its weight, and then a normal u = X (phi - phi*) with covariance X H^-1 X'.
+    theta is proportional to theta* (u + sqrt(1 + u^2)). This is theta* exp(u) to second order, and
+    it stays small where theta* is almost 0. Intervals from draws are valid if log theta is smooth.
+    At jumps, near a border that has much of the mass, and for single shares, they do not include
+    the error of smoothing. So means, variances, quantiles and ranges have other intervals by
+    default (:mod:`warner.results.linear_limits`).
+
+    Raises:
+        ArgumentError: the domain's values have no order, or are not on one line.
+        ImpossibleReportError: a report was seen that has probability 0 under every value.
+
+    Source: METHODS 5, 7; Eilers and Marx (1996) for the penalty, Gelman (2006) for the prior of s.
+
+    >>> LogSpline()
+    LogSpline()
+    """
+
+    references = ("eilers1996", "gelman2006")
+
+    summary: ClassVar[str] = (
+        "penalised maximum of the likelihood, the penalty chosen by marginal likelihood: smoother "
+        "than the maximum of the likelihood; if values next to each other should not be alike, use "
+        "MaximumLikelihood() instead"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        require_order(data.domain.answered, "LogSpline")
+        silence = data.domain.silence is not None
+        if silence and data.domain.size > MOST_CELLS:
+            rule = f"of LogSpline with silence must have at most {MOST_CELLS} values"
+            remedy = "Use EmpiricalBayes(), or wider bins"
+            raise ArgumentError(message("domain", rule, str(data.domain.size), remedy))
+        counted = data.by_sums()
+        cells = None if silence else cells_for(counted.channel)
+        if cells is None:
+            rows, weights = counted.channel.restrict_to_observed(counted.weights)
+        else:
+            rows, weights = on_cells(counted.channel, counted.weights, cells.index)
+        require_possible(rows, weights)
+        likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
+        expand = (
+            (steady := rows.nearly_constant()) is not None
+            and bool(steady.steady.all())
+            and rows.shape[0] > MANY_ROWS * rows.shape[1]
+        )
+        theta = np.full(rows.shape[1], 1 / rows.shape[1])
+        for _ in range(_EXPANSIONS):
+            if expand:
+                likelihood = Expansion(
+                    rows, weights, likelihood.count, likelihood.steps, centre=theta
+                )
+            models = fit_grid(likelihood, cells, silence)
+            # A model whose maximum was not found is left out, unless there is no other.
+            models = [model for model in models if model.converged] or models
+            chances = posterior_of_models(models)
+            before, theta = theta, chances @ np.stack([model.theta for model in models])
+            if not expand or np.abs(theta - before).sum() < _SETTLED:
+                break
+        if cells is not None:
+            theta = np.zeros(cells.size)
+            for model, chance in zip(models, chances, strict=True):
+                if chance > _TINY:
+                    theta += chance * model.design.theta_of_values(model.phi)
+        theta, tilt = theta / theta.sum(), None
+        if (weight := weight_of_smoothed_em(likelihood, cells, silence)) > 0:
+            smooth, theta = theta, averaged(data, theta, weight)
+            tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
+        status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT
+        fit = certify(data, theta, status, likelihood.steps)
+        # With fewer different reports than values, what they leave open is the prior's word alone.
+        few = data.channel.shape[0] < data.channel.shape[1]
+        unique = Uniqueness.NOT_UNIQUE.value if few else None
+        draws = Draws(models, chances, tilt)
+        posterior = PosteriorFit(draws, True, draws.one_by_one, draws.by_values)
+        return replace(fit, unique=unique, posterior=posterior)

@@ -1,0 +1,161 @@
+"""The measures and people of P2 and P4, each against a few lines by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from papers import DataFolder
+from papers.measures import EstimationError, People, Redrawn, of_shares
+from papers.p2.common import MECHANISMS
+from papers.p2.people import manhattan, manhattan_with_tags, survey, tokyo
+from papers.p2.personal import personal
+from papers.p2.worst_cases import PRINTED, SMALL, K, S
+from papers.p4.methods import METHODS, ErrorsAndShares
+from papers.p4.numbers import SHARES, binomial, rappor
+from papers.p4.surfaces import surface
+from papers.populations import gowalla
+from papers.table import Table
+from papers.verdicts import all_of, less, more, ratios_in
+from warner import metrics
+from warner.domains import Integers
+from warner.estimators import Inversion
+from warner.mechanisms import RandomizedResponse, UnaryEncoding
+
+MADE = DataFolder()
+
+
+def error(epsilon: float, counts: list[int]) -> EstimationError:
+    domain = Integers(0, len(counts) - 1)
+    return EstimationError(
+        lambda cell, data: People(domain, np.array(counts)),
+        lambda cell, people: [(RandomizedResponse(domain, epsilon), people.reporting)],
+        {"inversion": Inversion("project")},
+        {"TV": of_shares(metrics.total_variation)},
+        "everyone",
+    )
+
+
+def test_a_check_of_ratios_fails_where_one_cell_fails() -> None:
+    rows = [("a", 1, 1.0), ("b", 1, 2.0), ("a", 2, 3.0), ("b", 2, 2.0)]
+    table = Table({"method": m, "epsilon": e, "value": v} for m, e, v in rows)
+    assert not less("a", "b")(table).holds
+    assert less("a", "b", epsilon=1)(table).holds
+    assert not less("a", "b", epsilon=1, factor=2.5)(table).holds
+    assert more("a", "b", epsilon=2)(table).holds
+    assert not all_of(less("a", "b", epsilon=1), less("a", "b", epsilon=2))(table).holds
+    assert ratios_in(0.4, 1.6, "a", "b")(table).figure == "0.500 to 1.500 times in 2 cells"
+    with pytest.raises(KeyError):
+        less("a", "b", epsilon=3)(table)
+
+
+def test_a_setting_that_is_drawn_anew_is_measured_once_a_run() -> None:
+    drawn: list[int] = []
+
+    def of(cell: object, rng: np.random.Generator, data: DataFolder) -> EstimationError:
+        drawn.append(int(rng.integers(1, 100)))
+        return error(1.0, [drawn[-1], 100])
+
+    runs = [(run, np.random.default_rng(run)) for run in range(3)]
+    rows = Redrawn(of).rows({}, runs, MADE)
+    assert [row["run"] for row in rows] == [0, 1, 2]
+    again = np.random.default_rng(1)
+    again.integers(1, 100)
+    assert rows[1] == error(1.0, [drawn[1], 100]).rows({}, [(1, again)], MADE)[0]
+
+
+def test_shares_of_the_first_run_stand_beside_the_errors() -> None:
+    measure = ErrorsAndShares(error(math.inf, [1, 3]), lambda people: {"x": [0, 1]})
+    runs = [(run, np.random.default_rng(run)) for run in range(2)]
+    table = Table(measure.rows({}, runs, MADE))
+    assert table.values(metric="TV").tolist() == [0.0, 0.0]
+    for method, series in (("true", "estimate"), ("inversion", "estimate"), ("inversion", "true")):
+        shares = table.select(metric="share", method=method, series=series)
+        assert [(row["x"], row["value"]) for row in shares.rows] == [(0, 0.25), (1, 0.75)]
+
+
+def test_the_likelihood_of_whole_rappor_reports_is_maximised() -> None:
+    """The twin: EM on the table of all 2^10 reports and their probabilities."""
+    cell = {"data": "uniform", "epsilon": 2.0, "shares": True}
+    table = Table(rappor(cell, np.random.default_rng(3), MADE))
+    found = table.values(metric="share", method="MLE", series="estimate")
+    mechanism = UnaryEncoding(Integers(0, 9), 2.0)
+    rng = np.random.default_rng(3)
+    values = rng.choice(10, 100_000, p=SHARES["uniform"][1])
+    bits = mechanism.randomize(values, rng).columns["bits"]
+    patterns, counts = np.unique(np.unpackbits(bits, axis=1)[:, :10], axis=0, return_counts=True)
+    t = np.exp(1) / (1 + np.exp(1))
+    set_, clear = np.where(np.eye(10), t, 1 - t), np.where(np.eye(10), 1 - t, t)
+    law = np.exp(patterns @ np.log(set_) + (1 - patterns) @ np.log(clear))
+    theta = np.full(10, 0.1)
+    for _ in range(5000):
+        theta *= law.T @ (counts / (law @ theta)) / counts.sum()
+    np.testing.assert_allclose(found, theta, atol=1e-4)
+
+
+def test_the_surface_is_the_sum_of_logarithms() -> None:
+    cell = {"matrix": "3-RR", "reports": "1,2,2,3"}
+    table = Table(surface(cell, np.random.default_rng(0), MADE))
+    a, b, c = 0.25, 0.5, 0.25
+    by_hand = np.log((1 + a) / 4) + 2 * np.log((1 + b) / 4) + np.log((1 + c) / 4)
+    assert table.mean(metric="L", theta_1=a, theta_3=c) == pytest.approx(by_hand, abs=1e-12)
+    # The derivative along theta_1, theta_2 falling, by a difference quotient.
+    step = 1e-6
+
+    def value(first: float) -> float:
+        theta = np.array([first, 1 - first, 0.0])
+        return float(np.log((1 + theta[[0, 1, 1, 2]]) / 4).sum())
+
+    slope = (value(step) - value(0.0)) / step
+    assert table.mean(metric="dL / dtheta_1", at="0, 1, 0") == pytest.approx(slope, abs=1e-5)
+
+
+def test_the_people_of_p2_have_the_sizes_of_the_paper() -> None:
+    for city, size, sensitive in (
+        (manhattan(MADE), 625, 15),
+        (manhattan_with_tags(MADE), 625, 15),
+        (tokyo(MADE), 1024, 37),
+    ):
+        assert (city.domain.size, len(city.sensitive)) == (size, sensitive)
+        assert (city.counts.sum(), city.reporting) == (359_054, 179_527)
+        for hidden in city.hidden.values():
+            assert hidden.sum() > 0
+            assert (hidden <= city.counts).all()
+            assert not hidden[city.sensitive].any()
+    for attributes in (4, 6):
+        people = survey(MADE, attributes=attributes)
+        assert people.domain.size == 400 * 2 ** (attributes - 4)
+        assert len(people.sensitive) == 86 * 2 ** (attributes - 4)
+        assert people.reporting == 1_229_142
+
+
+def test_values_that_nobody_has_stay_so_when_check_ins_are_drawn() -> None:
+    grid, counts = gowalla(MADE)
+    assert (grid.size, counts.sum()) == (384, 123_273)
+    assert (counts == 0).sum() > 50
+
+
+def test_the_bound_of_theorem_1_has_no_second_term_where_the_truth_is_known() -> None:
+    cell = {"data": "Manhattan", "mechanism": "uRR", "epsilon": 2.0}
+    table = Table(personal(cell, np.random.default_rng(0), MADE))
+    assert table.mean(metric="second term", knowledge="III truth") == pytest.approx(0, abs=1e-12)
+    for case in table.distinct("knowledge"):
+        terms = [table.mean(metric=m, knowledge=case) for m in ("first term", "second term")]
+        loss = table.mean(metric="l1", knowledge=case)
+        assert table.mean(metric="slack", knowledge=case) == pytest.approx(sum(terms) - loss)
+
+
+def test_the_printed_limits_of_all_mechanisms_are_there() -> None:
+    assert all(set(limits) == set(MECHANISMS) for limits in PRINTED.values())
+    small, large = PRINTED["l2"]["RR"]
+    assert small(SMALL) == pytest.approx(K * (K - 1) / (1e6 * SMALL**2))
+    assert large(1.0) == pytest.approx(4e-6, rel=1e-3)
+    assert PRINTED["l2"]["uRR"][0](SMALL) == pytest.approx(S * (S - 1) / (1e6 * SMALL**2))
+
+
+def test_the_binomial_distribution_sums_to_one() -> None:
+    assert binomial(4).tolist() == pytest.approx([1 / 8, 3 / 8, 3 / 8, 1 / 8])
+    assert binomial(100).sum() == pytest.approx(1)
+    assert set(METHODS) == {"INV-N", "INV-P", "EM", "MLE"}
