@@ -166,7 +166,7 @@ MANY = {
     "100 x 100 cells, local hashing": "grid = { rows = 100, columns = 100, side = 1.0 }\n"
     'mechanism = "LocalHashing"',
 }
-COLLECT = "\nepsilon = 1.0\n[collect]\npeople = 10_000\nstep = 50\n"
+COLLECT = '\nepsilon = 1.0\n[collect]\npeople = 10_000\nstep = 50\naccess = "open"\n'
 
 
 def whole(process: int) -> set[int]:
