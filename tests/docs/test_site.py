@@ -161,7 +161,7 @@ def test_the_live_page_estimates_as_inversion_does() -> None:
     rows = np.array(found)
     np.testing.assert_allclose(rows[:, 0], result.probabilities, atol=1e-12)
     # Wilson's interval and the library's agree where a share is far from 0 and 1.
-    np.testing.assert_allclose(rows[:, 1:], result.interval(), atol=0.003)
+    np.testing.assert_allclose(rows[:, 1:], result.interval(kind="wald"), atol=0.003)
 
 
 @needs_node

@@ -8,7 +8,7 @@ import pytest
 import warner
 from warner import Categorical
 from warner._core.progress import Stage, progress
-from warner.mechanisms import device
+from warner.mechanisms import base
 
 
 def _heard(job: object) -> list[Stage]:
@@ -34,7 +34,7 @@ def test_reports_of_very_many_bits_are_announced(monkeypatch: pytest.MonkeyPatch
         return mechanism.randomize(values, rng=np.random.default_rng(2))
 
     assert not _heard(draw)
-    monkeypatch.setattr(device, "_BITS", 100.0)
+    monkeypatch.setattr(base, "_BITS", 100.0)
     told = _heard(draw)
     assert told[0] == Stage("drawing 32,000 bits of reports", 0, 1, 320.0) and told[-1].done == 1
 

@@ -67,7 +67,10 @@ def test_a_studys_attributes_are_counted_together(
     ]
     assert shares["shares"][-1]["estimate"] == pytest.approx(0.5, abs=0.06)
     assert (
-        run("estimate", "csv.json", "--joint", "sex", "--joint", "age").count("4,000 reports") == 2
+        run("estimate", "csv.json", "--joint", "sex", "--joint", "age").count(
+            "4,000 simulated reports"
+        )
+        == 2
     )
     assert "3-way" not in run("estimate", "csv.json", ok=False) and "ways=3" in run(
         "estimate", "csv.json", ok=False

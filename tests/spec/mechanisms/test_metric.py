@@ -70,7 +70,7 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
         Exponential(Points(np.random.default_rng(0).random((500, 2))), 1.0)
     with pytest.raises(warner.errors.ArgumentError, match="number of cells"):
         PlanarGeometric(Grid(1000, 1000), 1.0)
-    with pytest.raises(warner.errors.ArgumentError, match="at most 4194304 values"):
+    with pytest.raises(warner.errors.ArgumentError, match="at most 2,097,152 values"):
         Geometric(Integers(0, 2**23), 1.0)
     for make in (lambda d: Exponential(d, 1.0), lambda d: PlanarGeometric(d, 1.0)):  # type: ignore[arg-type, return-value]
         with pytest.raises(warner.WarnerError):
