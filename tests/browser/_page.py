@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, Route
 
 STORED = """
 async () => {
@@ -95,3 +96,19 @@ def draws(page: Page) -> int:
     """How often the page has drawn random numbers since it was opened."""
     found: int = page.evaluate("globalThis.draws")
     return found
+
+
+def held_requests(page: Page, pattern: str) -> Callable[[], Route]:
+    """Hold back what the page asks for; returns a function that waits for the next request."""
+    held: list[Route] = []
+    page.route(pattern, lambda route: held.append(route))
+
+    def next_one() -> Route:
+        # Playwright tells of a request before it calls the route's handler.
+        for _ in range(500):
+            if held:
+                return held.pop(0)
+            page.wait_for_timeout(20)
+        raise AssertionError(f"the page asked for no {pattern} in 10 seconds")
+
+    return next_one

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import Request
 
 from tests.browser._page import (
     answered,
     choose,
     draws,
+    held_requests,
     kept,
     opened,
     review,
@@ -160,19 +162,17 @@ def test_an_answer_to_a_question_that_was_taken_back_makes_no_report(
     relay, served = relayed(INVITED, 1)
     context = people.person(service_workers="block")
     page = answered(context, f"{relay.url}#code={served.codes[0]}")
-    held: list[Any] = []
-    page.route("**/spent", lambda route: held.append(route))
+    next_request = held_requests(page, "**/spent")
     relay.down = True
-    with page.expect_request("**/spent"):
-        send(page)
-    held.pop().abort()
+    send(page)
+    next_request().abort()
     shown(page, "waiting")
-    with page.expect_request("**/spent"):
-        page.locator('[data-state="waiting"] [data-action="send"]').click()
+    page.locator('[data-state="waiting"] [data-action="send"]').click()
+    second = next_request()
     page.locator('[data-state="waiting"] [data-action="clear"]').click()
     page.wait_for_selector("#cleared:not([hidden])")
     with page.expect_request_finished():
-        held[0].fulfill(status=200, body='{"spent":0}')
+        second.fulfill(status=200, body='{"spent":0}')
     page.wait_for_timeout(300)
     assert page.locator("#questions").is_visible() and draws(page) == 0
     assert stored(page) == [] and relay.posts == []
@@ -243,19 +243,20 @@ def test_a_report_in_memory_that_is_deleted_on_its_way_is_not_sent_or_asked_agai
         "IDBObjectStore.prototype.add = () => { throw new DOMException('full', 'QuotaExceededError'); };"
     )
     page = answered(context, relay.url)
-    held: list[Any] = []
-    page.route("**/reports", lambda route: held.append(route))
+    next_request = held_requests(page, "**/reports")
     send(page)
     shown(page, "memory")
-    with page.expect_request("**/reports"):
-        page.locator('[data-state="memory"] [data-action="try"]').click()
+    page.locator('[data-state="memory"] [data-action="try"]').click()
+    first = next_request()
     page.locator('[data-state="memory"] [data-action="stop"]').click()
     shown(page, "deleted")
     with page.expect_request_finished():
-        held[0].fulfill(status=503, body="{}")
+        first.fulfill(status=503, body="{}")
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request))
     page.wait_for_timeout(3_500)  # longer than the first wait between two tries
     assert page.locator("#state-deleted").is_visible()
-    assert len(held) == 1 and relay.posts == []
+    assert asked == [] and relay.posts == []
 
 
 @pytest.mark.parametrize(
