@@ -10,7 +10,7 @@ from papers import DataFolder, Experiment, Outcome, experiments, select
 from papers import reproduce as run
 from papers.pages import page, write
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.text import duration
 from warner.app.cli import PlainErrors
 from warner.app.interruption import Interrupted
@@ -65,9 +65,7 @@ def reproduce(
         _list(chosen)
         return
     if not chosen:
-        raise ArgumentError(
-            message("EXPERIMENT", "name one or several", None, "See --list, or run --all")
-        )
+        raise ArgumentError("EXPERIMENT", "name one or several", None, "See --list, or run --all")
     data = DataFolder.from_environment() if data_folder is None else DataFolder(data_folder)
     folder, outcomes = Path(output), []
     try:

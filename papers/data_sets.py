@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 
 _VARIABLE = "WARNER_DATA"
 _ADULT = "adult.csv.gz"
@@ -210,13 +210,11 @@ def _checked(path: str, name: str) -> bytes:
     known, place = DATA_SETS[name], Path(path) / name
     if not place.is_file():
         raise FileError(
-            message(
-                str(place),
-                f"is missing: CSV compressed by gzip, {known.rows:,} rows, {known.holds}",
-                None,
-                f"Its original is: {known.original}. Without --data and {_VARIABLE}, made data "
-                "of the same shape are used",
-            )
+            str(place),
+            f"is missing: CSV compressed by gzip, {known.rows:,} rows, {known.holds}",
+            None,
+            f"Its original is: {known.original}. Without --data and {_VARIABLE}, made data "
+            "of the same shape are used",
         )
     return _read(str(place), place.stat().st_mtime_ns, name)
 
@@ -229,12 +227,10 @@ def _read(place: str, changed: int, name: str) -> bytes:
     digest = hashlib.sha256(content).hexdigest()
     if digest != DATA_SETS[name].sha256:
         raise FileError(
-            message(
-                place,
-                f"must have the SHA-256 {DATA_SETS[name].sha256[:16]}...",
-                f"{digest[:16]}...",
-                "Replace it by the file that was checked, or name another folder",
-            )
+            place,
+            f"must have the SHA-256 {DATA_SETS[name].sha256[:16]}...",
+            f"{digest[:16]}...",
+            "Replace it by the file that was checked, or name another folder",
         )
     return content
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from papers import p1, p2, p3, p4, p5
 from papers.experiment import Experiment
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 PAPERS = {
     "P1": "Bias correction of EM for few people",
@@ -57,6 +57,6 @@ def select(names: Sequence[str]) -> list[Experiment]:
             near = difflib.get_close_matches(wanted, [k.lower() for k in known], n=3, cutoff=0.5)
             nearest = [other for other in known if other.lower() in near]
             hint = f"Nearest: {', '.join(nearest)}" if nearest else f"Papers: {', '.join(PAPERS)}"
-            raise ArgumentError(message("experiment", "is not known", repr(name), hint))
+            raise ArgumentError("experiment", "is not known", repr(name), hint)
         chosen.update(matches)
     return [experiment for name, experiment in experiments().items() if name in chosen]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 from warner._core.text import without_secrets
 
 _unfinished: set[str] = set()
@@ -118,7 +118,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             remedy = "Check the path and its folder"
-            problem = FileError(message(str(path), "cannot be written", reason, remedy))
+            problem = FileError(str(path), "cannot be written", reason, remedy)
         if problem is not None:
             raise problem
         copied = False
@@ -180,11 +180,9 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         problem = FileError(
-            message(
-                without_secrets(str(path)),
-                "cannot be opened",
-                error.strerror or type(error).__name__,
-                "Check the path",
-            )
+            without_secrets(str(path)),
+            "cannot be opened",
+            error.strerror or type(error).__name__,
+            "Check the path",
         )
     raise problem

@@ -13,7 +13,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     BudgetError,
     WarnerError,
-    message,
 )
 from warner._core.text import unreadable
 
@@ -32,7 +31,7 @@ def legible(name: str, text: str) -> str:
     """
     if (found := unreadable(text)) is not None:
         raise ArgumentError(
-            message(name, f"must not hold {found}", show(text), "Write it in printable characters")
+            name, f"must not hold {found}", show(text), "Write it in printable characters"
         )
     return text
 
@@ -48,12 +47,12 @@ def integer(
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(
-            message(name, "must be an integer", f"{show(value)} ({kind(value)})", remedy)
+            name, "must be an integer", f"{show(value)} ({kind(value)})", remedy
         )
     number = int(value)
     if number < low or (high is not None and number > high):
         rule = f"must be at least {low}" if high is None else f"must lie in {low}..{high}"
-        raise ArgumentError(message(name, rule, show(number), remedy))
+        raise ArgumentError(name, rule, show(number), remedy)
     return number
 
 
@@ -65,12 +64,10 @@ def real(name: str, value: Any, remedy: str | None = None) -> float:
         ArgumentError: infinity or NaN.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentTypeError(
-            message(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
-        )
+        raise ArgumentTypeError(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
     number = as_float(value)
     if not math.isfinite(number):
-        raise ArgumentError(message(name, "must be finite", show(number), remedy))
+        raise ArgumentError(name, "must be finite", show(number), remedy)
     return number
 
 
@@ -92,9 +89,7 @@ def probability(name: str, value: Any) -> float:
     number = real(name, value)
     if not 0 < number < 1:
         remedy = f"Pass {number / 100:g} for {number:g} %" if 1 < number < 100 else None
-        raise ArgumentError(
-            message(name, "must lie strictly between 0 and 1", show(number), remedy)
-        )
+        raise ArgumentError(name, "must lie strictly between 0 and 1", show(number), remedy)
     return number
 
 
@@ -109,7 +104,7 @@ def confidence_level(value: Any) -> float:
     level = probability("level", value)
     if level < 0.5:
         rule = "must be the probability that an interval holds, at least 0.5"
-        raise ArgumentError(message("level", rule, show(level), f"Did you mean {1 - level:g}?"))
+        raise ArgumentError("level", rule, show(level), f"Did you mean {1 - level:g}?")
     return level
 
 
@@ -127,35 +122,27 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
-            message(
-                name,
-                "must be a number (nats)",
-                "None" if value is None else f"{show(value)} ({kind(value)})",
-                "Pass a positive number such as 1.0",
-            )
+            name,
+            "must be a number (nats)",
+            "None" if value is None else f"{show(value)} ({kind(value)})",
+            "Pass a positive number such as 1.0",
         )
     number = as_float(value)
     if math.isnan(number) or number <= 0:
         raise BudgetError(
-            message(
-                name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"
-            )
+            name, "must be greater than 0", show(number), "Pass a positive number such as 1.0"
         )
     # An integer beyond the range of floats does not mean infinity.
     if math.isinf(number) and value != number:
         raise BudgetError(
-            message(
-                name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
-            )
+            name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
         )
     if math.isinf(number) and not infinite:
         raise BudgetError(
-            message(
-                name,
-                "must be finite for this mechanism",
-                "inf",
-                "RandomizedResponse is the one that allows no protection",
-            )
+            name,
+            "must be finite for this mechanism",
+            "inf",
+            "RandomizedResponse is the one that allows no protection",
         )
     return number
 
@@ -163,9 +150,7 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
 def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """Return ``value`` if it is one of ``allowed``; ArgumentError otherwise."""
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
-        raise ArgumentError(
-            message(name, f"must be one of {', '.join(map(repr, allowed))}", show(value))
-        )
+        raise ArgumentError(name, f"must be one of {', '.join(map(repr, allowed))}", show(value))
     return value
 
 
@@ -182,25 +167,21 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
     try:
         if np.ma.is_masked(value):
             raise ArgumentError(
-                message(
-                    name, "must have no masked entries", None, "Fill them in, or leave them out"
-                )
+                name, "must have no masked entries", None, "Fill them in, or leave them out"
             )
         array = np.asarray(value)
         if array.dtype.kind == "c":
             raise ArgumentTypeError(
-                message(
-                    name,
-                    "must have real entries",
-                    "complex numbers",
-                    "Pass the real part if that is meant",
-                )
+                name,
+                "must have real entries",
+                "complex numbers",
+                "Pass the real part if that is meant",
             )
         return np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, WarnerError):
             raise
-    raise ArgumentTypeError(message(name, rule, kind(value)))
+    raise ArgumentTypeError(name, rule, kind(value))
 
 
 def distribution(
@@ -221,12 +202,12 @@ def distribution(
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):
         raise ArgumentError(
-            message(name, f"must have shape ({'K' if size is None else size},)", str(array.shape))
+            name, f"must have shape ({'K' if size is None else size},)", str(array.shape)
         )
     if not np.isfinite(array).all() or (array < 0).any() or abs(array.sum() - 1) > tolerance:
         least = f" and least entry {array.min():.6g}" if (array < 0).any() else ""
         rule = "must be a distribution: entries >= 0 that sum to 1"
-        raise ArgumentError(message(name, rule, f"sum {array.sum():.6g}{least}"))
+        raise ArgumentError(name, rule, f"sum {array.sum():.6g}{least}")
     return array
 
 

@@ -59,7 +59,24 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
 
 
 class WarnerError(Exception):
-    """Base of every error that warner raises on purpose."""
+    """Base of every error that warner raises on purpose.
+
+    Args:
+        name: the argument, file or place that breaks a rule; without a rule, the whole message.
+        rule: the rule.
+        got: the value or its kind, where that helps.
+        remedy: an action that helps the caller.
+
+    >>> raise ArgumentError("n", "must be positive", "-1", "Pass the number of people")
+    Traceback (most recent call last):
+    warner._core.errors.ArgumentError: n: must be positive; got -1. Pass the number of people.
+    """
+
+    def __init__(
+        self, name: str, rule: str | None = None, got: str | None = None, remedy: str | None = None
+    ) -> None:
+        # A copy of an error, as from another process, is made of its whole message.
+        super().__init__(name if rule is None else message(name, rule, got, remedy))
 
 
 class ArgumentError(WarnerError, ValueError):

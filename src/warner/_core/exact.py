@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from warner._core.errors import BudgetError, message
+from warner._core.errors import BudgetError
 
 ONE = 2**64
 # One step of 2^-64 changes ln(probability) by 2^-64 / probability, which at 5e-11 is 1.1e-9. For
@@ -153,18 +153,18 @@ def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
         rule = f"is too large for exact 64-bit sampling: {event} would have probability"
         rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
         remedy = "Pass a smaller epsilon or use a smaller domain"
-        raise BudgetError(message("epsilon", rule, repr(epsilon), remedy))
+        raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
 
 def check_epsilon(epsilon: float) -> None:
     """Refuse a budget outside [1e-9, 60] with BudgetError."""
     if epsilon < SMALLEST_EPSILON:
         rule = f"is too small: below {SMALLEST_EPSILON:g} reports tell nothing"
-        raise BudgetError(message("epsilon", rule, repr(epsilon), "Pass a larger epsilon"))
+        raise BudgetError("epsilon", rule, repr(epsilon), "Pass a larger epsilon")
     if epsilon > LARGEST_EPSILON:
         rule = f"must be at most {LARGEST_EPSILON:g}: 64-bit thresholds cannot represent more"
         remedy = "Pass a smaller epsilon; for no protection use RandomizedResponse with epsilon=inf"
-        raise BudgetError(message("epsilon", rule, repr(epsilon), remedy))
+        raise BudgetError("epsilon", rule, repr(epsilon), remedy)
 
 
 def realise(
@@ -184,11 +184,11 @@ def realise(
     if high <= low:
         rule = "is too small: with 64-bit thresholds reports would not depend on the value"
         remedy = "Pass a larger epsilon or use a smaller domain"
-        raise BudgetError(message("epsilon", rule, repr(requested), remedy))
+        raise BudgetError("epsilon", rule, repr(requested), remedy)
     epsilon = log_ratio(high, low, times)
     if not requested - TOLERANCE <= epsilon <= requested:
         rule = f"cannot be met with 64-bit thresholds: the nearest that can is {epsilon!r}"
-        raise BudgetError(message("epsilon", rule, repr(requested), "Pass a larger epsilon"))
+        raise BudgetError("epsilon", rule, repr(requested), "Pass a larger epsilon")
     return epsilon
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import write_whole
 from warner._core.canonical_json import canonical
-from warner._core.errors import ArgumentError, FileError, message
+from warner._core.errors import ArgumentError, FileError
 
 try:
     import resource
@@ -81,7 +81,7 @@ class Workers:
             remedy = (
                 'In a script, put the call under if __name__ == "__main__":, or use one process'
             )
-            raise ArgumentError(message("processes", rule, None, remedy)) from None
+            raise ArgumentError("processes", rule, None, remedy) from None
 
     def _in_processes(
         self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
@@ -341,7 +341,7 @@ class JsonLines:
         self.path = path
         self.found: list[dict[str, Any]] = []
         if path.is_dir():
-            raise FileError(message(str(path), "is a folder", None, "Name a file in it"))
+            raise FileError(str(path), "is a folder", None, "Name a file in it")
         path.parent.mkdir(parents=True, exist_ok=True)
         first = canonical(dict(header))
         text = path.read_text() if path.exists() else ""
@@ -352,7 +352,7 @@ class JsonLines:
                 write_whole(path, "\n".join([*lines[:-1], ""]).encode())
         elif lines and not replace:
             rule, remedy = "is a file of another kind", "Name a file that does not exist yet"
-            raise FileError(message(str(path), rule, None, remedy))
+            raise FileError(str(path), rule, None, remedy)
         else:
             write_whole(path, f"{first}\n".encode())
 
@@ -364,7 +364,7 @@ class JsonLines:
             piece = None
         if not isinstance(piece, dict):
             rule, remedy = "is no finished piece of work", "Remove the line: its work is done again"
-            raise FileError(message(f"{self.path}, line {number}", rule, None, remedy))
+            raise FileError(f"{self.path}, line {number}", rule, None, remedy)
         return piece
 
     def add(self, piece: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, message
+from warner._core.errors import ArgumentTypeError
 
 Item = TypeVar("Item")
 
@@ -132,9 +132,7 @@ def progress(listener: Listener | bool = True) -> Iterator[None]:
         return
     if not callable(listener):
         rule = "must be True, or a function of the stages that are under way"
-        raise ArgumentTypeError(
-            message("listener", rule, kind(listener), "For example progress(print)")
-        )
+        raise ArgumentTypeError("listener", rule, kind(listener), "For example progress(print)")
     with _told_to(_Told(listener)):
         yield
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import EmptyError, message
+from warner._core.errors import EmptyError
 from warner._core.sampling import Edges, Source
 
 _WORD = 2**64
@@ -68,7 +68,7 @@ class ReferenceSource(Source):
         self.used += len(found)
         if len(found) < n:
             rule = "are used up: the decision needs one word more"
-            raise EmptyError(message("words", rule, str(self.used), "Pass more words"))
+            raise EmptyError("words", rule, str(self.used), "Pass more words")
         return found
 
     def _one(self) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, message
+from warner._core.errors import ArgumentTypeError
 from warner._core.exact import doubling
 
 _LOW48 = 2**48 - 1
@@ -81,12 +81,10 @@ class Source:
     def __init__(self, rng: np.random.Generator | None) -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
             raise ArgumentTypeError(
-                message(
-                    "rng",
-                    "must be None (the operating system's randomness) or a numpy.random.Generator",
-                    kind(rng),
-                    "For a repeatable simulation pass numpy.random.default_rng(seed)",
-                )
+                "rng",
+                "must be None (the operating system's randomness) or a numpy.random.Generator",
+                kind(rng),
+                "For a repeatable simulation pass numpy.random.default_rng(seed)",
             )
         self._rng = rng
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from warner._core.errors import ArgumentError, MethodWarning, message
+from warner._core.errors import ArgumentError, MethodWarning
 from warner.app.command_files import one_or_all
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
@@ -50,9 +50,7 @@ def asked_tallies(
     names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
     unknown = [name for name in only if name not in names]
     if unknown:
-        raise ArgumentError(
-            message("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
-        )
+        raise ArgumentError("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
     chosen = chosen_tallies(tallies, only)
     if not joint:
         for name, parts in chosen.items():
@@ -61,14 +59,12 @@ def asked_tallies(
         attributes = [attribute.strip() for attribute in text.split(",")]
         if unknown := [name for name in attributes if name not in names]:
             rule = f"must be names among {', '.join(names)}"
-            raise ArgumentError(message("--joint", rule, ", ".join(unknown)))
+            raise ArgumentError("--joint", rule, ", ".join(unknown))
         # The tallies that have all of them; where none has, the first says why.
         fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
         if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
             rule = "needs attributes whose reports are counted together"
-            raise ArgumentError(
-                message("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
-            )
+            raise ArgumentError("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
         for name in fits or list(chosen)[:1]:
             yield " x ".join(attributes), chosen[name], attributes
 

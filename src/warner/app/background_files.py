@@ -40,11 +40,9 @@ def backgrounds(
         if not equals or len(places) != 1 or tag in found.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
             raise ArgumentError(
-                message(
-                    "--background",
-                    f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
-                    repr(option),
-                )
+                "--background",
+                f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
+                repr(option),
             )
         shares = _shares(path, domains[places[0]].untagged)
         found.setdefault(places[0], {})[tag] = shares

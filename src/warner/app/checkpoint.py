@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Self
 
 from warner import io as files
 from warner._core.canonical_json import canonical
-from warner._core.errors import ArgumentError, FileError, WarnerError, message
+from warner._core.errors import ArgumentError, FileError, WarnerError
 from warner.app.command_files import as_file
 from warner.app.commands.foreign import CountedFile
 from warner.reports.grouped_tally import parse_any_tallies
@@ -84,7 +84,7 @@ class Checkpoint:
         except OSError:
             pass
         rule = "is in use by another process"
-        raise ArgumentError(message(self._path, rule, None, "Wait for it, or name another file"))
+        raise ArgumentError(self._path, rule, None, "Wait for it, or name another file")
 
     def _read(self, asked: Mapping[str, Any]) -> None:
         """Read all whole lines, and cut off what follows them."""
@@ -116,11 +116,11 @@ class Checkpoint:
         self._file.truncate(sum(len(line) + 1 for line in lines))
 
     def _altered(self) -> FileError:
-        return FileError(message(self._path, "is a checkpoint that was altered", None, _ANEW))
+        return FileError(self._path, "is a checkpoint that was altered", None, _ANEW)
 
     def _other_file(self) -> FileError:
         remedy = "Name another file, or one that does not exist"
-        return FileError(message(self._path, "is no checkpoint of warner", None, remedy))
+        return FileError(self._path, "is no checkpoint of warner", None, remedy)
 
     def _otherwise(self, known: Mapping[str, Any], asked: Mapping[str, Any]) -> ArgumentError:
         """The error of a checkpoint of another study or of other options."""
@@ -135,7 +135,7 @@ class Checkpoint:
         else:
             others = [name for key, name in _OPTIONS.items() if there.get(key) != asked[key]]
             rule = f"was made with another {', '.join(others)}"
-        return ArgumentError(message(self._path, rule, None, remedy))
+        return ArgumentError(self._path, rule, None, remedy)
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
         """The entry of a line, whose checksum is compared."""
@@ -175,7 +175,7 @@ class Checkpoint:
             first = min(entry["file"] for entry in left.values())
             rule = f"has counted {many} not named now, the first is {first}"
             remedy = f"Were they removed or moved? Put them back, or name them as before. {_ANEW}"
-            raise ArgumentError(message(self._path, rule, None, remedy))
+            raise ArgumentError(self._path, rule, None, remedy)
 
     def knows(self, file: files.DataFile) -> bool:
         """Whether a file has a line."""
@@ -195,7 +195,7 @@ class Checkpoint:
                 seal = files.content_digest(path)
             if seal != entry["seal"]:
                 rule = f"was changed after it was counted for {self._path}"
-                raise FileError(message(file.name, rule, None, _ANEW))
+                raise FileError(file.name, rule, None, _ANEW)
         try:
             tallies = parse_any_tallies(entry["tallies"].encode(), self._path)
         except WarnerError:
@@ -217,7 +217,7 @@ class Checkpoint:
         """
         if file.state() != before:
             rule = "was changed while it was counted"
-            raise FileError(message(file.name, rule, None, "Count it again"))
+            raise FileError(file.name, rule, None, "Count it again")
         self._append(
             {
                 "file": file.name,

@@ -17,7 +17,7 @@ import numpy as np
 
 from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
-from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
 from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
@@ -104,7 +104,7 @@ def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None,
     keys = {file_name_key(str(group)): group for group in known}
     if len(keys) < len(known):
         rule = "must differ by more than upper and lower case, because files are named after them"
-        raise ArgumentError(message("groups", rule, ", ".join(map(str, known))))
+        raise ArgumentError("groups", rule, ", ".join(map(str, known)))
     return {group: of_group(path, group if len(known) > 1 else None) for group in known}
 
 
@@ -137,11 +137,11 @@ def tallies_together(
         if part.keys() != found.keys():
             got = f"{', '.join(found)} in {first}, {', '.join(part)} in {path}"
             remedy = "Estimate files of the same attributes together"
-            raise MismatchError(message("files", "are of different attributes", got, remedy))
+            raise MismatchError("files", "are of different attributes", got, remedy)
         for name, tally in part.items():
             if tally.header.get("domain") != found[name].header.get("domain"):
                 rule = f"do not go together: {name!r} has other values in {first} than in {path}"
-                raise MismatchError(message("files", rule, None, "Estimate each file on its own"))
+                raise MismatchError("files", rule, None, "Estimate each file on its own")
     return {name: [part[name] for part in marked.values()] for name in found}
 
 
@@ -159,7 +159,7 @@ def apart(
         if flat[name] and grouped[name]:
             rule = "are partly of groups of people and partly not"
             remedy = "Tally all with the same --by"
-            raise MismatchError(message("files", rule, None, remedy))
+            raise MismatchError("files", rule, None, remedy)
         for part in grouped[name][1:]:
             require_same_columns(grouped[name][0].columns, part.columns)
     is_flat = any(flat.values())
@@ -175,7 +175,7 @@ def refuse_repeated(paths: Sequence[str]) -> None:
     """Refuse a file that is named twice."""
     places = [str(Path(path).resolve()) for path in paths]
     if len(set(places)) < len(places):
-        raise ArgumentError(message("tallies", "must not be added twice", ", ".join(paths)))
+        raise ArgumentError("tallies", "must not be added twice", ", ".join(paths))
 
 
 def _of_one_origin(
@@ -202,12 +202,10 @@ def _refuse_equal(parts: Mapping[str, dict[str, _T]], allow_equal: bool) -> None
         content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
         if not allow_equal and content in seen:
             raise ArgumentError(
-                message(
-                    "tallies",
-                    "must not be added twice",
-                    f"{seen[content]} and {path}, whose counts are equal",
-                    "Leave one out; if they are of different people, say --allow-equal",
-                )
+                "tallies",
+                "must not be added twice",
+                f"{seen[content]} and {path}, whose counts are equal",
+                "Leave one out; if they are of different people, say --allow-equal",
             )
         seen[content] = path
 
@@ -238,9 +236,7 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
             continue  # no such file, or a standard input that is no file of the system
         if os.path.samestat(target, status):
             raise ArgumentError(
-                message(
-                    "output", "must not be one of the inputs", str(output), "Choose another name"
-                )
+                "output", "must not be one of the inputs", str(output), "Choose another name"
             )
 
 
@@ -252,12 +248,10 @@ def refuse_shared_outputs(outputs: Mapping[str, str | None]) -> None:
             continue
         if (other := seen.setdefault(Path(path).resolve(), option)) != option:
             raise ArgumentError(
-                message(
-                    f"--{other} and --{option}",
-                    "must not go to one file",
-                    path,
-                    "Choose another name",
-                )
+                f"--{other} and --{option}",
+                "must not go to one file",
+                path,
+                "Choose another name",
             )
 
 
@@ -284,11 +278,9 @@ def add_tallies(
     for part in steps(parts.values(), "adding tallies"):
         if total and part.keys() != total.keys():
             raise MismatchError(
-                message(
-                    "tallies",
-                    "are of different attributes",
-                    f"{', '.join(total)} and {', '.join(part)}",
-                )
+                "tallies",
+                "are of different attributes",
+                f"{', '.join(total)} and {', '.join(part)}",
             )
         try:
             total = {name: total[name] + t if total else t for name, t in part.items()}
@@ -343,7 +335,7 @@ def _study_of(file: files.ReportFile, study: Study) -> Study:
     if found is None:
         groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
         rule = f"has reports of the group {file.group!r}, and the study {groups}"
-        raise MismatchError(message(file.path, rule))
+        raise MismatchError(file.path, rule)
     return found
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
-from warner._core.errors import ArgumentError, StudyError, message
+from warner._core.errors import ArgumentError, StudyError
 from warner._core.progress import steps
 from warner.app.toml_text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
@@ -165,7 +165,7 @@ class Draft:
         )
         if not left > 0:
             rule = "is spent by the attributes that have an epsilon"
-            raise ArgumentError(message("budget", rule, repr(budget), "Raise it"))
+            raise ArgumentError("budget", rule, repr(budget), "Raise it")
         if len(free) == 1:
             return {free[0]: _rounded_down(left)}
         curves = {}
@@ -196,7 +196,7 @@ class Draft:
         if "keys" in self.data["attributes"][attribute]:
             rule = "takes keys, for which no mechanism is proposed"
             remedy = "State mechanism = 'KeyValue' and an epsilon"
-            raise ArgumentError(message(f"attributes.{attribute}", rule, None, remedy))
+            raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
         return found.domain
 
     def _times(self, table: Mapping[str, Any]) -> int:
@@ -228,13 +228,13 @@ class Draft:
         """
         if self.text.lstrip().startswith("{"):
             remedy = "Write the study as TOML"
-            raise StudyError(message("study", "in JSON cannot be completed as text", None, remedy))
+            raise StudyError("study", "in JSON cannot be completed as text", None, remedy)
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, found in planned.items():
             data["attributes"][attribute] |= found.added
             text = _with_lines(text, attribute, found.added, comments.get(attribute, []))
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
-            raise StudyError(message("study", "cannot be completed as text", None, _TABLES))
+            raise StudyError("study", "cannot be completed as text", None, _TABLES)
         return text
 
 
@@ -361,7 +361,7 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
     if start is None:
         inner = next((i for i, path in heads if path[:2] == wanted), None)
         if inner is None:
-            raise StudyError(message(f"attributes.{attribute}", "is no table", None, _TABLES))
+            raise StudyError(f"attributes.{attribute}", "is no table", None, _TABLES)
         before = [f"[attributes.{toml_key(attribute)}]", *lines, ""]
         return newline.join([*old[:inner], *before, *old[inner:]]) + newline
     stop = next((i for i, _ in heads if i > start), len(old))
@@ -372,7 +372,7 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
         new = newline.join([*old[:place], *lines, *old[place:]]) + newline
         if _adds(text, new, attribute, added):
             return new
-    raise StudyError(message(f"attributes.{attribute}", "cannot be completed", None, _TABLES))
+    raise StudyError(f"attributes.{attribute}", "cannot be completed", None, _TABLES)
 
 
 def _adds(text: str, new: str, attribute: str, added: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 GROUP = "warner"  # of entry points
 
@@ -65,7 +65,7 @@ def load(name: str) -> ModuleType:
         reason = _reason(problem)
     near = Path(f"{name}.py")
     remedy = f"Is the file {near} meant?" if near.is_file() else None
-    raise ArgumentError(message(f"--load {name}", "cannot be imported", reason, remedy))
+    raise ArgumentError(f"--load {name}", "cannot be imported", reason, remedy)
 
 
 def _file(path: Path) -> ModuleType:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.app.terminal import Side, console, table
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
@@ -74,7 +74,7 @@ class Wanted:
         for name, asked in self.own.items():
             if name not in known:
                 rule = f"must be of one of {', '.join(known)}"
-                raise ArgumentError(message("--summary", rule, name))
+                raise ArgumentError("--summary", rule, name)
             of_it = [result for result in results if result.attribute == name]
             for one in asked:
                 if not any(one.applies_to(result.domain) for result in of_it):
@@ -86,7 +86,7 @@ class Wanted:
 
 def _refuse(named: Named, attributes: str) -> None:
     rule = f"{named.code} needs an attribute whose values are numbers"
-    raise ArgumentError(message("--summary", rule, attributes))
+    raise ArgumentError("--summary", rule, attributes)
 
 
 def show_summaries(

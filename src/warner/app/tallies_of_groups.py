@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, message
+from warner._core.errors import ArgumentError, FileError
 from warner.app.command_files import apart, read_or_count_any, tallies_together
 from warner.reports.tally import Tally
 
@@ -40,14 +40,14 @@ def read_groups(paths: Sequence[str], simulated: bool, by: Sequence[str] = ()) -
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
     if by:
         rule = "goes with a tally of groups, made by warner tally --by"
-        raise ArgumentError(message("--by", rule, ", ".join(by)))
+        raise ArgumentError("--by", rule, ", ".join(by))
     if len(paths) < 2:
         rule = "must be a tally of groups, or at least 2 files, one for each group"
-        raise ArgumentError(message("tallies", rule, None, "Tally by group: warner tally --by"))
+        raise ArgumentError("tallies", rule, None, "Tally by group: warner tally --by")
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
         rule, remedy = "must have different names", "Name them: north=tally.json"
-        raise ArgumentError(message("groups", rule, ", ".join(names), remedy))
+        raise ArgumentError("groups", rule, ", ".join(names), remedy)
     return {
         attribute: {(name,): part for name, part in zip(names, parts, strict=True)}
         for attribute, parts in flat.items()
@@ -88,7 +88,7 @@ def read_margins(path: str, groups: Groups) -> dict[str, dict[Any, float]]:
         rows = [["column", *rows[0]], *([columns[0], *row] for row in rows[1:] if row)]
     elif header != ["column", "value", "number"]:
         rule = "must have the columns column,value,number"
-        raise FileError(message(path, rule, show(",".join(header))))
+        raise FileError(path, rule, show(",".join(header)))
     margins: dict[str, dict[Any, float]] = {}
     for line, row in enumerate(rows[1:], 2):
         if not row:
@@ -98,9 +98,9 @@ def read_margins(path: str, groups: Groups) -> dict[str, dict[Any, float]]:
             amount = float(number)
         except ValueError:
             rule = f"line {line} must have a column, a value and a number"
-            raise FileError(message(path, rule)) from None
+            raise FileError(path, rule) from None
         value = values.get(column, {}).get(text, text)
         if value in margins.setdefault(column, {}):
-            raise FileError(message(path, f"line {line} has a value for the second time"))
+            raise FileError(path, f"line {line} has a value for the second time")
         margins[column][value] = amount
     return margins

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from warner._core.checks import kind
-from warner._core.errors import StudyError, message
+from warner._core.errors import StudyError
 
 
 def toml(value: object) -> str:
@@ -29,7 +29,7 @@ def toml(value: object) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool | int | float):
         return str(value).lower()
-    raise StudyError(message("study", "cannot state an option as TOML", kind(value)))
+    raise StudyError("study", "cannot state an option as TOML", kind(value))
 
 
 def toml_key(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels.arrays import FloatArray, IntArray, numbered_pairs, weighted_counts
 from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
 
@@ -246,12 +246,10 @@ class LikelihoodOperator(ABC):
             ArgumentError: the reports do not support values.
         """
         raise ArgumentError(
-            message(
-                "likelihood",
-                "of support counts needs reports that support values or not",
-                None,
-                "Use the likelihood of the reports",
-            )
+            "likelihood",
+            "of support counts needs reports that support values or not",
+            None,
+            "Use the likelihood of the reports",
         )
 
     # Values in cells
@@ -474,12 +472,10 @@ class LikelihoodOperator(ABC):
         """
         if self.shape[0] != self.shape[1]:
             raise ArgumentError(
-                message(
-                    "observed",
-                    "needs as many reports as values",
-                    f"{self.shape[0]} reports and {self.shape[1]} values",
-                    "Use another method",
-                )
+                "observed",
+                "needs as many reports as values",
+                f"{self.shape[0]} reports and {self.shape[1]} values",
+                "Use another method",
             )
         return w.copy()
 
@@ -487,7 +483,7 @@ class LikelihoodOperator(ABC):
 
     def complete(self) -> Channel:
         """The channel with a row for every possible report."""
-        raise ArgumentError(message("channel", "does not know the reports that were not observed"))
+        raise ArgumentError("channel", "does not know the reports that were not observed")
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         """Frequencies (m,) as frequencies of the rows of :meth:`complete`."""
@@ -514,12 +510,10 @@ class LikelihoodOperator(ABC):
             ArgumentError: the rows are those of observed reports alone.
         """
         raise ArgumentError(
-            message(
-                "bootstrap",
-                "needs a tally of all possible reports; this one keeps the observed reports alone",
-                None,
-                "Use kind='score', or tally without keep_reports",
-            )
+            "bootstrap",
+            "needs a tally of all possible reports; this one keeps the observed reports alone",
+            None,
+            "Use kind='score', or tally without keep_reports",
         )
 
     def simulate_tallies(
@@ -595,7 +589,7 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        raise ArgumentError(message("channel", "has no reports that support values or not"))
+        raise ArgumentError("channel", "has no reports that support values or not")
 
     def hash_pool(self) -> HashPool | None:
         """The pool of hash functions of local hashing; None for other reports."""
@@ -677,13 +671,11 @@ class LikelihoodOperator(ABC):
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
             raise ArgumentError(
-                message(
-                    "channel",
-                    "stores bit sums, which do not determine the joint distribution of the bits"
-                    " of a report",
-                    None,
-                    "Keep whole reports (keep_reports=True), or use another kind",
-                )
+                "channel",
+                "stores bit sums, which do not determine the joint distribution of the bits"
+                " of a report",
+                None,
+                "Keep whole reports (keep_reports=True), or use another kind",
             )
 
     @cached_property
@@ -691,13 +683,11 @@ class LikelihoodOperator(ABC):
         """:meth:`dense`, kept; refused where it is too large."""
         if self.shape[0] * self.shape[1] > LARGEST_DENSE:
             raise ArgumentError(
-                message(
-                    "channel",
-                    f"is made a matrix up to {LARGEST_DENSE} entries",
-                    f"{self.shape[0]} reports and {self.shape[1]} values",
-                    "Use a method that only multiplies by it, such as ExpectationMaximization, "
-                    "or a coarser domain",
-                )
+                "channel",
+                f"is made a matrix up to {LARGEST_DENSE} entries",
+                f"{self.shape[0]} reports and {self.shape[1]} values",
+                "Use a method that only multiplies by it, such as ExpectationMaximization, "
+                "or a coarser domain",
             )
         return self.dense()
 
@@ -713,14 +703,12 @@ class LikelihoodOperator(ABC):
         scaled = matrix[rows] / np.sqrt(mean[rows, None])
         if np.linalg.matrix_rank(scaled) < self.shape[1]:
             raise IdentifiabilityError(
-                message(
-                    "channel",
-                    f"has rank below the number of values, {self.shape[1]}: different "
-                    "distributions make the same reports",
-                    None,
-                    "Use a mechanism whose channel has full column rank, or a method that does "
-                    "not invert it (for the mean of numbers SampleMean)",
-                )
+                "channel",
+                f"has rank below the number of values, {self.shape[1]}: different "
+                "distributions make the same reports",
+                None,
+                "Use a mechanism whose channel has full column rank, or a method that does "
+                "not invert it (for the mean of numbers SampleMean)",
             )
         inverse = np.zeros(self.shape[::-1])
         inverse[:, rows] = np.linalg.pinv(scaled) / np.sqrt(mean[rows])
@@ -898,7 +886,7 @@ def too_large_for_covariance(rows: int, size: int) -> ArgumentError:
     """The error of a covariance matrix whose computation would take too long."""
     rule = "is too large for the covariance of the estimated shares"
     remedy = "Use a coarser domain, or fewer hash functions"
-    return ArgumentError(message("channel", rule, f"{rows} reports and {size} values", remedy))
+    return ArgumentError("channel", rule, f"{rows} reports and {size} values", remedy)
 
 
 def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator
 
@@ -32,7 +32,7 @@ class DenseChannel(Channel):
         self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
             raise ArgumentError(
-                message("matrix", "must have shape (reports, values)", str(self.matrix.shape))
+                "matrix", "must have shape (reports, values)", str(self.matrix.shape)
             )
         if not (
             np.isfinite(self.matrix).all()
@@ -45,7 +45,7 @@ class DenseChannel(Channel):
                 f"the sum {sums[worst]:.9g} in column {worst}, least entry {self.matrix.min():.3g}"
             )
             rule = "must have entries >= 0 and columns that sum to 1"
-            raise ArgumentError(message("matrix", rule, got, "A column is the law of one value"))
+            raise ArgumentError("matrix", rule, got, "A column is the law of one value")
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
     def matvec(self, theta: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.field_hash import FieldHash
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator
@@ -86,7 +86,7 @@ class HashedReports:
         if len(a) * width > _LARGEST_BITS:
             rule = f"of {len(a)} whole reports take {len(a) * width} bytes, more than 2^31"
             remedy = "Tally without keep_reports, or use a coarser domain"
-            raise ArgumentError(message("bits", rule, f"{self.size} values", remedy))
+            raise ArgumentError("bits", rule, f"{self.size} values", remedy)
         packed = np.empty((len(a), width), dtype=np.uint8)
         index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)
         for start in range(0, len(a), step):

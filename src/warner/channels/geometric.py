@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, extremes
 
@@ -36,11 +36,9 @@ class GeometricChannel(Channel):
         self.shape = (size + before + after, size)
         if self.shape[0] < 2 or not 0 < ratio < 1:
             raise ArgumentError(
-                message(
-                    "ratio",
-                    "must lie in (0, 1), with at least 2 reports",
-                    f"{ratio}, {self.shape[0]} reports",
-                )
+                "ratio",
+                "must lie in (0, 1), with at least 2 reports",
+                f"{ratio}, {self.shape[0]} reports",
             )
         self.ratio, self.before = ratio, before
         # 1 - a cancels where a is near 1; expm1 of its logarithm does not.

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.hash_family import buckets
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator, extremes, one_by_one
@@ -254,13 +254,11 @@ def _collisions(seeds: int, count: int, size: int) -> FloatArray:
     """
     if size > _LARGEST_COLLISIONS:
         raise ArgumentError(
-            message(
-                "domain",
-                "must have at most "
-                f"{_LARGEST_COLLISIONS} values for the collision matrix of a hash pool",
-                str(size),
-                "Use UnaryEncoding or HadamardResponse for a domain of this size",
-            )
+            "domain",
+            "must have at most "
+            f"{_LARGEST_COLLISIONS} values for the collision matrix of a hash pool",
+            str(size),
+            "Use UnaryEncoding or HadamardResponse for a domain of this size",
         )
     total = np.zeros((size, size))
     if count & (count - 1):
@@ -287,11 +285,9 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
         raise IdentifiabilityError(
-            message(
-                "seeds",
-                "two values share a bucket under (almost) every seed of the pool",
-                str(seeds),
-                "Use a larger pool of seeds",
-            )
+            "seeds",
+            "two values share a bucket under (almost) every seed of the pool",
+            str(seeds),
+            "Use a larger pool of seeds",
         )
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)

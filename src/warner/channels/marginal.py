@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray
 from warner.channels.axes import lifted, summed
 from warner.channels.base import LARGEST_DENSE, Channel, LikelihoodOperator
@@ -105,12 +105,10 @@ class SummedChannel(Channel):
         rows, size = self.shape
         if not self.has_moments:
             raise ArgumentError(
-                message(
-                    "marginal",
-                    "has no Wald interval where the joint distribution of reports is not listed",
-                    f"{type(self.channel).__name__} of {rows} reports",
-                    "Use kind='bootstrap'",
-                )
+                "marginal",
+                "has no Wald interval where the joint distribution of reports is not listed",
+                f"{type(self.channel).__name__} of {rows} reports",
+                "Use kind='bootstrap'",
             )
         squares = self.influence(np.eye(size)) ** 2
         at_value: FloatArray = np.einsum("yx,yx->x", squares, self.matvec(np.eye(size)))

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, LikelihoodOperator
 from warner.channels.dense import DenseChannel
@@ -45,12 +45,10 @@ class PlanarChannel(Channel):
         height, width = inner.shape
         if height < 2 or width < 2:
             raise ArgumentError(
-                message(
-                    "domain",
-                    "must have at least 2 rows and 2 columns",
-                    str(inner.shape),
-                    "Use Integers for a line",
-                )
+                "domain",
+                "must have at least 2 rows and 2 columns",
+                str(inner.shape),
+                "Use Integers for a line",
             )
         self.grid = (height, width)
         self.shape = (height * width, height * width)

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels.arrays import FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator, one_by_one
 from warner.channels.dense import DenseChannel
@@ -48,11 +48,9 @@ class RepeatedRows(LikelihoodOperator):
     def __init__(self, channels: Sequence[LikelihoodOperator], reports: IntArray) -> None:
         if reports.ndim != 2 or reports.shape[1] != len(channels):
             raise ArgumentError(
-                message(
-                    "reports",
-                    f"must have one column per report of a person, {len(channels)}",
-                    str(reports.shape),
-                )
+                "reports",
+                f"must have one column per report of a person, {len(channels)}",
+                str(reports.shape),
             )
         self.channels = tuple(channels)
         self.reports = reports
@@ -192,7 +190,7 @@ class RepeatedRows(LikelihoodOperator):
             return np.asarray(np.mean([part.influence(c)[rows] for part, rows in parts], axis=0))
         if self._joint_channel.rows_per_report != 1:
             rule = "has too many tuples of reports for the inverse of all of them"
-            raise IdentifiabilityError(message("channel", rule))
+            raise IdentifiabilityError("channel", rule)
         sizes = [channel.shape[0] for channel in self.channels]
         rows = np.ravel_multi_index(tuple(self.reports.T), sizes)
         return np.asarray(self._joint_channel.influence(c)[rows])
@@ -266,13 +264,10 @@ class RepeatedRows(LikelihoodOperator):
         channels = [channel for channel in self.channels if isinstance(channel, Channel)]
         if len(channels) < len(self.channels):
             raise ArgumentError(
-                message(
-                    "bootstrap",
-                    "needs a tally of all possible reports; this one keeps the observed reports "
-                    "alone",
-                    None,
-                    "Use kind='score', or tally without keep_reports",
-                )
+                "bootstrap",
+                "needs a tally of all possible reports; this one keeps the observed reports alone",
+                None,
+                "Use kind='score', or tally without keep_reports",
             )
         return channels
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel
 
@@ -47,12 +47,10 @@ def marked_table(
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
         raise ArgumentError(
-            message(
-                "bootstrap",
-                "draws person by person where bits of several attributes are counted together",
-                f"{n} people",
-                "Use kind='score'",
-            )
+            "bootstrap",
+            "draws person by person where bits of several attributes are counted together",
+            f"{n} people",
+            "Use kind='score'",
         )
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)
     total = np.zeros((prod(shape[:-1]), shape[-1]))

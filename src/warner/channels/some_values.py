@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import LikelihoodOperator
 from warner.channels.descriptions import SupportLaw
@@ -30,7 +30,7 @@ class SomeValues(LikelihoodOperator):
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
             rule = "cannot be chosen where reports are of keys with values"
-            raise ArgumentError(message("values", rule, None, "Choose keys in the estimate"))
+            raise ArgumentError("values", rule, None, "Choose keys in the estimate")
         self.inner, self.values = inner, values
         self.shape = (inner.shape[0], len(values))
         self.rows_per_report, self.log_factors = inner.rows_per_report, inner.log_factors

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels.arrays import FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator, polarized
 from warner.channels.descriptions import BlockMoments
@@ -197,13 +197,10 @@ class StackedRows(LikelihoodOperator):
         """Every group's own simulated tally, of as many people as it has."""
         if values is not None:
             raise ArgumentError(
-                message(
-                    "target",
-                    "'respondents' of several mechanisms is not simulated where whole reports "
-                    "are kept",
-                    None,
-                    "Use target='population'",
-                )
+                "target",
+                "'respondents' of several mechanisms is not simulated where whole reports are kept",
+                None,
+                "Use target='population'",
             )
         parts = [
             channel.simulate_tally(theta, people, rng)
@@ -496,12 +493,10 @@ class StackChannel(StackedRows, Channel):
         """The members of each group are drawn without replacement, so that its size is kept."""
         if people.sum() >= _MOST_DEALT:
             raise ArgumentError(
-                message(
-                    "target",
-                    "'respondents' of several mechanisms together takes fewer than 10^9 people",
-                    f"{people.sum():,}",
-                    "Use target='population'",
-                )
+                "target",
+                "'respondents' of several mechanisms together takes fewer than 10^9 people",
+                f"{people.sum():,}",
+                "Use target='population'",
             )
         left, parts = people.copy(), []
         for channel, n in zip(self.channels, self._group_sizes, strict=True):

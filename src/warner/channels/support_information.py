@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels.arrays import FloatArray
 from warner.channels.descriptions import SupportLaw
 
@@ -52,7 +52,7 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
     spins, picks = _sum_of_bits(law, size)
     if _NODES.size * spins.size * size**2 > _WORK:
         rule = "has too many values for the information of such reports"
-        raise ArgumentError(message("domain", rule, str(size), "Use a coarser domain"))
+        raise ArgumentError("domain", rule, str(size), "Use a coarser domain")
     # Both exponents of a value are taken relative to the smaller one, so that neither m_j is 0.
     smaller = np.minimum(low, high)
     scale = smaller.min()

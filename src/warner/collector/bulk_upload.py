@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.errors import ArgumentError, MismatchError
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
 from warner.domains import Domain
 from warner.io.file_columns import from_file
@@ -52,10 +52,10 @@ class BulkUpload:
     def __init__(self, file: ReportFile, allow_simulated: bool = False) -> None:
         if file.simulation and not allow_simulated:
             rule, remedy = "holds simulated reports, which nobody sent", "Say --allow-simulated"
-            raise ArgumentError(message(file.path, rule, None, remedy))
+            raise ArgumentError(file.path, rule, None, remedy)
         if file.group is not None or file.reports_per_person > 1:
             rule = "must have one report of each person, and no groups, to be collected"
-            raise ArgumentError(message(file.path, rule, None, "Use warner tally"))
+            raise ArgumentError(file.path, rule, None, "Use warner tally")
         self._file = file
         headers = {name: mechanism.header for name, mechanism in file.mechanisms.items()}
         self._asked = _Asked(file.mechanisms, file.public, digest_of(headers, file.public))
@@ -79,7 +79,7 @@ class BulkUpload:
         if layout != self._form.layout:
             rule = f"holds reports of another study than {url} collects"
             remedy = "Randomise the answers with the study that is collected"
-            raise MismatchError(message(self._file.path, rule, None, remedy))
+            raise MismatchError(self._file.path, rule, None, remedy)
 
     def bodies(self, start: int = 0) -> Iterator[tuple[bytes, int]]:
         """The bodies of requests, each with the number of rows up to its end.

@@ -41,7 +41,7 @@ from typing import TypeVar
 import numpy as np
 
 from warner._core.canonical_json import canonical
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
@@ -351,7 +351,7 @@ class Collector:
         """
         if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
             rule = "must be a name of small letters"
-            raise ArgumentError(message("reason", rule, None, "For example 'malformed'"))
+            raise ArgumentError("reason", rule, None, "For example 'malformed'")
         with self._news:
             known = self._unsaved.keys() | self._rejects.keys()
             name = reason if reason in known or len(known) < _REASONS else "other"
@@ -482,7 +482,7 @@ class Collector:
         """
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
             rule = f"must be uint8 of shape (n, {ID_BYTES})"
-            raise ArgumentError(message("ids", rule, f"{ids.dtype} {ids.shape}"))
+            raise ArgumentError("ids", rule, f"{ids.dtype} {ids.shape}")
         words = words_of(ids)
         self._ask(lambda: self._invite(words))
 

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.collector.distinct_counts import DistinctCounts, Row
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
@@ -103,7 +103,7 @@ class Counts:
         if not self._most or prod(sizes) * self._blocks >= 2**62:
             rule = f"would need {stop:,} counts in each group"
             remedy = "Use mechanisms with fewer different reports, or fewer public columns"
-            raise ArgumentError(message("study", rule, None, remedy))
+            raise ArgumentError("study", rule, None, remedy)
         self._row_of: dict[int, int] = {}
         self._table = np.zeros((0, self._width), dtype=np.int64)
 

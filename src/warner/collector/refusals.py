@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warner._core.errors import WarnerError, message
+from warner._core.errors import WarnerError
 
 
 class Refused(WarnerError):
@@ -27,7 +27,7 @@ class Refused(WarnerError):
         remedy: str | None = None,
         position: int | None = None,
     ) -> None:
-        super().__init__(message(where, rule, got, remedy))
+        super().__init__(where, rule, got, remedy)
         self.name, self.position = name, position
         self._parts = (where, rule, got, remedy)
 

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, FileError, message
+from warner._core.errors import ArgumentError, FileError
 from warner.collector.access import MOST_INVITED, invitations_body
 from warner.collector.refusals import Refused
 
@@ -78,10 +78,10 @@ def checked_url(url: str) -> str:
         known = False
     if "://" not in url:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
-        raise ArgumentError(message("URL", rule, None, remedy))
+        raise ArgumentError("URL", rule, None, remedy)
     if not known or parts.query or parts.fragment or parts.username is not None:
         rule = "must be like https://survey.example.org, without a question mark"
-        raise ArgumentError(message("URL", rule, None, "Leave the token out of it"))
+        raise ArgumentError("URL", rule, None, "Leave the token out of it")
     return url.rstrip("/")
 
 
@@ -121,7 +121,7 @@ class Remote:
             layout = None
         if not isinstance(layout, str):
             rule = "is no collector of warner"
-            raise FileError(message(self.url, rule, None, "Give the address of the survey page"))
+            raise FileError(self.url, rule, None, "Give the address of the survey page")
         return layout
 
     def tally(self, by: str | None = None) -> bytes:
@@ -182,7 +182,7 @@ class Remote:
             except (ValueError, KeyError, TypeError, RecursionError):
                 break
         rule = "does not answer as a collector of warner does"
-        raise FileError(message(self.url, rule, None, "Give the address of the survey page"))
+        raise FileError(self.url, rule, None, "Give the address of the survey page")
 
     def _ask(self, path: str, body: bytes | None = None) -> bytes:
         """The body of the answer to a request.

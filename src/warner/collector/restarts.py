@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from warner._core.canonical_json import canonical
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.studies.study import Study
@@ -120,12 +120,12 @@ class Start:
                 "If the words still mean the same, as after a corrected typing error, add "
                 "--new-texts. Else restore them, or name another store with --store"
             )
-            raise ArgumentError(message(self._name, rule, f"other words in {listed}{more}", remedy))
+            raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
         if self._step < self._known["step"]:
             before = self._known["step"]
             rule = f"must be at least {before:,}, under which those who are counted answered"
             remedy = f"Use --step {before}, or another store with --store"
-            raise ArgumentError(message("step", rule, f"{self._step:,}", remedy))
+            raise ArgumentError("step", rule, f"{self._step:,}", remedy)
 
     def keep(self) -> None:
         """Keep the texts and the step, for the next start.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.collector.stores.base import Store
 from warner.collector.stores.postgres import PostgresStore
 from warner.collector.stores.sqlite import SQLiteStore
@@ -57,5 +57,5 @@ def store_at(address: str) -> Store:
     if found := sorted(folders & _PUBLISHED):
         rule = f"must not lie in a folder that web servers publish ({found[0]})"
         remedy = "Name a file elsewhere with --store"
-        raise ArgumentError(message(address, rule, None, remedy))
+        raise ArgumentError(address, rule, None, remedy)
     return SQLiteStore(address)

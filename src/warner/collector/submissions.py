@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, ReportError, message
+from warner._core.errors import ArgumentError, ReportError
 from warner.collector.refusals import Refused
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -105,7 +105,7 @@ class SubmissionFormat:
         if study.groups or study.rows_per_person > 1:
             rule = "must have no groups, and one row of answers of each person, to be collected"
             remedy = "Use public columns instead of groups"
-            raise ArgumentError(message("study", rule, None, remedy))
+            raise ArgumentError("study", rule, None, remedy)
         self.study = study
         self.layout = layout_of(study.digest, [*study.public, *study.mechanisms])
         self.head = MAGIC + bytes.fromhex(self.layout)
@@ -202,7 +202,7 @@ class SubmissionFormat:
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
             rule = f"must be of the attributes {', '.join(self._schemas)}"
             beside = ", ".join(self._sizes) or "no public columns"
-            raise ArgumentError(message("reports", f"{rule}, beside {beside}"))
+            raise ArgumentError("reports", f"{rule}, beside {beside}")
         parts = []
         for name, domain in self.study.public.items():
             index = domain.encode(given[name]).astype(_INDEX)
@@ -214,10 +214,10 @@ class SubmissionFormat:
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
         if any(len(part) != n for part in parts) or parts[0].shape[1:] != (ID_BYTES,):
             rule = "must be of as many people as the ids and the public columns"
-            raise ArgumentError(message("reports", rule))
+            raise ArgumentError("reports", rule)
         if not 1 <= n <= MOST:
             remedy = "Seal them in several bodies"
-            raise ArgumentError(message("reports", f"must be 1 to {MOST:,}", str(n), remedy))
+            raise ArgumentError("reports", f"must be 1 to {MOST:,}", str(n), remedy)
         return self.head + np.concatenate(parts, axis=1).tobytes()
 
     def join(self, batches: Sequence[Batch]) -> Batch:

@@ -24,7 +24,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     IdentifiabilityError,
     WarnerError,
-    message,
 )
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
@@ -228,7 +227,7 @@ class Benchmark:
         rows = [row for row in self.rows() if row["loss"] == chosen]
         if not rows:
             reason = next(iter(self.left_out.values()), "there are no settings")
-            raise ArgumentError(message("plot", "has nothing to show", None, reason))
+            raise ArgumentError("plot", "has nothing to show", None, reason)
         picture = benchmark_chart.chart(rows, LOSSES[chosen].words, x)
         if path is not None:
             save(picture, path)
@@ -340,7 +339,7 @@ def benchmark(
     ['RandomizedResponse', 'RandomizedResponse']
     """
     if not isinstance(domain, Domain):
-        raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
     losses = tuple(_several("loss", loss))
     for each in losses:
         LOSSES[choice("loss", each, tuple(LOSSES))].require(each, domain)
@@ -369,7 +368,7 @@ def _several(name: str, value: Any) -> list[Any]:
     is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     found = list(dict.fromkeys(value)) if is_list else [value]
     if not found:
-        raise ArgumentError(message(name, "must hold at least one value"))
+        raise ArgumentError(name, "must hold at least one value")
     return found
 
 
@@ -395,7 +394,7 @@ def _makers(mechanisms: Any, domain: Domain) -> dict[str, Maker]:
     if alone or not mechanisms:
         rule, remedy = "must be a list of mechanisms", "For example [RandomizedResponse]"
         got = kind(mechanisms) if alone else "an empty list"
-        raise ArgumentTypeError(message("mechanisms", rule, got, remedy))
+        raise ArgumentTypeError("mechanisms", rule, got, remedy)
     return dict(_maker(each, domain) for each in mechanisms)
 
 
@@ -410,17 +409,17 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
             rule = f"must be one of {', '.join(known)}"
             here = _ELSEWHERE.get(given.upper())
             remedy = meant(given, known) if here is None else f"Here it is {here!r}"
-            raise ArgumentError(message("mechanisms", rule, show(given), remedy))
+            raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, known[given]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
     if not callable(given) or isinstance(given, Mechanism):
         rule, remedy = "must be classes, names or functions", "For example RandomizedResponse"
-        raise ArgumentTypeError(message("mechanisms", rule, kind(given), remedy))
+        raise ArgumentTypeError("mechanisms", rule, kind(given), remedy)
     if _is_lambda(given):
         rule, remedy = "need names", 'Write {"my mechanism": lambda domain, epsilon: ...}'
-        raise ArgumentError(message("mechanisms", rule, "a lambda", remedy))
+        raise ArgumentError("mechanisms", rule, "a lambda", remedy)
     return given.__name__, given
 
 
@@ -434,14 +433,14 @@ def _require_made(made: Any, cell: Cell, domain: Domain) -> None:
     name = f"mechanism {cell.mechanism!r}"
     if not isinstance(made, Mechanism):
         rule, remedy = "must be made by its function", "Return a mechanism"
-        raise ArgumentTypeError(message(name, rule, kind(made), remedy))
+        raise ArgumentTypeError(name, rule, kind(made), remedy)
     if made.domain != domain:
         rule, remedy = "must be of the domain of the benchmark", "Use the function's first argument"
-        raise ArgumentError(message(name, rule, repr(made.domain), remedy))
+        raise ArgumentError(name, rule, repr(made.domain), remedy)
     if cell.epsilon * _ROUNDING < made.requested < math.inf:
         rule = f"must spend at most the budget of its row, {cell.epsilon!r}"
         remedy = "Use the function's second argument"
-        raise ArgumentError(message(name, rule, repr(made.requested), remedy))
+        raise ArgumentError(name, rule, repr(made.requested), remedy)
 
 
 def _check_importable(methods: Any, mechanisms: Any) -> None:
@@ -453,7 +452,7 @@ def _check_importable(methods: Any, mechanisms: Any) -> None:
         if is_typed_in or module.startswith("warner_loaded_"):
             rule = f"cannot send {type(each).__name__} to other processes"
             remedy = "Put the class in a module that can be imported, or use processes=1"
-            raise ArgumentError(message("processes", rule, f"a class of {module}", remedy))
+            raise ArgumentError("processes", rule, f"a class of {module}", remedy)
 
 
 class _Work:

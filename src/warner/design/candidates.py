@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentTypeError, BudgetError, message
+from warner._core.errors import ArgumentTypeError, BudgetError
 from warner.domains import Domain
 from warner.mechanisms import (
     Exponential,
@@ -136,14 +136,14 @@ def _of_kind(
             return cls(domain, epsilon)
         except Exception as problem:
             rule = f"cannot be made on this domain: {str(problem).rstrip('.')}"
-            raise BudgetError(message(cls.__name__, rule)) from problem
+            raise BudgetError(cls.__name__, rule) from problem
 
     found = made(domain, epsilon)
     is_metric = found.distance_unit is not None
     if is_metric != (distance is not None) and not (is_metric and near):
-        raise ArgumentTypeError(message(cls.__name__, "has a guarantee of another kind"))
+        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
     if found.guarantee.delta is not None or found.sensitive_mask is not None:
-        raise ArgumentTypeError(message(cls.__name__, "has a guarantee of another kind"))
+        raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
     if not is_metric:
         return found
     change = _over_all(made) if distance is None else _per_unit(made, distance)

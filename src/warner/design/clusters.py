@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import confidence_level, integer, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.progress import steps
 from warner.channels import summed
 from warner.domains import Product
@@ -65,7 +65,7 @@ def clusters(
     if not names:
         rule = "must be of several attributes, on a Product"
         remedy = "Tally the reports of PerAttribute, or of a study with warner tally --ways 2"
-        raise ArgumentTypeError(message("subject", rule, None, remedy))
+        raise ArgumentTypeError("subject", rule, None, remedy)
 
     alpha = 1 - confidence_level(level)
     pairs = sum(x * y <= largest for x, y in combinations(shape, 2))
@@ -128,7 +128,7 @@ def grouped(
         largest: the most combinations of values in a group.
     """
     if not 0 <= real("threshold", threshold) <= 1:
-        raise ArgumentError(message("threshold", "must lie in [0, 1]", show(threshold)))
+        raise ArgumentError("threshold", "must lie in [0, 1]", show(threshold))
     integer("largest", largest, 1)
     places = [(i, j) for i in range(len(names)) for j in range(i)]
     pairs = [(dependence(i, j), i, j) for i, j in steps(places, "comparing pairs of attributes")]

@@ -13,7 +13,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner._core.progress import steps
 from warner.design.losses import LOSSES
@@ -249,7 +248,7 @@ def compare(
             left_out[repr(method)] = f"raised {type(problem).__name__}: {problem}"
     if not errors:
         reason = next(iter(left_out.values()))
-        raise ArgumentError(message("methods", "cannot be used here, none of them", None, reason))
+        raise ArgumentError("methods", "cannot be used here, none of them", None, reason)
     against = {repr(method): advice(method, data) for method in errors}
     known = {name: text for name, text in against.items() if text is not None}
     total = sum(map(len, truths.values()))

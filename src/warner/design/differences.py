@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, WarnerError, message
+from warner._core.errors import ArgumentError, WarnerError
 from warner.design.theory import people_for_difference, power_for_difference
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -68,10 +68,10 @@ def wanted_difference(
         return None
     if error is not None:
         rule = "does not go with a wanted difference: each asks for a number of people"
-        raise ArgumentError(message("error", rule, repr(error), "Leave one of them out"))
+        raise ArgumentError("error", rule, repr(error), "Leave one of them out")
     if loss == "w1":
         rule, remedy = "goes with the losses 'l1' and 'l2'", "Use loss='l2' (--loss l2)"
-        raise ArgumentError(message("difference", rule, repr(loss), remedy))
+        raise ArgumentError("difference", rule, repr(loss), remedy)
     return WantedDifference(difference, groups, power)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warner import metrics
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains import Domain
 from warner.estimators.fit import Fit
 from warner.metrics.simplex import project
@@ -53,7 +53,7 @@ class Loss:
             return
         rule = "values in an order" if self.axes == "line" else "values that are numbers or places"
         raise ArgumentError(
-            message("loss", f"{name!r} needs {rule}", type(domain).__name__, "Use 'l1' or 'l2'")
+            "loss", f"{name!r} needs {rule}", type(domain).__name__, "Use 'l1' or 'l2'"
         )
 
 
@@ -110,12 +110,10 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
     divergence = metrics.kullback_leibler(truth, estimate)
     if not np.isfinite(divergence):
         raise ArgumentError(
-            message(
-                "loss",
-                "'kl' is infinite where a method gives the share 0 to a value that people have",
-                None,
-                "Use 'js', which is always finite",
-            )
+            "loss",
+            "'kl' is infinite where a method gives the share 0 to a value that people have",
+            None,
+            "Use 'js', which is always finite",
         )
     return divergence
 

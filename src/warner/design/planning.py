@@ -25,7 +25,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     BudgetError,
     IdentifiabilityError,
-    message,
 )
 from warner._core.progress import steps
 from warner.design.candidates import candidates
@@ -199,12 +198,12 @@ def plan(
     "ExpectationMaximization(steps='auto'), 2 simulated tallies"
     """
     if not isinstance(domain, Domain):
-        raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
     integer("n", n, 1, MAX_PEOPLE)
     choice("loss", loss, tuple(LOSS_NAMES))
     integer("runs", runs, 2)
     if error is not None and real("error", error) <= 0:
-        raise ArgumentError(message("error", "must be positive", repr(error)))
+        raise ArgumentError("error", "must be positive", repr(error))
     _check_guarantee(domain, loss, delta, distance)
     wanted = wanted_difference(difference, groups, power, error, loss)
     default = made_shares(domain) if loss == "w1" else np.full(domain.size, 1 / domain.size)
@@ -249,9 +248,7 @@ def plan(
             left_out[name] = str(problem)
     if not results:
         reason = next(iter(left_out.values()), "No mechanism fits these values")
-        raise BudgetError(
-            message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
-        )
+        raise BudgetError("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
     found = Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
     if wanted is None:
@@ -288,17 +285,17 @@ def _check_guarantee(
         for name, given in (("delta", delta), ("distance", distance)):
             if given is not None:
                 remedy = "Use loss='w1' (--loss w1)"
-                raise ArgumentError(message(name, "goes with the loss 'w1'", repr(given), remedy))
+                raise ArgumentError(name, "goes with the loss 'w1'", repr(given), remedy)
         return
     if not measured(domain).dimension:
         rule, remedy = "'w1' needs values with coordinates", "Use 'l1' or 'l2'"
-        raise ArgumentError(message("loss", rule, type(domain).__name__, remedy))
+        raise ArgumentError("loss", rule, type(domain).__name__, remedy)
     remedy = "Use larger bins or cells, or the loss 'l2'"
     integer("number of values", domain.size, 2, MOST_SIMULATED, remedy)
     if delta is not None and not 0 < real("delta", delta) < 1:
-        raise ArgumentError(message("delta", "must lie in (0, 1)", repr(delta)))
+        raise ArgumentError("delta", "must lie in (0, 1)", repr(delta))
     if distance is not None and real("distance", distance) <= 0:
-        raise ArgumentError(message("distance", "must be positive", repr(distance)))
+        raise ArgumentError("distance", "must be positive", repr(distance))
 
 
 def can_simulate(domain: Domain) -> bool:
@@ -407,11 +404,9 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
         raise ArgumentError(
-            message(
-                "error",
-                f"would need more than {MAX_PEOPLE:.0e} people with {name}",
-                repr(error),
-                "Name a larger error",
-            )
+            "error",
+            f"would need more than {MAX_PEOPLE:.0e} people with {name}",
+            repr(error),
+            "Name a larger error",
         )
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

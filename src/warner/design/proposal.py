@@ -16,7 +16,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     BudgetError,
     IdentifiabilityError,
-    message,
 )
 from warner._core.progress import steps
 from warner.design.candidates import Maker, candidates, options_of
@@ -226,12 +225,12 @@ def propose(
     'SquareWave'
     """
     if not isinstance(domain, Domain):
-        raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+        raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
     integer("n", n, 1, MAX_PEOPLE)
     confidence_level(level)
     for name, given in (("share", share), ("width", width)):
         if not 0 < real(name, given) < 1:
-            raise ArgumentError(message(name, "must lie in (0, 1)", repr(given)))
+            raise ArgumentError(name, "must lie in (0, 1)", repr(given))
     guess = None if theta is None else distribution("theta", theta, domain.size)
     near = bool(measured(domain).dimension)
     makers = dict(candidates(domain, sensitive, None, None, near))
@@ -274,9 +273,7 @@ def _offer(
             left_out[name] = str(problem)
     if not made:
         reason = next(iter(left_out.values()), "No mechanism fits these values")
-        raise BudgetError(
-            message("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
-        )
+        raise BudgetError("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
     least = min(errors.values())
     if domain.answered.is_ordered and len(questions) > 1:
         # Of numbers the order can depend on the distribution.

@@ -7,7 +7,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner.mechanisms.base import Mechanism
 
@@ -44,7 +43,7 @@ def report_weight(mechanism: Mechanism) -> float | None:
     2.164
     """
     if not isinstance(mechanism, Mechanism):
-        raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
+        raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
     try:
         return mechanism.channel().report_weight(mechanism.values_per_person)
     except (IdentifiabilityError, ArgumentError):

@@ -31,7 +31,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     BudgetError,
-    message,
 )
 from warner._core.progress import steps
 from warner.channels import Channel, KroneckerChannel, lifted, summed
@@ -164,12 +163,10 @@ def compare_schemes(
     ('RR-Joint', 'RR-Independent')
     """
     if not isinstance(domain, Product):
-        raise ArgumentTypeError(
-            message("domain", "must be a Product, of several attributes", kind(domain))
-        )
+        raise ArgumentTypeError("domain", "must be a Product, of several attributes", kind(domain))
     if isinstance(theta, Solution):
         if theta.domain != domain:
-            raise ArgumentError(message("theta", "must be an estimate on the same domain"))
+            raise ArgumentError("theta", "must be an estimate on the same domain")
         theta = project(theta.probabilities)
     shares = distribution("theta", theta, domain.size)
     choice("loss", loss, LOSSES)
@@ -192,9 +189,7 @@ def compare_schemes(
             left_out[scheme.name] = str(problem)
     if not results:
         reason = next(iter(left_out.values()))
-        raise BudgetError(
-            message("epsilon", "suits no scheme on this domain", repr(epsilon), reason)
-        )
+        raise BudgetError("epsilon", "suits no scheme on this domain", repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
     return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import distribution
-from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
 from warner.domains import Domain
 
 _SUM = 1e-6  # of shares, which people write with a few digits
@@ -41,7 +41,7 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     if not isinstance(truth, Mapping):
         return {"truth": _shares("truth", truth, domain)}
     if not truth:
-        raise ArgumentError(message("truth", "must hold at least one distribution"))
+        raise ArgumentError("truth", "must hold at least one distribution")
     return {str(name): _shares(f"truth {name!r}", each, domain) for name, each in truth.items()}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.categorical import Categorical
 from warner.domains.declarations import Raster, StudyEntry, TextForm
@@ -56,12 +56,12 @@ def from_spec(spec: Mapping[str, Any]) -> Domain:
     cls = _BY_KIND.get(spec.get("kind", ""))
     if cls is None:
         rule = f"must be one of {', '.join(_BY_KIND)}"
-        raise ArgumentError(message("domain kind", rule, show(spec.get("kind"))))
+        raise ArgumentError("domain kind", rule, show(spec.get("kind")))
     try:
         return cls.from_spec(spec, from_spec)
     except KeyError as error:
         rule = f"of kind {spec['kind']!r} needs {error.args[0]!r}"
-        raise ArgumentError(message("domain", rule)) from None
+        raise ArgumentError("domain", rule) from None
 
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import as_float, kind
-from warner._core.errors import ArgumentTypeError, EmptyError, ValuesError, message
+from warner._core.errors import ArgumentTypeError, EmptyError, ValuesError
 
 _NOT_A_LIST = "must be a list, an array or a column"
 _WRAP = "Wrap a single answer in a list"
@@ -39,7 +39,7 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     """
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
-        raise ArgumentTypeError(message("values", _NOT_A_LIST, kind(values), _WRAP))
+        raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), _WRAP)
     if not hasattr(values, "__len__"):
         values = list(values)
     if np.ma.is_masked(values):
@@ -47,15 +47,13 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
         raise ValuesError(first, "must not be masked", "no answer")
     found = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(found, np.ndarray) and found.ndim == 0:
-        raise ArgumentTypeError(message("values", _NOT_A_LIST, "one value", _WRAP))
+        raise ArgumentTypeError("values", _NOT_A_LIST, "one value", _WRAP)
     if len(found) == 0:
-        raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+        raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
     if one_each and isinstance(found, np.ndarray) and found.ndim == 2:
         if found.shape[1] != 1:
             got, remedy = f"shape {found.shape}", "Pass the column with the answers"
-            raise ArgumentTypeError(
-                message("values", "must be one-dimensional or one column", got, remedy)
-            )
+            raise ArgumentTypeError("values", "must be one-dimensional or one column", got, remedy)
         found = found[:, 0]
     return found
 
@@ -100,7 +98,7 @@ def numbers(
     shape_fits = found.ndim == 1 if width is None else found.shape[1:] == (width,)
     if not shape_fits or found.dtype.kind not in ("iu" if whole else "iuf"):
         got = f"{found.dtype} of shape {found.shape}"
-        raise ArgumentTypeError(message("values", f"must be {rule}", got))
+        raise ArgumentTypeError("values", f"must be {rule}", got)
     return found
 
 

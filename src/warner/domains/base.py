@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
 from warner._core.pickles import without_cached
 from warner.domains.declarations import Raster, StudyEntry, TextForm
 from warner.domains.missing import REFUSED, Missing
@@ -128,7 +128,7 @@ class Domain(ABC):
             ValuesError: a number outside the domain.
         """
         rule = "must be Integers or Interval for a numeric mechanism"
-        raise ArgumentTypeError(message("domain", rule, type(self).__name__))
+        raise ArgumentTypeError("domain", rule, type(self).__name__)
 
     @property
     def points(self) -> np.ndarray | None:
@@ -178,7 +178,7 @@ class Domain(ABC):
             ArgumentTypeError: the domain has no attributes.
         """
         rule = "must be a Product, of several attributes"
-        raise ArgumentTypeError(message("domain", rule, type(self).__name__))
+        raise ArgumentTypeError("domain", rule, type(self).__name__)
 
     @property
     def placeholders(self) -> Mapping[str, int]:
@@ -245,9 +245,9 @@ class Domain(ABC):
             array = np.asarray(None)
         if array.dtype.kind not in "iu" and array.size:
             rule = "must be an array of integers"
-            raise ArgumentTypeError(message("index", rule, str(array.dtype)))
+            raise ArgumentTypeError("index", rule, str(array.dtype))
         if array.size and (array.min() < 0 or array.max() >= self.size):
-            raise ArgumentError(message("index", f"must lie in 0..{self.size - 1}"))
+            raise ArgumentError("index", f"must lie in 0..{self.size - 1}")
         return array.astype(np.int64)
 
     def _refuse(self, outside: np.ndarray, got: str, remedy: str | None = None) -> None:

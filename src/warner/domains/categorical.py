@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import integer, kind, legible
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.text import ALIKE, DIFFER, alike, look
 from warner.domains.answers import built_in, refuse_types, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
@@ -56,21 +56,21 @@ class Categorical(Domain):
     def __init__(self, values: Sequence[str | int | bool]) -> None:
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
             rule = "must be a list of labels, in an order that stays"
-            raise ArgumentTypeError(message("values", rule, kind(values)))
+            raise ArgumentTypeError("values", rule, kind(values))
         labels = [v.item() if isinstance(v, np.generic) else v for v in values]
         for i, label in enumerate(labels):
             if type(label) not in _ANSWER_TYPES:
                 rule = f"label {i} must be a string, an integer or a boolean"
-                raise ArgumentTypeError(message("values", rule, kind(label)))
+                raise ArgumentTypeError("values", rule, kind(label))
             if isinstance(label, str):
                 legible(f"values: label {i}", label)
         self._table = {label: i for i, label in enumerate(labels)}
         if len(self._table) < len(labels):
             rule = "labels must be distinct (1 and True count as the same)"
-            raise ArgumentError(message("values", rule, f"{len(labels)} with repetitions"))
+            raise ArgumentError("values", rule, f"{len(labels)} with repetitions")
         pair = alike(label for label in labels if isinstance(label, str))
         if pair is not None:
-            raise ArgumentError(message("values", ALIKE, pair, DIFFER))
+            raise ArgumentError("values", ALIKE, pair, DIFFER)
         remedy = "A domain of one value has nothing to learn"
         self.size = integer("number of values", len(labels), 2, LARGEST_SIZE, remedy)
         self._labels = labels
@@ -90,7 +90,7 @@ class Categorical(Domain):
         texts = [str(v).lower() if isinstance(v, bool) else str(v) for v in self._labels]
         if len(set(texts)) < len(texts):
             rule = "labels must differ as text to be read from a file"
-            raise ArgumentError(message("values", rule, ", ".join(texts[:6])))
+            raise ArgumentError("values", rule, ", ".join(texts[:6]))
         return TextForm(texts, any_case=all(isinstance(v, bool) for v in self._labels))
 
     def encode(self, values: Any) -> np.ndarray:
@@ -98,7 +98,7 @@ class Categorical(Domain):
         if isinstance(answers, np.ndarray):
             if answers.ndim != 1:
                 got = f"shape {answers.shape}"
-                raise ArgumentTypeError(message("values", "must be one-dimensional", got))
+                raise ArgumentTypeError("values", "must be one-dimensional", got)
             if answers.dtype.kind in "iu" and self._order is not None:
                 return self._encode_integers(answers, self._order)
             answers = answers.tolist()

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import choice, kind
-from warner._core.errors import ArgumentTypeError, ValuesError, message
+from warner._core.errors import ArgumentTypeError, ValuesError
 from warner.domains.answers import sequence
 from warner.domains.base import Domain
 
@@ -64,7 +64,7 @@ class Dates(Domain):
             return self._of_numpy(dates)
         if isinstance(dates, np.ndarray) and dates.ndim != 1:
             rule = "must be one-dimensional"
-            raise ArgumentTypeError(message("values", rule, f"shape {dates.shape}"))
+            raise ArgumentTypeError("values", rule, f"shape {dates.shape}")
         known: dict[Any, int] = {}
         index = np.empty(len(dates), dtype=np.int64)
         for i, date in enumerate(dates):

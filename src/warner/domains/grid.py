@@ -70,7 +70,7 @@ class Grid(Domain):
         self.size = integer("rows * columns", self.rows * self.columns, 2, LARGEST_SIZE)
         self.side = real("side", side)
         if self.side <= 0:
-            raise ArgumentError(message("side", "must be positive", show(side)))
+            raise ArgumentError("side", "must be positive", show(side))
         self._places = self._left(without)
         if self._places is not None:
             self.size = integer("number of cells that are left", len(self._places), 2, LARGEST_SIZE)
@@ -80,7 +80,7 @@ class Grid(Domain):
         listed = hasattr(without, "__len__") and not isinstance(without, str | bytes | Mapping)
         if not listed:
             rule = "must be a list of cells (row, column)"
-            raise ArgumentTypeError(message("without", rule, show(without)))
+            raise ArgumentTypeError("without", rule, show(without))
         if not len(without):
             return None
         rule, each = "integer (row, column) pairs, shape (n, 2)", "must be a (row, column) pair"

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import integer, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains.answers import INTEGER_TYPES, numbers
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import StudyEntry, TextForm
@@ -50,7 +50,7 @@ class Integers(Domain):
         if max(-self.low, self.high) > 2**53:
             rule = "has integers beyond 2^53, which are no exact coordinates"
             remedy = "Subtract a common number, or use Categorical"
-            raise ArgumentError(message("domain", rule, show(self.high), remedy))
+            raise ArgumentError("domain", rule, show(self.high), remedy)
         return np.arange(self.low, self.high + 1, dtype=np.float64)[:, None]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import choice, integer, real, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains.answers import NUMBER_TYPES, numbers
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import StudyEntry, TextForm
@@ -54,9 +54,7 @@ class Interval(Domain):
     def __init__(self, low: float, high: float, bins: int, clip: bool = False) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if not self.low < self.high:
-            raise ArgumentError(
-                message("high", f"must be greater than low = {self.low!r}", show(high))
-            )
+            raise ArgumentError("high", f"must be greater than low = {self.low!r}", show(high))
         self.size = self.bins = integer("bins", bins, 2, LARGEST_SIZE)
         self.clip: bool = choice("clip", clip, (False, True))
         real("high - low", self.high - self.low, "Choose narrower limits")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice, kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.domains.answers import sequence
 
 POLICIES = ("refuse", "answer", "drop")
@@ -48,9 +48,9 @@ class Missing:
         listed = self.empty if isinstance(self.empty, list | tuple) else None
         if listed is None or not all(isinstance(text, str) for text in listed):
             rule = 'must be a list of texts, such as ["", "NA"]'
-            raise ArgumentTypeError(message("empty", rule, kind(self.empty)))
+            raise ArgumentTypeError("empty", rule, kind(self.empty))
         if len(set(listed)) < len(listed):
-            raise ArgumentError(message("empty", "must not list a text twice", show(listed)))
+            raise ArgumentError("empty", "must not list a text twice", show(listed))
         object.__setattr__(self, "empty", tuple(listed))
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from warner._core.checks import integer, kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner.domains.answers import encoded_at, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import TextForm
@@ -74,7 +74,7 @@ class Optional(Domain):
     def position(self, values: Any) -> NoReturn:
         rule = "has silence as a value, which is no number"
         remedy = "Use a mechanism of labels, such as SubsetSelection or UnaryEncoding"
-        raise ArgumentTypeError(message("domain", rule, None, remedy))
+        raise ArgumentTypeError("domain", rule, None, remedy)
 
     def encode(self, values: Any) -> np.ndarray:
         return self.encode_with(self.domain.encode, values, self.silence)
@@ -184,7 +184,7 @@ def _require_single(domain: Any) -> None:
         or domain.answered != domain
     ):
         rule = "must be a Domain of a single question, without silence, tags or pairs"
-        raise ArgumentTypeError(message("domain", rule, kind(domain)))
+        raise ArgumentTypeError("domain", rule, kind(domain))
 
 
 def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
@@ -192,7 +192,7 @@ def _refuse_values(domain: Domain, texts: Sequence[str]) -> None:
     taken = [text for text in texts if _reads(domain, text)]
     if taken:
         rule, remedy = "must not list a value of the domain", "Leave it out, or rename the value"
-        raise ArgumentError(message("empty", rule, show(taken[0]), remedy))
+        raise ArgumentError("empty", rule, show(taken[0]), remedy)
 
 
 def _reads(domain: Domain, text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.domains.answers import NUMBER_TYPES, numbers
 from warner.domains.base import LARGEST_SIZE, Domain
 
@@ -38,13 +38,13 @@ class Points(Domain):
             array = np.array(None)
         if array.dtype.kind not in "iuf":
             rule = "must be an array of numbers, shape (K, d)"
-            raise ArgumentTypeError(message("points", rule, kind(points)))
+            raise ArgumentTypeError("points", rule, kind(points))
         array = array.astype(np.float64)
         if array.ndim != 2 or not array.shape[1]:
-            raise ArgumentError(message("points", "must have shape (K, d)", str(array.shape)))
+            raise ArgumentError("points", "must have shape (K, d)", str(array.shape))
         if not (np.abs(array) <= 1e100).all():
             rule = "must be finite, and at most 1e100, so that distances are finite"
-            raise ArgumentError(message("points", rule))
+            raise ArgumentError("points", rule)
         self.size = integer("number of points", len(array), 2, LARGEST_SIZE)
         self.dimension = array.shape[1]
         # Adding 0 turns negative zeros into zeros: both are equal, but they print differently.
@@ -52,9 +52,7 @@ class Points(Domain):
         self._points.setflags(write=False)
         self._table = {tuple(row): i for i, row in enumerate(self._points.tolist())}
         if len(self._table) < self.size:
-            raise ArgumentError(
-                message("points", "must be distinct", f"{self.size} with repetitions")
-            )
+            raise ArgumentError("points", "must be distinct", f"{self.size} with repetitions")
 
     @property
     def points(self) -> np.ndarray:

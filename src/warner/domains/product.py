@@ -14,7 +14,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     ValuesError,
-    message,
 )
 from warner._core.figures import magnitude
 from warner.domains.base import Domain
@@ -44,11 +43,11 @@ class Product(Domain):
 
     def __init__(self, /, **domains: Domain) -> None:
         if not domains:
-            raise ArgumentError(message("domains", "must name at least one attribute"))
+            raise ArgumentError("domains", "must name at least one attribute")
         for name, domain in domains.items():
             legible("name of an attribute", name)
             if not isinstance(domain, Domain):
-                raise ArgumentTypeError(message(name, "must be a Domain", kind(domain)))
+                raise ArgumentTypeError(name, "must be a Domain", kind(domain))
         self._attributes = dict(domains)
         self._shape = tuple(domain.size for domain in domains.values())
         self.size = integer("product of the sizes", math.prod(self._shape), 2)
@@ -78,12 +77,12 @@ class Product(Domain):
         if self.size > np.iinfo(np.int64).max:
             rule, remedy = "has too many tuples to number them", "Use PerAttribute"
             raise ArgumentError(
-                message("domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes")
+                "domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes"
             )
         index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
         lengths = [part.size for part in index]
         if len(set(lengths)) != 1:
-            raise ArgumentError(message("values", "columns must have one length", str(lengths)))
+            raise ArgumentError("values", "columns must have one length", str(lengths))
         return np.ravel_multi_index(index, self.shape).astype(np.int64)
 
     def columns(self, values: Any) -> Any:
@@ -107,18 +106,18 @@ class Product(Domain):
         )
         if names is None:
             rule = "must be a list of dicts, a dict of columns or a frame"
-            raise ArgumentTypeError(message("values", rule, kind(values)))
+            raise ArgumentTypeError("values", rule, kind(values))
         missing = [name for name in self.attributes if name not in list(names)]
         if missing:
             needed = f"Needed: {', '.join(self.attributes)}"
-            raise ArgumentError(message("values", f"has no column {missing[0]!r}", None, needed))
+            raise ArgumentError("values", f"has no column {missing[0]!r}", None, needed)
         return values
 
     def _columns_of_rows(self, rows: Sequence[Any]) -> dict[str, list[Any]]:
         """Rows, one dict for each person, as columns."""
         if not rows:
             remedy = "Pass at least one answer"
-            raise EmptyError(message("values", "must not be empty", None, remedy))
+            raise EmptyError("values", "must not be empty", None, remedy)
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping) or row.keys() != self.attributes.keys():
                 rule = f"must be a dict with the keys {', '.join(self.attributes)}"

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.domains.base import LARGEST_SIZE, Domain
 from warner.domains.declarations import Raster, TextForm
 
@@ -40,10 +40,10 @@ class Subset(Domain):
 
     def __init__(self, domain: Domain, index: Any) -> None:
         if not isinstance(domain, Domain):
-            raise ArgumentTypeError(message("domain", "must be a Domain", kind(domain)))
+            raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
         found = np.unique(domain._index(index))
         if len(found) != np.size(index) or np.ndim(index) != 1:
-            raise ArgumentError(message("index", "must be a list of distinct indices"))
+            raise ArgumentError("index", "must be a list of distinct indices")
         self.size = integer("number of values", len(found), 2, LARGEST_SIZE)
         self.domain, self._members = domain, found
         self.is_ordered, self.dimension = domain.is_ordered, domain.dimension

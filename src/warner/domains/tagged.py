@@ -12,7 +12,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     WarnerError,
-    message,
 )
 from warner.domains.answers import built_in, encoded_at, sequence
 from warner.domains.base import LARGEST_SIZE, Domain
@@ -41,16 +40,14 @@ class Tagged(Domain):
 
     def __init__(self, domain: Domain, tags: Sequence[str]) -> None:
         if not isinstance(domain, Domain) or domain.tags:
-            raise ArgumentTypeError(
-                message("domain", "must be a Domain without tags", kind(domain))
-            )
+            raise ArgumentTypeError("domain", "must be a Domain without tags", kind(domain))
         self.tags = _names(tags)
         self.domain, self.missing = domain, domain.missing
         self._placeholders = {f"@{tag}": domain.size + i for i, tag in enumerate(self.tags)}
         taken = [placeholder for placeholder in self._placeholders if _accepts(domain, placeholder)]
         if taken:
             rule = "must not look like a value of the domain"
-            raise ArgumentError(message("tags", rule, show(min(taken))))
+            raise ArgumentError("tags", rule, show(min(taken)))
         self.size = integer("values and tags", domain.size + len(self.tags), 2, LARGEST_SIZE)
 
     @property
@@ -97,16 +94,16 @@ class Tagged(Domain):
 def _names(tags: Sequence[str]) -> tuple[str, ...]:
     """Checked names of tags."""
     if isinstance(tags, str) or not hasattr(tags, "__iter__"):
-        raise ArgumentTypeError(message("tags", "must be a list of names", kind(tags)))
+        raise ArgumentTypeError("tags", "must be a list of names", kind(tags))
     names = list(tags)
     are_names = bool(names) and all(isinstance(tag, str) and tag for tag in names)
     if not are_names or len(set(names)) < len(names):
-        raise ArgumentError(message("tags", "must be distinct names, at least one", show(names)))
+        raise ArgumentError("tags", "must be distinct names, at least one", show(names))
     for tag in names:
         legible("tags", tag)
     if not all(_is_plain(tag) for tag in names):
         rule = "must not begin with '@' or hold '=', '.', control characters or spaces around"
-        raise ArgumentError(message("tags", rule, show(names)))
+        raise ArgumentError("tags", rule, show(names))
     return tuple(names)
 
 

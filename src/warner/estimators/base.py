@@ -12,7 +12,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.references import bibtex_of
 from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
@@ -129,26 +129,26 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
     """
     if not isinstance(fit, Fit):
         remedy = "Write Fit(shares, Status.COMPLETED)"
-        raise ArgumentTypeError(message(name, "_fit must return a Fit", kind(fit), remedy))
+        raise ArgumentTypeError(name, "_fit must return a Fit", kind(fit), remedy)
     if not isinstance(fit.status, Status):
         remedy = "For example Status.COMPLETED"
-        raise ArgumentTypeError(message(name, "must state a Status", kind(fit.status), remedy))
+        raise ArgumentTypeError(name, "must state a Status", kind(fit.status), remedy)
     if fit.probabilities is None:
         return
     shares = np.asarray(fit.probabilities)
     if shares.shape != (size,):
         rule, remedy = f"must return shares of shape ({size},)", "Give each value a share"
-        raise ArgumentError(message(name, rule, str(shares.shape), remedy))
+        raise ArgumentError(name, rule, str(shares.shape), remedy)
     bad = int((~np.isfinite(shares)).sum())
     if bad:
         rule, remedy = "must return finite shares", "Is there a division by zero?"
-        raise ArgumentError(message(name, rule, f"{bad} that are not finite", remedy))
+        raise ArgumentError(name, rule, f"{bad} that are not finite", remedy)
     total, least = float(shares.sum()), float(shares.min())
     if fit.status not in _OUTSIDE and max(abs(total - 1), -least) > _FAR_OFF:
         rule = f"must return a distribution with {fit.status.name}"
         remedy = "Project the shares, or return Status.OUTSIDE_SIMPLEX"
         got = f"the sum {total:.6g} and the least share {least:.6g}"
-        raise ArgumentError(message(name, rule, got, remedy))
+        raise ArgumentError(name, rule, got, remedy)
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
@@ -191,10 +191,8 @@ def require_order(domain: Domain, name: str) -> None:
     points = domain.points
     if points is None or points.shape[1] != 1:
         raise ArgumentError(
-            message(
-                "domain",
-                f"of {name} must have values in order on a line",
-                type(domain).__name__,
-                "Use Integers or Interval for it, or MaximumLikelihood() for values without order",
-            )
+            "domain",
+            f"of {name} must have values in order on a line",
+            type(domain).__name__,
+            "Use Integers or Interval for it, or MaximumLikelihood() for values without order",
         )

@@ -15,7 +15,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     ImpossibleReportError,
-    message,
 )
 from warner._core.progress import steps as progress_of
 from warner.channels import (
@@ -267,7 +266,7 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
     if not hasattr(start, "__iter__"):
         allowed = ", ".join(map(repr, names))
         raise ArgumentTypeError(
-            message("start", f"must be {allowed}, an estimator or a distribution", kind(start))
+            "start", f"must be {allowed}, an estimator or a distribution", kind(start)
         )
     shares = distribution("start", start)
     return tuple((shares / shares.sum()).tolist())
@@ -359,12 +358,10 @@ def _report_histogram(data: LikelihoodData) -> np.ndarray:
     except ArgumentError:
         pass
     raise ArgumentError(
-        message(
-            "start",
-            "'histogram' needs reports that point at values",
-            f"{data.channel.shape[0]} reports of {data.channel.shape[1]} values",
-            "Use start='uniform', or an estimator such as start=Inversion('project')",
-        )
+        "start",
+        "'histogram' needs reports that point at values",
+        f"{data.channel.shape[0]} reports of {data.channel.shape[1]} values",
+        "Use start='uniform', or an estimator such as start=Inversion('project')",
     )
 
 
@@ -696,9 +693,7 @@ class ExpectationMaximization(Estimator):
     def __post_init__(self) -> None:
         if isinstance(self.steps, str):
             if self.steps != "auto":
-                raise ArgumentError(
-                    message("steps", "must be a whole number or 'auto'", repr(self.steps))
-                )
+                raise ArgumentError("steps", "must be a whole number or 'auto'", repr(self.steps))
         elif self.steps is not None:
             integer("steps", self.steps, 1)
         object.__setattr__(self, "start", checked_start(self.start, _STARTS))
@@ -706,20 +701,18 @@ class ExpectationMaximization(Estimator):
         if self.tolerance is None:
             if self.steps is None:
                 raise ArgumentError(
-                    message(
-                        "steps",
-                        "must be given where there is no tolerance",
-                        None,
-                        "For example steps=100, steps='auto' or tolerance=0.001",
-                    )
+                    "steps",
+                    "must be given where there is no tolerance",
+                    None,
+                    "For example steps=100, steps='auto' or tolerance=0.001",
                 )
             return
         if self.steps == "auto":
             raise ArgumentError(
-                message("tolerance", "does not go with steps='auto'", None, "Leave one of them out")
+                "tolerance", "does not go with steps='auto'", None, "Leave one of them out"
             )
         if real("tolerance", self.tolerance) <= 0:
-            raise ArgumentError(message("tolerance", "must be positive", show(self.tolerance)))
+            raise ArgumentError("tolerance", "must be positive", show(self.tolerance))
 
     def __repr__(self) -> str:
         options = [] if self.steps is None else [f"steps={self.steps!r}"]
@@ -866,12 +859,10 @@ def _require_support(rows: LikelihoodOperator, weights: np.ndarray, theta: np.nd
     """Refuse a given start that makes an observed report impossible."""
     if ((weights > 0) & (rows.matvec(theta) <= 0)).any():
         raise ImpossibleReportError(
-            message(
-                "start",
-                "gives a report that was seen the probability 0",
-                None,
-                "Give every value a positive share",
-            )
+            "start",
+            "gives a report that was seen the probability 0",
+            None,
+            "Give every value a positive share",
         )
 
 

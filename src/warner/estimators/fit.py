@@ -8,7 +8,7 @@ from enum import Enum
 
 import numpy as np
 
-from warner._core.errors import IdentifiabilityError, message
+from warner._core.errors import IdentifiabilityError
 
 
 class Status(Enum):
@@ -216,6 +216,6 @@ class Fit:
                 rule = "were not estimated, only frequencies of keys and means of their values were"
                 remedy = ".frequencies() and .conditional(key).mean()"
             raise IdentifiabilityError(
-                message("probabilities", rule, None, f"Use {remedy}, or another method")
+                "probabilities", rule, None, f"Use {remedy}, or another method"
             )
         return self.probabilities

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from warner._core.checks import kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import FloatArray, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator
@@ -64,12 +64,10 @@ class Independent(Estimator):
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator):
             raise ArgumentTypeError(
-                message(
-                    "method",
-                    "must be an estimator",
-                    kind(self.method),
-                    "For example Inversion('project')",
-                )
+                "method",
+                "must be an estimator",
+                kind(self.method),
+                "For example Inversion('project')",
             )
         if self.groups is None:
             return
@@ -77,26 +75,20 @@ class Independent(Estimator):
             isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups
         ):
             raise ArgumentTypeError(
-                message(
-                    "groups",
-                    "must be lists of names",
-                    kind(self.groups),
-                    "For example [['age', 'sex']]",
-                )
+                "groups",
+                "must be lists of names",
+                kind(self.groups),
+                "For example [['age', 'sex']]",
             )
         groups = tuple(tuple(group) for group in self.groups)
         names = [name for group in groups for name in group]
         if not all(isinstance(name, str) for name in names):
-            raise ArgumentTypeError(
-                message("groups", "must be lists of names", "other things in them")
-            )
+            raise ArgumentTypeError("groups", "must be lists of names", "other things in them")
         if len(set(names)) < len(names) or not all(groups):
             raise ArgumentError(
-                message(
-                    "groups",
-                    "must name every attribute once at most, and none be empty",
-                    show([list(g) for g in groups]),
-                )
+                "groups",
+                "must name every attribute once at most, and none be empty",
+                show([list(g) for g in groups]),
             )
         object.__setattr__(self, "groups", groups)
 
@@ -139,11 +131,9 @@ class Independent(Estimator):
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
             raise ArgumentError(
-                message(
-                    "groups",
-                    f"must name attributes of the domain, {', '.join(names)}",
-                    show(unknown[0]),
-                )
+                "groups",
+                f"must name attributes of the domain, {', '.join(names)}",
+                show(unknown[0]),
             )
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from warner._core.checks import choice, probability, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.estimators.base import Estimator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -82,12 +82,10 @@ class Inversion(Estimator):
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
                 raise ArgumentError(
-                    message(
-                        name,
-                        "belongs to the constraint 'threshold'",
-                        show(getattr(self, name)),
-                        "Pass constraint='threshold', or leave it out",
-                    )
+                    name,
+                    "belongs to the constraint 'threshold'",
+                    show(getattr(self, name)),
+                    "Pass constraint='threshold', or leave it out",
                 )
 
     @property

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from warner._core.checks import choice, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import (
     FloatArray,
     LikelihoodOperator,
@@ -50,12 +50,10 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
         raise ArgumentError(
-            message(
-                "method",
-                f"{name} needs reports of keys and values",
-                type(domain).__name__,
-                "Collect them with KeyValue, or use another method",
-            )
+            "method",
+            f"{name} needs reports of keys and values",
+            type(domain).__name__,
+            "Collect them with KeyValue, or use another method",
         )
     keys, values = domain.attributes.values()
     return groups, keys, values
@@ -163,12 +161,10 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
         raise ArgumentTypeError(
-            message(
-                "values",
-                "must be numbers for their means",
-                type(values).__name__,
-                "Use Interval or Integers",
-            )
+            "values",
+            "must be numbers for their means",
+            type(values).__name__,
+            "Use Interval or Integers",
         )
     points = values.points[:, 0]
     precision = np.array([n / _even_variance(channel) for channel, _, n in groups])
@@ -336,12 +332,10 @@ class PerKey(Estimator):
             estimator = getattr(self, name)
             if not isinstance(estimator, Estimator) or isinstance(estimator, PerKey | KeyMeans):
                 raise ArgumentTypeError(
-                    message(
-                        name,
-                        "must be an estimator object of distributions",
-                        kind(estimator),
-                        f"For example {example!r}",
-                    )
+                    name,
+                    "must be an estimator object of distributions",
+                    kind(estimator),
+                    f"For example {example!r}",
                 )
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels import LikelihoodOperator, on_cells
 from warner.domains import Domain, Integers, Optional
 from warner.estimators.base import Estimator, require_order
@@ -923,7 +923,7 @@ class LogSpline(Estimator):
         if silence and data.domain.size > MOST_CELLS:
             rule = f"of LogSpline with silence must have at most {MOST_CELLS} values"
             remedy = "Use EmpiricalBayes(), or wider bins"
-            raise ArgumentError(message("domain", rule, str(data.domain.size), remedy))
+            raise ArgumentError("domain", rule, str(data.domain.size), remedy)
         counted = data.by_sums()
         cells = None if silence else cells_for(counted.channel)
         if cells is None:

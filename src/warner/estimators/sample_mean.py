@@ -11,7 +11,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner.channels import FloatArray, LikelihoodOperator
 from warner.estimators.base import Estimator
@@ -70,21 +69,17 @@ class SampleMean(Estimator):
         points, w = data.domain.points, data.weights
         if points is None:
             raise ArgumentTypeError(
-                message(
-                    "method",
-                    "SampleMean needs values with coordinates",
-                    type(data.domain).__name__,
-                    "Use Integers, Interval, Grid or Points",
-                )
+                "method",
+                "SampleMean needs values with coordinates",
+                type(data.domain).__name__,
+                "Use Integers, Interval, Grid or Points",
             )
         if data.channel.rows_per_report != 1:
             raise IdentifiabilityError(
-                message(
-                    "tally",
-                    "keeps bit sums, and several bits belong to one report",
-                    None,
-                    "Use Inversion() and the mean() of its estimate",
-                )
+                "tally",
+                "keeps bit sums, and several bits belong to one report",
+                None,
+                "Use Inversion() and the mean() of its estimate",
             )
         extent = float(np.ptp(points, axis=0).max())
         scores = [_least_risk(data, c, extent) for c in points.T]

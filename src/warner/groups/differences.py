@@ -24,7 +24,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     MismatchError,
-    message,
 )
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
@@ -74,7 +73,7 @@ class Sample:
         """
         if data.n < _LEAST_REPORTS:
             rule = "must have at least 2 reports for a difference"
-            raise EmptyError(message(f"group {name}", rule, str(data.n), "Join it with another"))
+            raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another")
         return cls(name, data, data.channel.invert(data.weights), target)
 
     def variances(self) -> np.ndarray:
@@ -304,13 +303,13 @@ def difference(
     if isinstance(a, Mapping | GroupEstimates):
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
-            raise ArgumentError(message("b", rule, kind(b), "Name a group by reference="))
+            raise ArgumentError("b", rule, kind(b), "Name a group by reference=")
         pairs, samples, left_out = _pairs_of_groups(a, reference, target, attributes)
     else:
         for name, given in (("reference", reference), ("attributes", attributes)):
             if given is not None:
                 rule = "goes with a mapping of groups"
-                raise ArgumentError(message(name, rule, show(given)))
+                raise ArgumentError(name, rule, show(given))
         left_out = ()
         samples = [_sample(x, name, target) for x, name in zip((a, b), names, strict=True)]
         pairs = [(samples[0], samples[1])]
@@ -360,7 +359,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
     data = getattr(result, "data", None)
     if data is None:
         rule = "must be estimates, or one mapping of groups"
-        raise ArgumentTypeError(message("a, b", rule, kind(result), "Pass estimate(tally)"))
+        raise ArgumentTypeError("a, b", rule, kind(result), "Pass estimate(tally)")
     return Sample.of(name, data, target)
 
 
@@ -383,12 +382,12 @@ def _pairs_of_groups(
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"must be at least 2 of {_LEAST_REPORTS} reports or more"
-        raise ArgumentError(message("groups", rule, str(len(everyone))))
+        raise ArgumentError("groups", rule, str(len(everyone)))
     if reference is not None:
         place = table.place(reference, "reference")
         if place not in samples:
             rule = f"has fewer than {_LEAST_REPORTS} reports, so it is no reference"
-            raise EmptyError(message(f"group {labels[place]}", rule))
+            raise EmptyError(f"group {labels[place]}", rule)
         pairs = [(s, samples[place]) for g, s in samples.items() if g != place]
     elif len(everyone) == 2:
         pairs = [(everyone[0], everyone[1])]
@@ -411,9 +410,9 @@ def _one_domain(samples: Sequence[Sample]) -> Domain:
     first = samples[0].data
     if len({s.data.domain.digest for s in samples}) > 1:
         rule = "are on different domains"
-        raise MismatchError(message("groups", rule, None, "Compare groups that have one question"))
+        raise MismatchError("groups", rule, None, "Compare groups that have one question")
     if len({s.data.simulated for s in samples}) > 1:
-        raise MismatchError(message("groups", "are of real and of simulated reports"))
+        raise MismatchError("groups", "are of real and of simulated reports")
     return first.domain
 
 
@@ -431,7 +430,7 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
     assert not isinstance(of, str)
     if domain.silence is not None:
         rule, remedy = "has no quantile where silence is a value", "Use of='mean' or of='shares'"
-        raise ArgumentTypeError(message("of", rule, None, remedy))
+        raise ArgumentTypeError("of", rule, None, remedy)
     line = cumulative_on(domain)
     name = "median" if of == 0.5 else f"quantile {of:g}"
     return lambda a, b: [(name, _of_quantile(a, b, Quantile(line, of), level))]
@@ -441,7 +440,7 @@ def _points(domain: Domain) -> np.ndarray:
     """The numbers (K,) that the values stand for."""
     if domain.points is None or domain.points.shape[1] != 1:
         rule = "'mean' needs values that are numbers, as of Integers or Interval"
-        raise ArgumentTypeError(message("of", rule, type(domain).__name__, "Use of='shares'"))
+        raise ArgumentTypeError("of", rule, type(domain).__name__, "Use of='shares'")
     return np.asarray(domain.points[:, 0], dtype=np.float64)
 
 

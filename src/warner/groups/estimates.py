@@ -11,7 +11,7 @@ import numpy as np
 
 from warner._core import html
 from warner._core.checks import choice, confidence_level, integer, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.groups import charts
@@ -184,12 +184,12 @@ class GroupEstimates:
         listed = [values] if isinstance(values, str) else list(values)
         rule, remedy = "must be values of the domain", "Estimates list them under domain.labels"
         if not listed:
-            raise ArgumentError(message("values", rule, "none", remedy))
+            raise ArgumentError("values", rule, "none", remedy)
         found = []
         for value in listed:
             place = place_of(self.domain, value)
             if place is None:
-                raise ArgumentError(message("values", rule, repr(value), remedy))
+                raise ArgumentError("values", rule, repr(value), remedy)
             found.append(place)
         return list(dict.fromkeys(found))
 
@@ -264,7 +264,7 @@ class GroupEstimates:
         if kind == "posterior":
             if self.posterior is None or target != "population":
                 rule = "'posterior' needs pooled groups and the target 'population'"
-                raise ArgumentError(message("kind", rule, None, "Use kind='score'"))
+                raise ArgumentError("kind", rule, None, "Use kind='score'")
             half = z * self.posterior.deviation
             middle = self.posterior.mean
             bounds = np.clip(np.stack([middle - half, middle + half], axis=2), 0.0, 1.0)
@@ -482,13 +482,13 @@ def estimate(
     if isinstance(tally, Mapping):
         if values is not None:
             rule = "are not chosen for groups"
-            raise ArgumentError(message("values", rule, None, "Estimate each group by itself"))
+            raise ArgumentError("values", rule, None, "Estimate each group by itself")
         named = None if method is None else estimator_of(method)
         return _of_groups(tally, named, attributes, pool, time)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
             rule = "goes with a mapping of tallies, one for each group"
-            raise ArgumentTypeError(message(name, rule))
+            raise ArgumentTypeError(name, rule)
     return estimate_one(tally, method, attributes, values)
 
 
@@ -506,7 +506,7 @@ def table_of(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable
         return GroupTable.of(groups, attributes)
     if attributes is not None:
         rule = "are those of the estimates given"
-        raise ArgumentError(message("attributes", rule, None, "Pass the tallies of the groups"))
+        raise ArgumentError("attributes", rule, None, "Pass the tallies of the groups")
     return groups.table
 
 
@@ -550,10 +550,10 @@ def _pool(table: GroupTable, method: Estimator | None, pool: str | None, time: s
     """How groups are pooled, where the caller leaves it open."""
     if method is not None and pool in ("partial", "path"):
         rule = "is not used for pooled groups"
-        raise ArgumentError(message("method", rule, repr(method), "Pass pool='none', or no method"))
+        raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")
     if time is not None and pool in ("partial", "none"):
         rule = "goes with pool='path'"
-        raise ArgumentError(message("time", rule, show(pool)))
+        raise ArgumentError("time", rule, show(pool))
     if pool is not None:
         return pool
     if method is not None:
@@ -604,7 +604,7 @@ def _time_column(table: GroupTable, time: str | None) -> int:
         return 0
     if time not in table.names:
         rule = f"must be one of the public columns {', '.join(table.names)}"
-        raise ArgumentError(message("time", rule, show(time)))
+        raise ArgumentError("time", rule, show(time))
     return table.names.index(time)
 
 
@@ -639,4 +639,4 @@ def moment(name: str, value: Any) -> float:
         except ValueError:
             pass
     rule = "must hold numbers or dates, such as 2024-03-01, 2024-W09 or 2024-03"
-    raise ArgumentError(message(name, rule, show(value)))
+    raise ArgumentError(name, rule, show(value))

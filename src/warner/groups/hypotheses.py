@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import distribution
-from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.errors import ArgumentError, EmptyError
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.groups.coordinates import Coordinates
 from warner.metrics.simplex import project
@@ -124,9 +124,9 @@ def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> Like
     elif getattr(result, "sums", None) is not None:
         rule = "must be a joint estimate, or one of these attributes alone"
         remedy = "Estimate them from the tally: estimate(tally, attributes=[...])"
-        raise ArgumentError(message("estimate", rule, "a marginal", remedy))
+        raise ArgumentError("estimate", rule, "a marginal", remedy)
     if data.n < _LEAST_REPORTS:
-        raise EmptyError(message("n", "must be at least 2 reports for a test", str(data.n)))
+        raise EmptyError("n", "must be at least 2 reports for a test", str(data.n))
     return data
 
 

@@ -14,7 +14,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     MismatchError,
-    message,
 )
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
@@ -104,7 +103,7 @@ class GroupTable:
         sizes = np.array([t.n for t in tallies], dtype=np.int64)
         if not sizes.any():
             rule = "must have at least one report in some group"
-            raise EmptyError(message("groups", rule, None, "Tally the reports by group"))
+            raise EmptyError("groups", rule, None, "Tally the reports by group")
         total = _total(tallies)
         whole = likelihood_data(total, attributes)
         parts = _parts(tallies, total, whole, attributes)
@@ -127,7 +126,7 @@ class GroupTable:
         if isinstance(key, str) and shown.count(key) == 1:
             return shown.index(key)
         known = "; ".join(shown[:8]) + ("; ..." if len(shown) > 8 else "")
-        raise ArgumentError(message(name, f"must be one of the groups {known}", repr(key)))
+        raise ArgumentError(name, f"must be one of the groups {known}", repr(key))
 
     def covariance(self, centre: np.ndarray) -> np.ndarray:
         """The covariance (K, K) of the unbiased estimates per report, at the shares ``centre``.
@@ -155,18 +154,18 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     """The tallies of a mapping, and its keys as tuples of one length."""
     if not isinstance(groups, Mapping):
         rule = "must be a mapping {public values: Tally}"
-        raise ArgumentTypeError(message("groups", rule, kind(groups)))
+        raise ArgumentTypeError("groups", rule, kind(groups))
     if not groups:
-        raise EmptyError(message("groups", "must not be empty"))
+        raise EmptyError("groups", "must not be empty")
     keys = tuple(key if isinstance(key, tuple) else (key,) for key in groups)
     if len({len(key) for key in keys}) > 1 or not keys[0]:
         rule = "must have keys with one value for each public column"
-        raise ArgumentError(message("groups", rule, "keys of several lengths"))
+        raise ArgumentError("groups", rule, "keys of several lengths")
     tallies = list(groups.values())
     for tally in tallies:
         if not isinstance(tally, Tally):
             rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
-            raise ArgumentTypeError(message("groups", rule, kind(tally), remedy))
+            raise ArgumentTypeError("groups", rule, kind(tally), remedy)
     first = tallies[0]
     require_same_origin([t.simulated for t in tallies], "groups")
     for key, tally in zip(keys, tallies, strict=True):
@@ -174,9 +173,7 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
         if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
             rule = "must hold reports of one mechanism, budget and domain"
             remedy = "Compare estimates of different mechanisms by difference(a, b)"
-            raise MismatchError(
-                message("groups", rule, _unlike(keys[0], first, key, tally), remedy)
-            )
+            raise MismatchError("groups", rule, _unlike(keys[0], first, key, tally), remedy)
     if not hasattr(groups, "names"):  # groups of one GroupedTally are of different reports
         require_different(keys, tallies)
     return tallies, keys

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice, kind, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
 from warner._core.progress import steps
 from warner.groups.estimates import table_of
 from warner.groups.table import GroupTable, label
@@ -239,7 +239,7 @@ def weighted(
     table = table_of(groups, attributes)
     if (margins is None) == (weights is None):
         rule = "or weights must be given, and not both"
-        raise ArgumentError(message("margins", rule))
+        raise ArgumentError("margins", rule)
     if weights is not None:
         found = _person_weights(table, weights) * table.sizes
         return WeightedEstimate(table, _one(found), WeightStatus.EXACT, ("the weights given",))
@@ -274,12 +274,12 @@ def _checked(
     """The margins, with tuples of columns."""
     if not isinstance(margins, Mapping) or not margins:
         rule = "must be {column: {value: number of people}}"
-        raise ArgumentTypeError(message("margins", rule, kind(margins)))
+        raise ArgumentTypeError("margins", rule, kind(margins))
     found = []
     for columns, numbers in margins.items():
         if not isinstance(numbers, Mapping) or not numbers:
             rule = "must be {value: number of people}"
-            raise ArgumentTypeError(message(f"margin {columns}", rule, kind(numbers)))
+            raise ArgumentTypeError(f"margin {columns}", rule, kind(numbers))
         found.append((columns if isinstance(columns, tuple) else (columns,), numbers))
     return found
 
@@ -290,7 +290,7 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     for column in columns:
         if column not in table.names:
             rule = f"must be of the public columns {', '.join(table.names)}"
-            raise ArgumentError(message("margins", rule, show(column)))
+            raise ArgumentError("margins", rule, show(column))
     places = [table.names.index(column) for column in columns]
     own = [tuple(key[i] for i in places) for key in table.keys]
     reported = {key for key, n in zip(own, table.sizes, strict=True) if n}
@@ -300,20 +300,20 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
         amount = real(f"margin {name}", number)
         if amount < 0 or len(key) != len(columns):
             rule = "must have a number of at least 0 for each value of its columns"
-            raise ArgumentError(message(f"margin {name}", rule, show(value)))
+            raise ArgumentError(f"margin {name}", rule, show(value))
         if amount > 0 and key not in reported:
             rule = f"has people of {label(key)}, and no group with reports has that value"
             remedy = "Join the value with another one, in the groups and in the margin"
-            raise EmptyError(message(f"margin {name}", rule, None, remedy))
+            raise EmptyError(f"margin {name}", rule, None, remedy)
         cells[key] = amount
     missing = sorted(label(key) for key in reported - cells.keys())
     if missing:
         rule = "must have a number for every value of the groups"
-        raise ArgumentError(message(f"margin {name}", rule, f"none for {', '.join(missing[:5])}"))
+        raise ArgumentError(f"margin {name}", rule, f"none for {', '.join(missing[:5])}")
     total = sum(cells.values())
     if not 0 < total < np.inf:
         rule = "must have a positive sum, and a finite one"
-        raise ArgumentError(message(f"margin {name}", rule, show(total)))
+        raise ArgumentError(f"margin {name}", rule, show(total))
     known = {key: i for i, key in enumerate(cells)}
     spare = len(known)  # the cell of groups without reports that the margin does not name
     cell = np.array([known.get(key, spare) for key in own])
@@ -328,7 +328,7 @@ def _require_one_total(targets: list[Target]) -> None:
         if abs(target.total - first.total) > _TOTALS * first.total:
             rule = "must have one total"
             got = f"{first.total:.10g} by {first.name}, {target.total:.10g} by {target.name}"
-            raise ArgumentError(message("margins", rule, got, "Give the same population"))
+            raise ArgumentError("margins", rule, got, "Give the same population")
 
 
 def _raked(sizes: np.ndarray, targets: list[Target]) -> tuple[np.ndarray, bool]:
@@ -358,7 +358,7 @@ def _one(weights: np.ndarray) -> np.ndarray:
     """Weights divided by their sum."""
     total = float(weights.sum())
     if not total > 0:
-        raise ArgumentError(message("weights", "must have a positive sum", show(total)))
+        raise ArgumentError("weights", "must have a positive sum", show(total))
     return weights / total
 
 
@@ -366,17 +366,17 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
     """The weight (G,) of a person of each group."""
     if not isinstance(weights, Mapping):
         rule = "must be {public values: weight of a person}"
-        raise ArgumentTypeError(message("weights", rule, kind(weights)))
+        raise ArgumentTypeError("weights", rule, kind(weights))
     found = np.full(len(table.keys), np.nan)
     for key, weight in weights.items():
         amount = real("weights", weight)
         if amount < 0:
-            raise ArgumentError(message("weights", "must be at least 0", show(amount)))
+            raise ArgumentError("weights", "must be at least 0", show(amount))
         found[table.place(key, "weights")] = amount
     missing = np.isnan(found) & (table.sizes > 0)
     if missing.any():
         rule = "must have one for every group with reports"
         got = f"none for {label(table.keys[int(np.argmax(missing))])}"
-        raise ArgumentError(message("weights", rule, got))
+        raise ArgumentError("weights", rule, got)
     found = np.where(np.isnan(found), 0.0, found)
     return found / (float(found.max()) or 1.0)  # so that sums do not overflow

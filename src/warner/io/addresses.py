@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.atomic_files import temporary_file
-from warner._core.errors import FileError, WarnerError, message
+from warner._core.errors import FileError, WarnerError
 from warner._core.text import visible, without_secrets
 from warner.io.parquet_format import (
     ParquetFormat,
@@ -117,7 +117,7 @@ def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
             raise
         kind = type(error).__name__
     remedy = "Check the address, and the credentials that are stored for it"
-    raise FileError(message(shown(address), rule, kind, remedy))
+    raise FileError(shown(address), rule, kind, remedy)
 
 
 State = tuple[int, int | str]
@@ -180,7 +180,7 @@ def _listed_by_duckdb(address: str) -> list[str]:
         return found
     # Of an address that it does not know, DuckDB says that there are no files.
     rule = "has no files, or cannot be listed by DuckDB"
-    raise FileError(message(shown(address), rule, None, _REMEDY))
+    raise FileError(shown(address), rule, None, _REMEDY)
 
 
 def state_of(address: str) -> State:
@@ -210,7 +210,7 @@ def _state_by_duckdb(address: str) -> State:
             return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
         except duckdb.Error:
             pass
-    raise FileError(message(shown(address), "cannot be read", None, _REMEDY))
+    raise FileError(shown(address), "cannot be read", None, _REMEDY)
 
 
 @contextmanager
@@ -240,7 +240,7 @@ def at_hand(path: str) -> Iterator[str]:
                 yield path
             if state_of(path) != before:
                 rule, remedy = "was changed while it was counted", "Count it again"
-                raise FileError(message(path, rule, None, remedy))
+                raise FileError(path, rule, None, remedy)
 
 
 def _refuse_sealed(address: str) -> None:
@@ -248,7 +248,7 @@ def _refuse_sealed(address: str) -> None:
     if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
         rule = "is a report file of warner, which DuckDB cannot fetch whole"
         remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
-        raise FileError(message(address, rule, None, remedy))
+        raise FileError(address, rule, None, remedy)
 
 
 def _is_whole(system: Any, address: str) -> bool:
@@ -268,7 +268,7 @@ def _copied(system: Any, address: str) -> Iterator[str]:
             system.get_file(system._strip_protocol(address), copy)
         if size and os.path.getsize(copy) != size:
             rule, remedy = "was fetched with another size than the store states", "Count it again"
-            raise FileError(message(copy, rule, None, remedy))
+            raise FileError(copy, rule, None, remedy)
         yield copy
 
 

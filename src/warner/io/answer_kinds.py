@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from warner._core.errors import ArgumentError, FileError, message
+from warner._core.errors import ArgumentError, FileError
 from warner._core.text import unreadable
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.read_answers import _parts
@@ -121,13 +121,11 @@ def contents_of(
                 if len(labels[name]) > most_labels:
                     rule = f"has more than {most_labels} different labels, so it may be free text"
                     remedy = "State its labels with --values"
-                    raise ArgumentError(message(f"column {name!r}", rule, None, remedy))
+                    raise ArgumentError(f"column {name!r}", rule, None, remedy)
     for name in columns:
         if any(isinstance(label, str) and unreadable(label) for label in labels[name]):
             rule = "has labels with characters that no screen shows"
-            raise ArgumentError(
-                message(f"column {name!r}", rule, None, "State its labels with --values")
-            )
+            raise ArgumentError(f"column {name!r}", rule, None, "State its labels with --values")
         ends = limits[name]
         # Numbers of Parquet's decimal type are written as floats.
         low, high = (_number(min(ends)), _number(max(ends))) if ends else (None, None)
@@ -154,7 +152,7 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
         # A name that differs by its case alone is the user's own word, and no answer.
         near = [known[name.casefold()] for name in lacking if name.casefold() in known]
         remedy = f"Is {near[0]!r} meant?" if near else "Name its columns in the first line"
-        raise FileError(message(path, f"has no column {', '.join(lacking)}", None, remedy))
+        raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
     return [name for name in names if name not in columns]
 
 
@@ -293,7 +291,7 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
         present = _as_texts(present)
     if present is None:
         rule, remedy = "has labels that are no texts", "State its labels with --values"
-        raise ArgumentError(message(f"column {name!r}", rule, None, remedy))
+        raise ArgumentError(f"column {name!r}", rule, None, remedy)
     found: list[str | bool] = present.unique().to_pylist()
     return found
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, MissingExtraError, message
+from warner._core.errors import ArgumentError, MissingExtraError
 from warner._core.foreign_tables import ColumnNames
 from warner.io.frames import attribute_columns
 from warner.io.grouped_frame import BEYOND, GAP
@@ -134,15 +134,15 @@ def count_statement(
         place = _table(table, dialect) if dialect in DIALECTS else None
     except ImportError:
         problem = MissingExtraError(
-            message("sqlglot", "is not installed", None, 'pip install "warner[sql]"')
+            "sqlglot", "is not installed", None, 'pip install "warner[sql]"'
         )
     else:
         if dialect not in DIALECTS:
             rule = f"must be one of {', '.join(DIALECTS)}"
-            raise ArgumentError(message("dialect", rule, show(dialect)))
+            raise ArgumentError("dialect", rule, show(dialect))
         if place is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
-            raise ArgumentError(message("table", rule, show(table), remedy))
+            raise ArgumentError("table", rule, show(table), remedy)
         writer = _Writer(dialect, by, mark_of(study, simulated))
         return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
     raise problem
@@ -198,7 +198,7 @@ def stated_columns(
     given = dict(columns or {})
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
-        raise ArgumentError(message("column", rule, show(unknown[0])))
+        raise ArgumentError("column", rule, show(unknown[0]))
     found = {}
     for name, mechanism in mechanisms.items():
         parts = list(mechanism.schema.file_columns())
@@ -208,7 +208,7 @@ def stated_columns(
         elif own is not None:
             if unknown := [part for part in own if part not in named]:
                 rule = f"must name the columns of the reports of {name!r}"
-                raise ArgumentError(message("column", rule, show(unknown[0])))
+                raise ArgumentError("column", rule, show(unknown[0]))
             named |= own
         found[name] = named
     return found
@@ -229,7 +229,7 @@ def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
             "warner.spark.tally. The other attributes can be counted here by a copy of the study "
             "file without this one"
         )
-        raise ArgumentError(message(attribute, rule, None, remedy))
+        raise ArgumentError(attribute, rule, None, remedy)
     return [names] if schema.group_bys == 1 else [[name] for name in names]
 
 
@@ -290,7 +290,7 @@ class _Writer:
             )
             rule = f"would have {got:,} {unit}, and {_NAMES[self._dialect]} takes {limit:,}"
             remedy = "Export the reports as Parquet, and count the files with 'warner tally'"
-            raise ArgumentError(message("statement", rule, None, remedy))
+            raise ArgumentError("statement", rule, None, remedy)
 
     def _join(
         self,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError, message
+from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError
 from warner.domains import Domain
 from warner.io.count_statement import (
     BY,
@@ -105,7 +105,7 @@ class CountsTable:
         if not marks:
             rule = "does not say of which study it is"
             remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
-            raise FileError(message(self.path, rule, None, remedy))
+            raise FileError(self.path, rule, None, remedy)
         known = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
             if mark not in known or len(marks) > 1:
@@ -114,7 +114,7 @@ class CountsTable:
         return known[next(iter(marks))]
 
     def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
-        return FileError(message(f"{self.path}: line {row.line}", rule, None, remedy))
+        return FileError(f"{self.path}: line {row.line}", rule, None, remedy)
 
     def tallies(
         self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
@@ -142,7 +142,7 @@ class CountsTable:
         spelt = {name.casefold(): name for name in public}
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
-            raise ArgumentError(message(self.path, rule, None, "Declare it: [public.NAME]"))
+            raise ArgumentError(self.path, rule, None, "Declare it: [public.NAME]")
         known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
         known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
         for (attribute, part), rows in self._rows.items():
@@ -153,7 +153,7 @@ class CountsTable:
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
             rule, remedy = "holds no reports: the table has no rows", "Was it the right table?"
-            raise EmptyError(message(self.path, rule, None, remedy))
+            raise EmptyError(self.path, rule, None, remedy)
         everything = self._part(EVERYTHING, ROWS)
         groups, place = self._groups(
             everything,
@@ -192,7 +192,7 @@ class CountsTable:
         rows = self._rows.get((attribute, part))
         if rows is None:
             rule = f"lacks the counts of {show(part)} of {show(attribute)}"
-            raise FileError(message(self.path, rule, None, _WHOLE_RESULT))
+            raise FileError(self.path, rule, None, _WHOLE_RESULT)
         return rows
 
     def _groups(
@@ -211,7 +211,7 @@ class CountsTable:
             ]
             if None in texts:
                 rule = f"column {name!r} has rows without a value"
-                raise ReportError(message(self.path, rule, None, "Leave them out of the table"))
+                raise ReportError(self.path, rule, None, "Leave them out of the table")
             column = pa.array(texts, pa.string())
             indices[name] = indices_of(
                 self.path, name, domain, column, rule="holds values that the study does not declare"
@@ -235,7 +235,7 @@ class CountsTable:
             (BEYOND, f"must lie in 0..{values - 1}"),
         ):
             if wrong := sum(row.reports for row in rows if row.value == code):
-                raise ReportError(message(where, rule, f"{wrong:,} such rows"))
+                raise ReportError(where, rule, f"{wrong:,} such rows")
         for row in rows:
             if not 0 <= row.value < values:
                 raise self._wrong(row, f"value must lie in 0..{values - 1}")
@@ -272,7 +272,7 @@ class CountsTable:
             if some == all_rows:
                 rule = f"counts {some:,} reports, but some in other groups than the rows are"
             where = f"{self.path}: {attribute}: {part}"
-            raise FileError(message(where, rule, None, _WHOLE_RESULT))
+            raise FileError(where, rule, None, _WHOLE_RESULT)
 
 
 def _has(domain: Domain, text: str) -> bool:
@@ -312,7 +312,7 @@ class _Counts:
         broken = self._table.broken(self._attribute, rule, self._place, self._sizes)
         if broken:
             where = f"{self._table.path}: {self._attribute}"
-            raise ReportError(message(where, rule.text, f"{broken:,} other rows", rule.remedy))
+            raise ReportError(where, rule.text, f"{broken:,} other rows", rule.remedy)
         return False
 
 
@@ -341,7 +341,7 @@ def read_counts(path: str) -> CountsTable:
             found.pop()
         rows = [_row(path, line, cells, places, names) for line, cells in found]
     except csv.Error:
-        problem = FileError(message(path, "is not readable as CSV", None, _AS_CSV))
+        problem = FileError(path, "is not readable as CSV", None, _AS_CSV)
     else:
         return CountsTable(path, by, rows)
     raise problem
@@ -357,11 +357,11 @@ def _text(path: str) -> list[str]:
             begin = file.read(_BEGIN)
             for first, (rule, remedy) in _OTHERS.items():
                 if begin.startswith(first):
-                    raise FileError(message(path, rule, None, remedy))
+                    raise FileError(path, rule, None, remedy)
             _, stream = as_utf8(begin, file, path)
             text = b"".join(iter(stream.read, b"")).decode("utf-8-sig")
     except UnicodeDecodeError:
-        problem = FileError(message(path, "is not readable as text in UTF-8", None, _AS_CSV))
+        problem = FileError(path, "is not readable as text in UTF-8", None, _AS_CSV)
     else:
         return text.splitlines(keepends=True) or [""]
     raise problem
@@ -392,7 +392,7 @@ def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
     ):
         rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
         remedy = "Export the result of the statement that 'warner sql' prints, with its names"
-        raise FileError(message(path, rule, None, remedy))
+        raise FileError(path, rule, None, remedy)
     by = tuple(names[i][len(BY) :] for i in others)
     return [*map(lower.index, COLUMNS), *others], by
 
@@ -401,15 +401,15 @@ def _row(path: str, line: int, cells: list[str], places: list[int], names: list[
     """A row of the table from the cells of a line."""
     if [cell.strip() for cell in cells] == names:
         rule, remedy = "has the names again", "Give each result as a file of its own"
-        raise FileError(message(f"{path}: line {line}", rule, None, remedy))
+        raise FileError(f"{path}: line {line}", rule, None, remedy)
     if len(cells) <= max(places):
-        raise FileError(message(f"{path}: line {line}", "has too few cells", None, _AS_CSV))
+        raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)
     attribute, part, value, reports, *key = (cells[i] for i in places)
     numbers = []
     for name, text in (("value", value), ("reports", reports)):
         number = _whole(text.strip())
         if number is None or (name == "reports" and number < 0):
-            raise FileError(message(f"{path}: line {line}", f"{name} must be a whole number"))
+            raise FileError(f"{path}: line {line}", f"{name} must be a whole number")
         numbers.append(number)
     return _Row(
         line,

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
 from warner.io.file_format import (
@@ -61,7 +61,7 @@ class CsvFormat(FileFormat):
         except (csv.Error, UnicodeDecodeError):
             names = []
         if len(set(names)) < len(names):
-            raise FileError(message(path, "must not have two columns of one name"))
+            raise FileError(path, "must not have two columns of one name")
         return dict.fromkeys(names, "")
 
     def batches(

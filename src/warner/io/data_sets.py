@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 from warner._core.text import in_one_line
 from warner.io.addresses import State, ending, listed, shown, state_of
 from warner.io.formats import FORMATS
@@ -107,7 +107,7 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         left_out += [file.path for file in every if ending(file.path) not in known]
     if not found:
         rule = f"has no files that end in {', '.join(known)}"
-        raise FileError(message(shown(path), rule, None, "Check the path"))
+        raise FileError(shown(path), rule, None, "Check the path")
     return found
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 from warner.domains import Domain
 from warner.io.file_seal import digest_of
 from warner.reports.public_columns import Groups
@@ -215,7 +215,7 @@ def require_columns(path: str, names: list[str], found: list[str]) -> None:
         remedy += ". Name them in the first line; a CSV file without names is read with --bare"
     listed = ", ".join(map(repr, missing))
     rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
-    raise FileError(message(path, rule, None, remedy))
+    raise FileError(path, rule, None, remedy)
 
 
 def refuse_repeated(names: list[str], found: list[str]) -> None:
@@ -231,4 +231,4 @@ def refuse_repeated(names: list[str], found: list[str]) -> None:
     for name in names:
         if found.count(name) > 1:
             remedy = "Keep the column that holds the answers"
-            raise FileError(message(f"column {name!r}", "occurs twice in the file", None, remedy))
+            raise FileError(f"column {name!r}", "occurs twice in the file", None, remedy)

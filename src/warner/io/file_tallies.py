@@ -16,7 +16,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     FileError,
     ReportError,
-    message,
 )
 from warner._core.progress import stage
 from warner.domains import Domain
@@ -139,16 +138,16 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
     """The public columns of a file that are asked for."""
     if isinstance(by, str) or not isinstance(by, Sequence):
         rule, remedy = "must be a list of public columns", "For example ['ward']"
-        raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+        raise ArgumentTypeError("by", rule, kind(by), remedy)
     if not by or len(set(by)) < len(by):
         rule = "must be different names of public columns, at least one"
-        raise ArgumentError(message("by", rule, ", ".join(map(show, by)) or "none"))
+        raise ArgumentError("by", rule, ", ".join(map(show, by)) or "none")
     for name in by:
         if name not in file.public:
             known = ", ".join(file.public) or "none"
             rule = f"must be public columns of {file.path}, which has {known}"
             remedy = "Declare them in the study before the answers are randomised"
-            raise ArgumentError(message("by", rule, show(name), remedy))
+            raise ArgumentError("by", rule, show(name), remedy)
     return {name: file.public[name] for name in by}
 
 
@@ -159,7 +158,7 @@ def _check_options(file: ReportFile, ways: int | None, keep_reports: bool) -> No
     if ways is not None and keep_reports:
         rule = "does not go with tables of several attributes"
         remedy = "Leave it out, or leave out --ways"
-        raise ArgumentError(message("keep_reports", rule, None, remedy))
+        raise ArgumentError("keep_reports", rule, None, remedy)
 
 
 def _by_database(file: ReportFile, ways: int | None, keep_reports: bool) -> bool:
@@ -184,7 +183,7 @@ def _require_affordable(file: ReportFile) -> None:
             f"and a header alone may ask for {LARGEST}"
         )
         remedy = "Name the mechanisms: --study, or open_reports(path).expected(mechanisms)"
-        raise FileError(message(file.path, rule, None, remedy))
+        raise FileError(file.path, rule, None, remedy)
 
 
 @contextmanager

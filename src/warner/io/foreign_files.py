@@ -122,7 +122,7 @@ class ForeignFile:
         for part in self._files:
             if not Path(part).exists():
                 rule = "was removed while it was counted"
-                raise FileError(message(part, rule, None, "Run the command again"))
+                raise FileError(part, rule, None, "Run the command again")
             if self.is_text:
                 refuse_ragged(part)
 
@@ -192,9 +192,7 @@ def _parts(path: str, suffix: str) -> list[str]:
     names = sorted(name for name in os.listdir(path) if name.endswith(suffix))
     files = [str(Path(path) / name) for name in names if not name.startswith((".", "_"))]
     if not files:
-        raise FileError(
-            message(path, f"is a folder without {suffix} files", None, "Check the path")
-        )
+        raise FileError(path, f"is a folder without {suffix} files", None, "Check the path")
     return files
 
 
@@ -241,7 +239,7 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
     if file.is_text:
         remedy = "Is it CSV in UTF-8 with a line of names?"
-    raise FileError(message(shown(file.path), rule, None, remedy))
+    raise FileError(shown(file.path), rule, None, remedy)
 
 
 def tally_foreign(
@@ -284,7 +282,7 @@ def tally_foreign(
     given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
-        raise ArgumentError(message("column", rule, show(unknown[0])))
+        raise ArgumentError("column", rule, show(unknown[0]))
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
     stated = {
         name: given.get(name, _usual(file, name, m, mechanisms)) for name, m in mechanisms.items()
@@ -490,11 +488,11 @@ def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping
             folder = None
         if folder is None:
             rule = f"folder {name}={text}: {text} is not among the values that the study declares"
-            raise ReportError(message(file.path, f"{rule} for {name}"))
+            raise ReportError(file.path, f"{rule} for {name}")
         if name in file.names and (rows := _rows_elsewhere(file, name, domain, folder)):
             many = "1 row" if rows == 1 else f"{rows:,} rows"
             rule = f"the folder says {name}={text}, and the column says something else in {many}"
-            raise ReportError(message(file.path, rule, None, "Move the file, or drop the column"))
+            raise ReportError(file.path, rule, None, "Move the file, or drop the column")
 
 
 def _no_public(path: str, name: str) -> str:

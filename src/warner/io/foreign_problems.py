@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Mapping
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 from warner.io.csv_format import CsvFormat
 from warner.io.parquet_format import ParquetFormat
 
@@ -33,16 +33,16 @@ def require_content(path: str, suffix: str) -> None:
     is_parquet = begin.startswith(_PARQUET)
     rename = "Rename it: its ending must say what it is"
     if not begin:
-        raise FileError(message(path, "is empty", None, "Fetch it again, or take it away"))
+        raise FileError(path, "is empty", None, "Fetch it again, or take it away")
     for first, how in _PACKED.items():
         if begin.startswith(first):
-            raise FileError(message(path, f"is compressed by {how}", None, "Unpack it"))
+            raise FileError(path, f"is compressed by {how}", None, "Unpack it")
     if suffix == CsvFormat.suffix and is_parquet:
         rule = f"is Parquet, though its name ends in {suffix}"
-        raise FileError(message(path, rule, None, rename))
+        raise FileError(path, rule, None, rename)
     if suffix == ParquetFormat.suffix and not is_parquet and _TEXT.fullmatch(begin):
         rule = f"is text such as CSV, though its name ends in {suffix}"
-        raise FileError(message(path, rule, None, rename))
+        raise FileError(path, rule, None, rename)
 
 
 def refuse_ragged(path: str) -> None:
@@ -70,7 +70,7 @@ def refuse_ragged(path: str) -> None:
     if wrong is not None and width > 1:
         fields = "1 field" if wrong[1] == 1 else f"{wrong[1]} fields"
         rule = f"row {wrong[0]:,} has {fields}, and the first line has {width}"
-        raise FileError(message(path, rule, None, "Is the file cut off, or damaged?"))
+        raise FileError(path, rule, None, "Is the file cut off, or damaged?")
 
 
 def no_number(cells: Mapping[str, str | None]) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from warner._core.errors import ArgumentError, FileError, message
+from warner._core.errors import ArgumentError, FileError
 from warner.io.addresses import shown
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import FileFormat
@@ -53,18 +53,18 @@ def report_format(path: str) -> FileFormat:
     if is_remote(path):
         rule = "is an address, and no report file of warner on this machine"
         remedy = "Count it with 'warner tally', and with --study if another program wrote it"
-        raise FileError(message(shown(path), rule, None, remedy))
+        raise FileError(shown(path), rule, None, remedy)
     for form in FORMATS:
         if form.recognizes(path):
             if not Path(path).is_file():
                 break
             return form
     else:
-        raise ArgumentError(message(path, f"must end in {suffixes()}"))
+        raise ArgumentError(path, f"must end in {suffixes()}")
     if Path(path).is_dir():
         remedy = "Count a folder that another program wrote with 'warner tally --study'"
-        raise FileError(message(path, "is not a file but a folder", None, remedy))
-    raise FileError(message(path, "is not a file", None, "Check the path"))
+        raise FileError(path, "is not a file but a folder", None, remedy)
+    raise FileError(path, "is not a file", None, "Check the path")
 
 
 def output_format(path: str) -> FileFormat:
@@ -77,7 +77,7 @@ def output_format(path: str) -> FileFormat:
     for form in FORMATS:
         if form.suffix == suffix and form.is_writable:
             return form
-    raise ArgumentError(message(path, f"must end in {suffixes(writable=True)}"))
+    raise ArgumentError(path, f"must end in {suffixes(writable=True)}")
 
 
 def answer_batches(

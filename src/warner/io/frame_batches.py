@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import EmptyError, ReportError, message
+from warner._core.errors import EmptyError, ReportError
 from warner.reports.reports import columns_of
 from warner.reports.schema import ReportSchema
 
@@ -102,14 +102,14 @@ def records_in(
     lengths = [pc.binary_length(part).to_numpy(zero_copy_only=False) for part in parts]
     rule = f"must hold records of {width} bytes, one or more in each row, without gaps"
     if column.null_count:
-        raise ReportError(message(name, rule, f"{column.null_count:,} rows without a report"))
+        raise ReportError(name, rule, f"{column.null_count:,} rows without a report")
     sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
     if not sizes.size:
-        raise EmptyError(message("data", "holds no reports"))
+        raise EmptyError("data", "holds no reports")
     wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
     if wrong.size:
         got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
-        raise ReportError(message(name, rule, got, "Were they made by this mechanism?"))
+        raise ReportError(name, rule, got, "Were they made by this mechanism?")
     records = np.concatenate([_bytes_of(part) for part in parts]).reshape(-1, width)
     columns = columns_of(schema, records)
     schema.check(columns)

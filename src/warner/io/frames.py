@@ -16,7 +16,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     ReportError,
-    message,
 )
 from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
@@ -64,7 +63,7 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         rule = "must name an installed data frame library"
-        error = ArgumentError(message("backend", rule, repr(backend), "For example 'pyarrow'"))
+        error = ArgumentError("backend", rule, repr(backend), "For example 'pyarrow'")
     raise error
 
 
@@ -86,11 +85,11 @@ def frame_of_rows(
         EmptyError: no rows.
     """
     if not rows:
-        raise EmptyError(message("table", "has no rows"))
+        raise EmptyError("table", "has no rows")
     more = dict(columns or {})
     if taken := [name for name in more if name in rows[0]]:
         rule, remedy = "must have names that the table does not have", "Choose another name"
-        raise ArgumentError(message("columns", rule, show(taken[0]), remedy))
+        raise ArgumentError("columns", rule, show(taken[0]), remedy)
     found = {name: [value] * len(rows) for name, value in more.items()}
     for name in rows[0]:
         entries = [row[name] for row in rows]
@@ -252,7 +251,7 @@ def _sum(tallies: Iterable[_T]) -> _T:
     for tally in tallies:
         total = tally if total is None else total + tally
     if total is None:
-        raise EmptyError(message("data", "holds no reports"))
+        raise EmptyError("data", "holds no reports")
     return total
 
 
@@ -272,7 +271,7 @@ def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> 
         for name, size in mechanism.schema.file_columns().items()
     }
     if not len(rows):
-        raise EmptyError(message("data", "holds no reports"))
+        raise EmptyError("data", "holds no reports")
     columns = mechanism.schema.from_file(arrays)
     mechanism.schema.check(columns)
     return Reports(mechanism.header, columns)
@@ -304,7 +303,7 @@ def tally_frame_by(
     found = lazy.collect_schema().names()
     if not wanted or any(name not in found for name in wanted):
         rule, remedy = "must be a list of columns of the frame", "For example ['ward']"
-        raise ArgumentError(message("by", rule, show(by), remedy))
+        raise ArgumentError("by", rule, show(by), remedy)
     names = report_columns(mechanism.schema, found, attribute_columns(attribute, mechanism))
     return count_frame_by(mechanism, lazy, wanted, names, ways).marked(bool(simulated))
 
@@ -403,7 +402,7 @@ def _record_batches(
     problem: ReportError | None = None
     if parts is None:
         rule = "holds bytes, and the library of the frame gives no batches"
-        raise ReportError(message(f"data: {name}", rule, None, ELSEWHERE))
+        raise ReportError(f"data: {name}", rule, None, ELSEWHERE)
     try:
         for rows in parts:
             yield (rows, *records_in(mechanism.schema, rows.to_arrow().column(name), name))
@@ -435,7 +434,7 @@ def _lazy(data: Any) -> Any:
     try:
         return nw.from_native(data).lazy()
     except TypeError:
-        raise ArgumentTypeError(message("data", "must be a data frame", kind(data))) from None
+        raise ArgumentTypeError("data", "must be a data frame", kind(data)) from None
 
 
 def _names(lazy: Any) -> list[str]:
@@ -480,12 +479,12 @@ def report_columns(
     named = {name: name for name in wanted}
     if not isinstance(column, str | Mapping | None):
         rule, remedy = "must be the name of a column, or a dict of names", "For example 'report'"
-        raise ArgumentTypeError(message("column", rule, kind(column), remedy))
+        raise ArgumentTypeError("column", rule, kind(column), remedy)
     if isinstance(column, Mapping):
         unknown = [name for name in column if name not in named]
         if unknown:
             rule = f"must name the columns {_few(wanted)} of the reports"
-            raise ArgumentError(message("column", rule, _few(unknown)))
+            raise ArgumentError("column", rule, _few(unknown))
         named |= column
     elif column is not None:
         named = {name: f"{column}_{name}" for name in wanted}
@@ -502,7 +501,7 @@ def report_columns(
         there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
         got = f"no {_few(missing)} among {there}" if found else "no columns"
         cure = "Name the column that holds the reports" + " of each" * several
-        raise ReportError(message("data", rule, got, remedy or cure))
+        raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, found)
     return named
 
@@ -525,7 +524,7 @@ def _refuse_more(named: Mapping[str, str], found: Sequence[str]) -> None:
             start, end = numbered[1], last[numbered[1]]
             few = f"{start}0" + f" to {start}{end}" * (end > 0)
             rule = f"has {name}, and reports of this mechanism have only {few}"
-            raise ReportError(message("data", rule, None, "Were they made for more values?"))
+            raise ReportError("data", rule, None, "Were they made for more values?")
 
 
 def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
@@ -539,7 +538,7 @@ def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | No
     fits = [start for start in starts if all(f"{start}_{name}" in found for name in wanted)]
     if len(fits) > 1:
         rule = "must be named where a frame has reports of several attributes"
-        raise ArgumentError(message("column", rule, None, f"Pass one of {_few(fits)}"))
+        raise ArgumentError("column", rule, None, f"Pass one of {_few(fits)}")
     if fits:
         return {name: f"{fits[0]}_{name}" for name in wanted}
     return {wanted[0]: found[0]} if len(wanted) == len(found) == 1 else None
@@ -600,7 +599,7 @@ def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | N
         wanted = dict.fromkeys(by)
     if not wanted or any(name not in found for name in wanted):
         rule = "must be a column of the frame, a list of columns, or {name: values}"
-        raise ArgumentError(message("by", rule, show(by), f"Columns: {_few(found)}"))
+        raise ArgumentError("by", rule, show(by), f"Columns: {_few(found)}")
     return wanted
 
 
@@ -616,16 +615,16 @@ def _list_matrix(rows: Any, name: str) -> np.ndarray:
         ReportError: missing arrays, or arrays of several lengths.
     """
     if not len(rows):
-        raise EmptyError(message("data", "holds no reports"))
+        raise EmptyError("data", "holds no reports")
     column = rows.to_arrow().column(name).combine_chunks()
     values = column.flatten()
     rule = "must hold arrays of integers of one length, without gaps"
     if column.null_count or values.null_count or len(values) % len(column):
-        raise ReportError(message(f"data: {name}", rule))
+        raise ReportError(f"data: {name}", rule)
     table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
     ends = column.offsets.to_numpy() if hasattr(column, "offsets") else np.zeros(0)
     if len(np.unique(np.diff(ends))) > 1 or table.dtype.kind not in "iu":
-        raise ReportError(message(f"data: {name}", rule))
+        raise ReportError(f"data: {name}", rule)
     return table
 
 
@@ -677,7 +676,7 @@ class FrameOfReports:
         if (own := self._records(mechanism, column)) is not None:
             parts = list(_record_batches(mechanism, self._lazy, [own], own))
             if not parts:
-                raise EmptyError(message("data", "holds no reports"))
+                raise EmptyError("data", "holds no reports")
             found = {
                 name: np.concatenate([columns[name] for _, columns, _ in parts])
                 for name in mechanism.schema.empty(0)
@@ -738,7 +737,7 @@ class FrameOfReports:
             return mechanism.reports(table)
         if table.shape[1] != len(sizes):
             rule = f"must hold arrays of length {len(sizes)} or {mechanism.schema.width_as_matrix}"
-            raise ReportError(message(f"data: {listed}", rule, f"length {table.shape[1]}"))
+            raise ReportError(f"data: {listed}", rule, f"length {table.shape[1]}")
         parts = {part: table[:, i] for i, part in enumerate(sizes)}
         return frame_reports(mechanism, frame(parts), {part: part for part in sizes})
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.domains import Domain
 from warner.reports.bit_rules import BitRule
 from warner.reports.grouped_tally import require_room
@@ -63,7 +63,7 @@ class GroupedFrame:
             table = keys.group_by(names).agg(nw.len().alias("seen")).collect()
             rows = list(zip(*(table[name].to_list() for name in names), strict=True))
             if not rows:
-                raise EmptyError(message("data", "holds no reports"))
+                raise EmptyError("data", "holds no reports")
             values = map(list, zip(*rows, strict=True))
             named = dict(zip(self._by, values, strict=True))
             self._found = checked_groups(named, self._by, len(rows))
@@ -104,7 +104,7 @@ class GroupedFrame:
         rows = (found if most is None else found.head(most + 1)).collect()
         if most is not None and len(rows) > most:
             rule = f"has more than {most:,} different reports, and its library gives no batches"
-            raise ReportError(message("columns", rule, None, ELSEWHERE))
+            raise ReportError("columns", rule, None, ELSEWHERE)
         repeats = _integers(rows["seen"])
         arrays = {}
         for i, (name, size) in enumerate(columns.items()):
@@ -113,7 +113,7 @@ class GroupedFrame:
             _refuse_codes(code, name, size, self._kinds[name])
             arrays[name] = code.astype(smallest_dtype(size))
         if not repeats.sum():
-            raise EmptyError(message("data", "holds no reports"))
+            raise EmptyError("data", "holds no reports")
         place = [rows[name].to_list() for name in keys]
         self._last = list(zip(*place, strict=True))
         return arrays, repeats
@@ -193,25 +193,25 @@ def require_numbers(name: str, dtype: Any) -> None:
         ReportError: texts, truth values, or whatever else is no number.
     """
     if not dtype.is_numeric():
-        raise ReportError(message(name, _INTEGERS, str(dtype), "Cast it to integers"))
+        raise ReportError(name, _INTEGERS, str(dtype), "Cast it to integers")
 
 
 def no_report(name: str, size: int) -> ReportError:
     """The error of a column with values that are no reports."""
     remedy = "Were the reports made for other values?"
-    return ReportError(message(name, f"must lie in 0..{size - 1}", None, remedy))
+    return ReportError(name, f"must lie in 0..{size - 1}", None, remedy)
 
 
 def no_whole_number(name: str, dtype: Any) -> ReportError:
     """The error of a column with fractions."""
     remedy = "Is it a column of reports?"
-    return ReportError(message(name, "holds numbers that are not whole", str(dtype), remedy))
+    return ReportError(name, "holds numbers that are not whole", str(dtype), remedy)
 
 
 def gap(name: str, dtype: Any) -> ReportError:
     """The error of a column with missing values."""
     got = f"{dtype} with missing values"
-    return ReportError(message(name, _GAPS, got, "Leave out the rows without a report"))
+    return ReportError(name, _GAPS, got, "Leave out the rows without a report")
 
 
 def _code(dtype: Any, name: str, size: int) -> Any:
@@ -330,4 +330,4 @@ def _undeclared(name: str, values: list[Any]) -> ReportError:
     remedy = "Correct these rows, or declare their values"
     if not kinds:
         remedy = "Give these rows a value, or leave them out"
-    return ReportError(message(f"data: public column {name!r}", rule, got, remedy))
+    return ReportError(f"data: public column {name!r}", rule, got, remedy)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from warner._core.errors import FileError, ReportError, message
+from warner._core.errors import FileError, ReportError
 from warner.domains import Domain
 from warner.io.file_format import (
     NO_PUBLIC,
@@ -200,7 +200,7 @@ def _query(path: str, sql: str) -> list[Any]:
         except duckdb.Error:
             pass
     rule = "is not readable as Parquet, or is truncated"
-    raise FileError(message(path, rule, None, "Fetch the file again"))
+    raise FileError(path, rule, None, "Fetch the file again")
 
 
 def _relation(path: str) -> str:
@@ -264,7 +264,7 @@ class _GroupedParquet:
         except duckdb.Error:
             pass
         rule = "has rows that cannot be read as reports"
-        raise FileError(message(self._path, rule, None, "Was it written by warner?"))
+        raise FileError(self._path, rule, None, "Was it written by warner?")
 
     @property
     def _keys(self) -> str:
@@ -288,7 +288,7 @@ class _GroupedParquet:
             found = groups_in(self._by, indices)
             if len(found.keys) < len(found.place):
                 rule = "writes one public value in two ways"
-                raise ReportError(message(self._path, rule, None, "Was it written by warner?"))
+                raise ReportError(self._path, rule, None, "Was it written by warner?")
             # The group in row i of the table has the number i.
             keys = [found.keys[i] for i in found.place.tolist()]
             self._found = replace(found, keys=keys, place=np.arange(len(keys)))
@@ -318,11 +318,11 @@ class _GroupedParquet:
         for name, short in zip(columns, names, strict=True):
             values, size = rows[short], columns[name]
             if np.ma.getmaskarray(values).any():
-                raise ReportError(message("reports", f"{name} has rows without a report"))
+                raise ReportError("reports", f"{name} has rows without a report")
             wrong = (values < 0) | (values >= size)
             if wrong.any():
                 got = f"{int(np.sum(seen[wrong]))} rows beyond it"
-                raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}", got))
+                raise ReportError("reports", f"{name} must lie in 0..{size - 1}", got)
         table = np.zeros((groups, *columns.values()), dtype=np.int64)
         place = [np.asarray(rows[short], dtype=np.int64) for short in names]
         first = np.asarray(rows["place"], dtype=np.int64) if self._by else np.zeros_like(place[0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,9 +59,7 @@ class Copies:
                     f"repeats the answers in the column {answer!r}, which would travel in the "
                     "clear beside their reports"
                 )
-                raise ArgumentError(
-                    message(f"public.{public}", rule, None, "Leave the public column out")
-                )
+                raise ArgumentError(f"public.{public}", rule, None, "Leave the public column out")
 
 
 class _Pair:

@@ -18,7 +18,6 @@ from warner._core.errors import (
     FileError,
     ValuesError,
     WarnerError,
-    message,
 )
 from warner._core.shuffle import rows_at_a_time
 from warner.domains import Categorical, Domain
@@ -101,7 +100,7 @@ def read_values(
 def _nobody(path: str | BinaryIO) -> EmptyError:
     """The error of a file in which everybody is left out."""
     rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
-    return EmptyError(message(_shown(path), rule, None, remedy))
+    return EmptyError(_shown(path), rule, None, remedy)
 
 
 class _GroupNames(Categorical):
@@ -253,7 +252,7 @@ def _parts(
             start += part.num_rows
             row += part.num_rows
     if row == 0:
-        raise EmptyError(message(shown, "holds no answers", None, "Pass at least one row"))
+        raise EmptyError(shown, "holds no answers", None, "Pass at least one row")
 
 
 def _shown(path: str | BinaryIO) -> str:
@@ -339,11 +338,11 @@ def _problem(shown: str, error: Exception) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
-        return FileError(message(shown, "cannot be opened", reason, "Check the path"))
+        return FileError(shown, "cannot be opened", reason, "Check the path")
     if "Empty CSV" in str(error):
-        return EmptyError(message(shown, "is empty", None, "Pass at least one row"))
+        return EmptyError(shown, "is empty", None, "Pass at least one row")
     rule = "is not readable as CSV (UTF-8) or Parquet, or is truncated"
-    return FileError(message(shown, rule, None, "Every row must have the same columns"))
+    return FileError(shown, rule, None, "Every row must have the same columns")
 
 
 def encoded_batch(

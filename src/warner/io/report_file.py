@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import FileError, MismatchError, ReportError, WarnerError, message
+from warner._core.errors import FileError, MismatchError, ReportError, WarnerError
 from warner._core.shuffle import rows_at_a_time
 from warner._core.text import can_name_a_file, unreadable
 from warner.domains import Domain
@@ -101,11 +101,11 @@ class ReportFile:
             rule = f"has the public columns {', '.join(self.public) or 'of none'}"
             expected = ", ".join(public) or "none"
             raise MismatchError(
-                message(self.path, f"{rule}, and the study declares {expected}, or other values")
+                self.path, f"{rule}, and the study declares {expected}, or other values"
             )
         if self.headers.keys() != known.keys():
             rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"
-            raise MismatchError(message(self.path, rule))
+            raise MismatchError(self.path, rule)
         for name, mechanism in known.items():
             header = self.headers[name]
             require_same(
@@ -159,7 +159,7 @@ class ReportFile:
         first = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
         rule = f"must have the {width} columns of its header, in their order"
         got = f"{len(found)} ({first})"
-        return FileError(message(self.path, rule, got, "Was it written by warner?"))
+        return FileError(self.path, rule, got, "Was it written by warner?")
 
     def _check_types(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
@@ -169,7 +169,7 @@ class ReportFile:
             if found[name] not in ("", wanted):
                 rule = f"column {name!r} must be of type {wanted}"
                 remedy = "Was it written by warner?"
-                raise ReportError(message(self.path, rule, found[name], remedy))
+                raise ReportError(self.path, rule, found[name], remedy)
 
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
         """The file's columns, a batch at a time, as arrays of the smallest unsigned types.
@@ -205,7 +205,7 @@ class ReportFile:
             except (pa.ArrowException, OSError, KeyError):
                 rule = "has rows that cannot be read as reports"
                 remedy = "Was it written by warner?"
-                raise FileError(message(self.path, rule, None, remedy)) from None
+                raise FileError(self.path, rule, None, remedy) from None
             if batch is None:
                 return
             if batch.num_rows:
@@ -233,7 +233,7 @@ class ReportFile:
                 if is_over or not whole or not np.array_equal(sizes, wanted):
                     rule = f"must hold {size:,} reports in each row, and in the last at most that"
                     remedy = "Was it written by warner?"
-                    raise FileError(message(self.path, rule, None, remedy))
+                    raise FileError(self.path, rule, None, remedy)
                 columns |= to_file(attribute, mechanism.schema, found)
             is_over = wanted is not None and bool(wanted[-1] < size)
             yield {name: columns[name] for name in known}
@@ -241,7 +241,7 @@ class ReportFile:
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
         rule = f"must hold {self.n} reports of every attribute"
-        return FileError(message(self.path, rule, None, "Fetch the file again"))
+        return FileError(self.path, rule, None, "Fetch the file again")
 
 
 def _checked(column: Any, name: str, size: int) -> np.ndarray:
@@ -249,7 +249,7 @@ def _checked(column: Any, name: str, size: int) -> np.ndarray:
     import pyarrow as pa
 
     if column.null_count:
-        raise ReportError(message("reports", f"{name} has rows without a report"))
+        raise ReportError("reports", f"{name} has rows without a report")
     # Arrow imports pandas, where it is installed, to make an array: DLPack does without.
     is_whole = pa.types.is_integer(column.type)
     array: np.ndarray = (
@@ -257,9 +257,9 @@ def _checked(column: Any, name: str, size: int) -> np.ndarray:
     )
     wanted = smallest_dtype(size)
     if array.dtype != wanted:
-        raise ReportError(message("reports", f"{name} must be of type {wanted}", str(array.dtype)))
+        raise ReportError("reports", f"{name} must be of type {wanted}", str(array.dtype))
     if array.size and int(array.max()) >= size:
-        raise ReportError(message("reports", f"{name} must lie in 0..{size - 1}"))
+        raise ReportError("reports", f"{name} must lie in 0..{size - 1}")
     return array
 
 
@@ -286,34 +286,34 @@ def open_reports(path: str) -> ReportFile:
         or not isinstance(head.get("attributes"), dict)
     ):
         remedy = "If another program wrote it, count it with 'warner tally --study'"
-        raise FileError(message(path, "is not a report file of warner", None, remedy))
+        raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))
-        raise FileError(message(path, rule, got, "Use the version of warner that wrote it"))
+        raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         rule = "has no end: it is truncated, or was saved by another program"
-        raise FileError(message(path, rule, None, "Fetch the file again"))
+        raise FileError(path, rule, None, "Fetch the file again")
     if not form.is_intact(path, end):
         rule = "was altered, or saved by another program: it lacks the checksum that its end states"
-        raise FileError(message(path, rule, None, "Fetch the file again"))
+        raise FileError(path, rule, None, "Fetch the file again")
     for attribute in head["attributes"]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"names an attribute that holds {problem}"
-            raise FileError(message(path, rule, show(attribute), "Names must be printable"))
+            raise FileError(path, rule, show(attribute), "Names must be printable")
     group = head.get("group")
     if group is not None and (not isinstance(group, str) or not can_name_a_file(group)):
         rule = "names a group that no file can be named after"
-        raise FileError(message(path, rule, show(group), "Fetch the file again"))
+        raise FileError(path, rule, show(group), "Fetch the file again")
     most = head.get("reports_per_person", 1)
     if type(most) is not int or not 1 <= most <= MOST_PER_PERSON:
         rule = f"must state at most {MOST_PER_PERSON} reports of one person"
-        raise FileError(message(path, rule, show(most), "Was it written by warner?"))
+        raise FileError(path, rule, show(most), "Was it written by warner?")
     blocks = head.get("blocks")
     if blocks is not None and not (
         form.holds_blocks and type(blocks) is int and 1 <= blocks <= _MOST_PER_BLOCK
     ):
         rule = f"must state at most {_MOST_PER_BLOCK:,} reports in a row"
-        raise FileError(message(path, rule, show(blocks), "Was it written by warner?"))
+        raise FileError(path, rule, show(blocks), "Was it written by warner?")
     simulation = bool(head.get("simulation"))
     public = _public(path, head.get("public") if form.holds_public else None)
     return ReportFile(
@@ -332,7 +332,7 @@ def _public(path: str, stated: Any) -> dict[str, Domain]:
     except (WarnerError, TypeError, ValueError):
         pass
     rule = "declares public columns that this version of warner cannot read"
-    raise FileError(message(path, rule, None, "Use the version of warner that wrote it"))
+    raise FileError(path, rule, None, "Use the version of warner that wrote it")
 
 
 def _parsed(path: str, text: bytes, rule: str) -> Any:
@@ -341,7 +341,7 @@ def _parsed(path: str, text: bytes, rule: str) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError):
         pass
-    raise FileError(message(path, rule, None, "Fetch the file again"))
+    raise FileError(path, rule, None, "Fetch the file again")
 
 
 def read_public(path: str) -> dict[str, list[Value]]:

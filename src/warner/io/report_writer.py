@@ -21,7 +21,7 @@ import numpy as np
 from warner._core.atomic_files import temporary_file, whole_file
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
-from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError, message
+from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError
 from warner._core.progress import stage
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
@@ -103,12 +103,12 @@ class ReportWriter:
         }
         self._most = integer("reports_per_person", reports_per_person, 1, MOST_PER_PERSON)
         if group is not None and not can_name_a_file(group):
-            raise ArgumentError(message("group", FILE_NAME_RULE, show(group)))
+            raise ArgumentError("group", FILE_NAME_RULE, show(group))
         self._group = group
         self._format = output_format(path)
         if self._public and not self._format.holds_public:
             rule = f"cannot be written to files of the format {self._format.name}"
-            raise ArgumentError(message("public columns", rule, path))
+            raise ArgumentError("public columns", rule, path)
         if blocks:
             self._require_blocks(path)
         for attribute in self._mechanisms:
@@ -117,16 +117,16 @@ class ReportWriter:
         if width > _MOST_COLUMNS and not blocks:
             rule = f"would need more than the {_MOST_COLUMNS:,} columns that a file can have"
             remedy = "Use fewer values, or a mechanism with short reports, such as SubsetSelection"
-            raise ArgumentError(message("reports", rule, f"{width:,}", remedy))
+            raise ArgumentError("reports", rule, f"{width:,}", remedy)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         for name in self._public:
             if name.casefold() in {known.casefold() for known in (*self._mechanisms, *names)}:
                 rule = "must not have the name of an attribute, or of a column of its reports"
-                raise ArgumentError(message(f"public column {name!r}", rule, None, "Rename it"))
+                raise ArgumentError(f"public column {name!r}", rule, None, "Rename it")
         names += self._public
         if len({name.casefold() for name in names}) < len(names):
             rule = "must differ by more than upper and lower case"
-            raise ArgumentError(message("attributes", rule, ", ".join(self._mechanisms)))
+            raise ArgumentError("attributes", rule, ", ".join(self._mechanisms))
         self._target: AbstractContextManager[str] = (
             _standard_output() if path == "-" else whole_file(path)
         )
@@ -150,10 +150,10 @@ class ReportWriter:
         """Refuse blocks where a file cannot hold them."""
         if not self._format.holds_blocks:
             rule = f"cannot be written to files of the format {self._format.name}"
-            raise ArgumentError(message("blocks", rule, path, "Write Parquet"))
+            raise ArgumentError("blocks", rule, path, "Write Parquet")
         if self._public:
             rule = "do not go with public columns: a block holds the reports of many people"
-            raise ArgumentError(message("blocks", rule, ", ".join(self._public), "Leave one out"))
+            raise ArgumentError("blocks", rule, ", ".join(self._public), "Leave one out")
 
     def __enter__(self) -> Self:
         self._temporary = self._target.__enter__()
@@ -182,7 +182,7 @@ class ReportWriter:
             or len({len(r) for r in reports.values()}) != 1
         ):
             rule = f"must be equally many for each of {', '.join(self._mechanisms)}"
-            raise MismatchError(message("reports", rule))
+            raise MismatchError("reports", rule)
         parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))
         for attribute, mechanism in self._mechanisms.items():
             given = reports[attribute]
@@ -202,13 +202,13 @@ class ReportWriter:
         if public.keys() != self._public.keys() or any(len(c) != n for c in public.values()):
             rule = f"must be given for each of {n} people, and be those that were declared"
             got = ", ".join(public) or "none"
-            raise MismatchError(message("public columns", rule, got))
+            raise MismatchError("public columns", rule, got)
         parts = []
         for name, domain in self._public.items():
             index, size = np.asarray(public[name]), domain.size
             if index.dtype.kind not in "iu" or int(index.min()) < 0 or int(index.max()) >= size:
                 rule = f"must be integers in 0..{size - 1}, the indices of values"
-                raise ArgumentError(message(f"public column {name!r}", rule))
+                raise ArgumentError(f"public column {name!r}", rule)
             kept = index.astype(smallest_dtype(size).newbyteorder("<"))
             parts.append(kept.reshape(-1, 1).view(np.uint8))
         return parts
@@ -217,14 +217,14 @@ class ReportWriter:
         """Refuse to go on after a batch that Ctrl-C or an error stopped halfway."""
         if self._is_partial:
             rule = "has taken in a part of a batch, and can write no file"
-            raise ReportError(message("writer", rule, None, "Write all reports with a new one"))
+            raise ReportError("writer", rule, None, "Write all reports with a new one")
 
     def _mark(self, simulated: bool) -> None:
         """Note whether reports are simulated; refuse real ones among them in an unmarked file."""
         if self._simulated not in (None, simulated) and not self._marked:
             remedy = "Write two files, or pass simulation=True to mark all as simulated"
             rule = "of real people and of a simulation do not go into one file"
-            raise MismatchError(message("reports", rule, None, remedy))
+            raise MismatchError("reports", rule, None, remedy)
         self._simulated = simulated or bool(self._simulated)
 
     def _put(self, rows: np.ndarray) -> None:
@@ -301,7 +301,7 @@ class ReportWriter:
     def _finish(self) -> None:
         """Write all that is held, and the end of the file."""
         if self._n == 0:
-            raise EmptyError(message("reports", "must not be empty"))
+            raise EmptyError("reports", "must not be empty")
         self._require_whole()
         if self._shuffle is not None:
             done = 0

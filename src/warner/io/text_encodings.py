@@ -7,7 +7,7 @@ import io
 import re
 from typing import Any
 
-from warner._core.errors import FileError, message
+from warner._core.errors import FileError
 
 # The first bytes of files that people give in place of CSV, with what they are and what helps.
 _SPREADSHEET = "Save it as CSV UTF-8: in Excel with File, Save As"
@@ -42,7 +42,7 @@ def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]
     """
     for first, (what, remedy) in _OTHERS.items():
         if begin.startswith(first):
-            raise FileError(message(shown, "must be CSV", what, remedy))
+            raise FileError(shown, "must be CSV", what, remedy)
     encoding = next((name for mark, name in _MARKS.items() if begin.startswith(mark)), None)
     if encoding is None:
         if _is_utf8(begin):

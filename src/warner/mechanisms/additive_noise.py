@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, real, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source, geometric_digits
 from warner.channels import Channel, GeometricChannel, SpreadChannel
@@ -63,19 +63,17 @@ class Noise(Numeric):
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
             raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09",
-                    repr(self.requested),
-                    "Pass a larger one",
-                )
+                "epsilon",
+                f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09",
+                repr(self.requested),
+                "Pass a larger one",
             )
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             rule = f"is too small: its noise spreads over more than {_MOST_REPORTS} reports"
             rule = f"{rule}; the smallest for this grid is {enough:.4g}"
             remedy = "Pass a larger epsilon, fewer cells or a smaller reach"
-            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = (
             math.ceil(_TAIL * math.log(2) / nats)
             if reach is None
@@ -189,12 +187,10 @@ class Geometric(Noise):
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         if isinstance(domain, Domain) and (not domain.is_numeric or domain.is_binned):
             raise ArgumentTypeError(
-                message(
-                    "domain",
-                    "must be Integers",
-                    type(domain).__name__,
-                    "For a Grid use PlanarGeometric",
-                )
+                "domain",
+                "must be Integers",
+                type(domain).__name__,
+                "For a Grid use PlanarGeometric",
             )
         super().__init__(domain, epsilon)
         e = exp(-self.requested)
@@ -312,18 +308,14 @@ class Laplace(Noise):
         if sensitivity is not None:
             if not self.lattice:
                 raise ArgumentError(
-                    message(
-                        "sensitivity",
-                        "needs Integers that are grid points themselves",
-                        show(sensitivity),
-                        "Leave it out, or use Integers without cells",
-                    )
+                    "sensitivity",
+                    "needs Integers that are grid points themselves",
+                    show(sensitivity),
+                    "Leave it out, or use Integers without cells",
                 )
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:
-                raise ArgumentError(
-                    message("sensitivity", f"must lie in (0, {steps}]", show(sensitivity))
-                )
+                raise ArgumentError("sensitivity", f"must lie in (0, {steps}]", show(sensitivity))
             self.sensitivity = self.distance_unit = (
                 None if self.sensitivity == steps else self.sensitivity
             )

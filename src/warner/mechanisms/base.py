@@ -26,7 +26,6 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
     ReportError,
-    message,
 )
 from warner._core.exact import check_epsilon, realise
 from warner._core.figures import magnitude
@@ -113,18 +112,14 @@ class Mechanism(ABC):
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         if not isinstance(domain, Domain):
             raise ArgumentTypeError(
-                message(
-                    "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
-                )
+                "domain", "must be a Domain", kind(domain), "For labels use Categorical([...])"
             )
         if domain.size > LARGEST_SIZE:
             raise ArgumentError(
-                message(
-                    "domain",
-                    f"must have at most {LARGEST_SIZE} values",
-                    magnitude(domain.size),
-                    "Use PerAttribute",
-                )
+                "domain",
+                f"must have at most {LARGEST_SIZE} values",
+                magnitude(domain.size),
+                "Use PerAttribute",
             )
         self.domain = domain
         self.requested = budget(epsilon, infinite=infinite)
@@ -393,7 +388,7 @@ class Mechanism(ABC):
     def _no_program(self) -> ArgumentTypeError:
         rule = "has no program for a device in another language"
         remedy = "Use a mechanism of one question, or randomise with this package"
-        return ArgumentTypeError(message("mechanism", rule, type(self).__name__, remedy))
+        return ArgumentTypeError("mechanism", rule, type(self).__name__, remedy)
 
     def _program_odds(self) -> dict[str, Any]:
         """The odds of a program, and their bound."""
@@ -409,7 +404,7 @@ class Mechanism(ABC):
             ArgumentError: an index outside 0..K-1.
         """
         if not (int(index.min()) >= 0 and int(index.max()) < self.domain.size):
-            raise ArgumentError(message("index", f"must lie in 0..{self.domain.size - 1}"))
+            raise ArgumentError("index", f"must lie in 0..{self.domain.size - 1}")
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Randomise the answers of people who hold the domain's values at ``index``.
@@ -501,29 +496,25 @@ class Mechanism(ABC):
         """
         if not isinstance(reports, Reports):
             raise ArgumentTypeError(
-                message(
-                    "reports",
-                    "must be Reports",
-                    kind(reports),
-                    "Pass mechanism.reports(outputs), or a data frame with a column of them",
-                )
+                "reports",
+                "must be Reports",
+                kind(reports),
+                "Pass mechanism.reports(outputs), or a data frame with a column of them",
             )
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
-            raise EmptyError(message("reports", "must not be empty"))
+            raise EmptyError("reports", "must not be empty")
         expected = self.schema.empty(0)
         if reports.columns.keys() != expected.keys():
             raise ReportError(
-                message("reports", f"must have the columns {', '.join(expected)} and no others")
+                "reports", f"must have the columns {', '.join(expected)} and no others"
             )
         for name, column in expected.items():
             found = reports.columns[name]
             if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
                 raise ReportError(
-                    message(
-                        "reports",
-                        f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
-                    )
+                    "reports",
+                    f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
                 )
         self.schema.check(reports.columns)
 
@@ -675,12 +666,10 @@ class Mechanism(ABC):
         """
         if ways is not None:
             raise ArgumentError(
-                message(
-                    "ways",
-                    "goes with reports of several attributes",
-                    type(self).__name__,
-                    "Leave it out",
-                )
+                "ways",
+                "goes with reports of several attributes",
+                type(self).__name__,
+                "Leave it out",
             )
         return Tally(self.header, *self.schema.count(columns, repeats))
 
@@ -707,27 +696,23 @@ class Mechanism(ABC):
             return marginal_problem(self.channel_for(tally), self.attribute_domains, attributes)
         if attributes is not None:
             raise ArgumentError(
-                message(
-                    "attributes",
-                    "go with reports of several",
-                    type(self).__name__,
-                    "Leave them out, or tally tuples: PerAttribute, --ways 2",
-                )
+                "attributes",
+                "go with reports of several",
+                type(self).__name__,
+                "Leave them out, or tally tuples: PerAttribute, --ways 2",
             )
         if tally.rows is not None:
             return self.report_channel(tally.rows), tally.counts, self.domain
         if tally.ways is not None:
             raise MismatchError(
-                message(
-                    "tally",
-                    f"of tuples does not go with {type(self).__name__}",
-                    str(tally.kind),
-                    "Was the file altered?",
-                )
+                "tally",
+                f"of tuples does not go with {type(self).__name__}",
+                str(tally.kind),
+                "Was the file altered?",
             )
         if not self.schema.may_have(tally.counts, tally.n):
             rule = f"has counts that no reports of {type(self).__name__} have"
-            raise MismatchError(message("tally", rule, None, "Was the file altered?"))
+            raise MismatchError("tally", rule, None, "Was the file altered?")
         return self.channel(), tally.row_counts, self.domain
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
@@ -743,9 +728,7 @@ class Mechanism(ABC):
         Raises:
             MismatchError: a mechanism whose tallies keep no reports.
         """
-        raise MismatchError(
-            message("tally", f"of single reports does not go with {type(self).__name__}")
-        )
+        raise MismatchError("tally", f"of single reports does not go with {type(self).__name__}")
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
@@ -778,7 +761,7 @@ class Mechanism(ABC):
             ArgumentError: no such attribute is randomised by itself.
         """
         rule = "goes with reports of several attributes that are randomised separately"
-        raise ArgumentError(message("attribute", rule, type(self).__name__, "Leave it out"))
+        raise ArgumentError("attribute", rule, type(self).__name__, "Leave it out")
 
     # The audit: every report of a small mechanism with its exact probability.
 
@@ -851,7 +834,7 @@ def refuse_column(column: ColumnNames) -> None:
     """Refuse the name of a column where there is no frame."""
     if column is not None:
         rule = "names a column of a data frame, and the reports are none"
-        raise ArgumentError(message("column", rule, None, "Leave it out"))
+        raise ArgumentError("column", rule, None, "Leave it out")
 
 
 def marginal_problem(
@@ -880,11 +863,9 @@ def marginal_problem(
     if found is None:
         together = ", ".join(names)
         raise ArgumentError(
-            message(
-                "attributes",
-                f"cannot be taken out of reports of {together} together",
-                ", ".join(asked),
-                "Estimate all of them, and take estimate.marginal([...])",
-            )
+            "attributes",
+            f"cannot be taken out of reports of {together} together",
+            ", ".join(asked),
+            "Estimate all of them, and take estimate.marginal([...])",
         )
     return *found, Product(**known).select(asked)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.exact import exp_above
 from warner.privacy.likelihood_ratios import INFINITE
 from warner.reports.schema import ReportSchema
@@ -58,11 +58,11 @@ def odds(
     """
     if ratio == INFINITE or math.isinf(nats):
         rule = "has no program for a device: a report can rule a value out"
-        raise ArgumentError(message("mechanism", rule, None, "Choose a finite epsilon"))
+        raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
     most = exp_above(nats)
     if ratio > most:
         rule = f"has odds {float(ratio)!r}, above the requested {float(most)!r}"
-        raise ArgumentError(message("mechanism", rule, None, "Choose another epsilon"))
+        raise ArgumentError("mechanism", rule, None, "Choose another epsilon")
     return {
         "odds": {**fraction(ratio), "between": between, "power": power},
         "odds_at_most": fraction(most),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import numbers_of
-from warner._core.errors import ArgumentError, BudgetError, message
+from warner._core.errors import ArgumentError, BudgetError
 from warner._core.exact import ONE, SMALLEST, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
@@ -200,18 +200,16 @@ class ChannelMechanism(Mechanism):
         self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(
-                message("matrix", "must make reports that depend on the value", "equal columns")
+                "matrix", "must make reports that depend on the value", "equal columns"
             )
         found = self._realised_epsilon
         self.requested = found if epsilon is None else self.requested
         if found > self.requested:
             raise BudgetError(
-                message(
-                    "matrix",
-                    f"needs epsilon {found!r}",
-                    f"a budget of {self.requested!r}",
-                    "Allow that budget or flatten the matrix",
-                )
+                "matrix",
+                f"needs epsilon {found!r}",
+                f"a budget of {self.requested!r}",
+                "Allow that budget or flatten the matrix",
             )
 
     @cached_property
@@ -276,18 +274,14 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
     array = numbers_of("matrix", matrix, "must be an array of numbers, shape (reports, values)")
     DenseChannel(array)  # checks the shape, the signs and the sums
     if array.shape[1] != size:
-        raise ArgumentError(
-            message("matrix", f"must have one column per value, {size}", str(array.shape))
-        )
+        raise ArgumentError("matrix", f"must have one column per value, {size}", str(array.shape))
     if array.shape[0] < 2:
-        raise ArgumentError(message("matrix", "must have at least two reports", str(array.shape)))
+        raise ArgumentError("matrix", "must have at least two reports", str(array.shape))
     if (array[array > 0] < float(SMALLEST)).any():
         raise ArgumentError(
-            message(
-                "matrix",
-                f"entries must be 0 or at least {float(SMALLEST):.0e}",
-                f"{array[array > 0].min():.3g}",
-            )
+            "matrix",
+            f"entries must be 0 or at least {float(SMALLEST):.0e}",
+            f"{array[array > 0].min():.3g}",
         )
     return array
 

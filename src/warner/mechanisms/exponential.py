@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner._core.exact import exp, natural, share_of
 from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
@@ -81,7 +81,7 @@ class Exponential(Mechanism):
         if not domain.dimension or domain.is_binned:
             rule, remedy = "must have coordinates: Integers, Grid or Points", "For labels use"
             raise ArgumentTypeError(
-                message("domain", rule, type(domain).__name__, f"{remedy} RandomizedResponse")
+                "domain", rule, type(domain).__name__, f"{remedy} RandomizedResponse"
             )
         integer(
             "number of values", domain.size, 2, _MOST_VALUES, "Use Geometric or PlanarGeometric"
@@ -93,9 +93,7 @@ class Exponential(Mechanism):
             most = _MOST_NATS / self._distance.max()
             rule = "is too large: across this domain it must be at most"
             rule = f"{rule} {_MOST_NATS:g} nats, here epsilon {most:.4g}"
-            raise BudgetError(
-                message("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
-            )
+            raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
         self.law = Table(numerators)
         self.schema = IntegerColumns(("report",), (domain.size,))
@@ -110,22 +108,18 @@ class Exponential(Mechanism):
         place = place.reshape(self._distance.shape)
         if known.size > _MOST_DISTANCES:
             raise ArgumentError(
-                message(
-                    "domain",
-                    f"must have at most {_MOST_DISTANCES} different distances",
-                    str(known.size),
-                    "Use fewer points, or a grid",
-                )
+                "domain",
+                f"must have at most {_MOST_DISTANCES} different distances",
+                str(known.size),
+                "Use fewer points, or a grid",
             )
         nearest = self.requested * float(known[1])
         if nearest < _LEAST_NATS:
             raise BudgetError(
-                message(
-                    "epsilon",
-                    f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}",
-                    repr(self.requested),
-                    "Merge them",
-                )
+                "epsilon",
+                f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}",
+                repr(self.requested),
+                "Merge them",
             )
         size, furthest = len(place), self.requested * float(known[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.

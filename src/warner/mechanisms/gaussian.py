@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import integer, probability, real
-from warner._core.errors import ArgumentTypeError, BudgetError, message
+from warner._core.errors import ArgumentTypeError, BudgetError
 from warner._core.sampling import Source
 from warner.channels import Channel, DenseChannel, KhatriRaoChannel
 from warner.domains import Domain
@@ -89,21 +89,17 @@ class Gaussian(Numeric):
             )
         if domain.points is None:
             raise ArgumentTypeError(
-                message(
-                    "domain",
-                    "must have coordinates: Interval, Integers, Grid or Points",
-                    type(domain).__name__,
-                    "For labels use RandomizedResponse",
-                )
+                "domain",
+                "must have coordinates: Interval, Integers, Grid or Points",
+                type(domain).__name__,
+                "For labels use RandomizedResponse",
             )
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
             raise BudgetError(
-                message(
-                    "delta",
-                    f"must be at least {_LEAST_DELTA:g}, for sums in double precision",
-                    repr(delta),
-                )
+                "delta",
+                f"must be at least {_LEAST_DELTA:g}, for sums in double precision",
+                repr(delta),
             )
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
@@ -112,21 +108,17 @@ class Gaussian(Numeric):
         least = far * calibrate(self.requested, self.delta)
         if not math.isfinite(least):
             rule = f"is too wide for its noise to be a float: values lie up to {far:.3g} apart"
-            raise BudgetError(
-                message("domain", rule, None, "Use a larger unit, or a larger epsilon")
-            )
+            raise BudgetError("domain", rule, None, "Use a larger unit, or a larger epsilon")
         if sigma is not None:
             enough = real("sigma", sigma) > 0.99 * least
             if enough:
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
                 raise BudgetError(
-                    message(
-                        "sigma",
-                        f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP",
-                        repr(sigma),
-                        "Leave it out for the least",
-                    )
+                    "sigma",
+                    f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP",
+                    repr(sigma),
+                    "Leave it out for the least",
                 )
             return
         for _ in range(200):
@@ -135,12 +127,10 @@ class Gaussian(Numeric):
                 return
             least *= 1.001
         raise BudgetError(
-            message(
-                "epsilon and delta",
-                "cannot be met on the grid of this domain",
-                f"{epsilon!r}, {delta!r}",
-                "Pass a sigma",
-            )
+            "epsilon and delta",
+            "cannot be met on the grid of this domain",
+            f"{epsilon!r}, {delta!r}",
+            "Pass a sigma",
         )
 
     def _set_grid(self, sigma: float) -> None:
@@ -157,14 +147,11 @@ class Gaussian(Numeric):
             self.steps = self._places.max(axis=0)
         if deviation > _MOST_STEPS:
             raise BudgetError(
-                message(
-                    "epsilon",
-                    f"is too small: its noise has {deviation:.3g} grid steps in one sigma, "
-                    f"and at most {_MOST_STEPS} are summed exactly",
-                    repr(self.requested),
-                    f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} "
-                    "or more",
-                )
+                "epsilon",
+                f"is too small: its noise has {deviation:.3g} grid steps in one sigma, "
+                f"and at most {_MOST_STEPS} are summed exactly",
+                repr(self.requested),
+                f"Pass an epsilon of about {self.requested * deviation / _MOST_STEPS:.2g} or more",
             )
         # The mass of normal noise beyond z standard deviations is below exp(-z^2 / 2).
         self._beyond = math.ceil(math.sqrt(-2 * math.log(_TAILS * self.delta)) * deviation)
@@ -177,12 +164,10 @@ class Gaussian(Numeric):
                 break
         else:
             raise ArgumentTypeError(
-                message(
-                    "domain",
-                    f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}",
-                    None,
-                    "Use fewer axes, or a smaller epsilon",
-                )
+                "domain",
+                f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}",
+                None,
+                "Use fewer axes, or a smaller epsilon",
             )
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
@@ -207,12 +192,10 @@ class Gaussian(Numeric):
                 return sigma / step, places
             step /= 2
         raise BudgetError(
-            message(
-                "domain",
-                "has points too close to each other for the noise it needs",
-                None,
-                "Merge points that are close",
-            )
+            "domain",
+            "has points too close to each other for the noise it needs",
+            None,
+            "Merge points that are close",
         )
 
     def _shifts(self) -> np.ndarray:

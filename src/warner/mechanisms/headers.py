@@ -15,7 +15,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     MismatchError,
     WarnerError,
-    message,
 )
 from warner.domains import from_spec
 from warner.mechanisms.base import Mechanism
@@ -37,19 +36,19 @@ def add_mechanism(cls: type[Mechanism]) -> None:
     """
     if not isinstance(cls, type) or not issubclass(cls, Mechanism):
         rule, remedy = "must be a class of mechanisms", "Derive it from warner.mechanisms.Mechanism"
-        raise ArgumentTypeError(message("mechanism", rule, kind(cls), remedy))
+        raise ArgumentTypeError("mechanism", rule, kind(cls), remedy)
     name = cls.__name__
     if inspect.isabstract(cls):
         lacking = ", ".join(sorted(cls.__abstractmethods__))
-        raise ArgumentTypeError(message(name, f"lacks {lacking}", None, "Define them"))
+        raise ArgumentTypeError(name, f"lacks {lacking}", None, "Define them")
     version: object = cls.version
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         rule, remedy = "must have a version that is an integer from 1", "Write version = 1"
-        raise ArgumentTypeError(message(name, rule, kind(version), remedy))
+        raise ArgumentTypeError(name, rule, kind(version), remedy)
     known = MECHANISMS.get(name)
     if known is not None and not same_definition(known, cls):
         rule = f"is the name of another mechanism, of {known.__module__}"
-        raise ArgumentError(message(name, rule, None, "Rename the class"))
+        raise ArgumentError(name, rule, None, "Rename the class")
     MECHANISMS[name] = cls
     forget_built()
 
@@ -111,7 +110,7 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     rule = (
         f"is not a mechanism's header, or asks for more than {LARGEST_PARTS} reports of one person"
     )
-    raise MismatchError(message("header", rule, None, "Was the file altered?"))
+    raise MismatchError("header", rule, None, "Was the file altered?")
 
 
 def _parts(header: Mapping[str, Any]) -> int:
@@ -150,9 +149,7 @@ def _from_header(text: str) -> Mechanism:
     ) as error:
         why = f": {str(error).rstrip('.')}" if isinstance(error, WarnerError) else ""
         raise MismatchError(
-            message(
-                "header", f"does not describe a valid {name}{why}", None, "Was the file altered?"
-            )
+            "header", f"does not describe a valid {name}{why}", None, "Was the file altered?"
         ) from None
     require_same(mechanism.header, header, "header and the law it names")
     return mechanism
@@ -162,10 +159,10 @@ def _unknown(name: Any, version: Any, cls: type[Mechanism] | None) -> MismatchEr
     """The error of a header whose mechanism, or whose version of it, is not known."""
     if cls is not None:
         rule = f"names version {show(version)} of {name}; known here is version {cls.version}"
-        return MismatchError(message("header", rule, None, "Use the version that made it"))
+        return MismatchError("header", rule, None, "Use the version that made it")
     rule = f"names a mechanism unknown here: {show(name)}, version {show(version)}"
     remedy = (
         "If it is your own, load the file that registers it: warner --load FILE.py, in Python "
         "import it. Otherwise use the version of warner that made it"
     )
-    return MismatchError(message("header", rule, None, remedy))
+    return MismatchError("header", rule, None, remedy)

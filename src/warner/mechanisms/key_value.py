@@ -21,7 +21,6 @@ from warner._core.errors import (
     BudgetError,
     EmptyError,
     ValuesError,
-    message,
 )
 from warner._core.exact import ONE, check_representable, divide, exp, rational, up
 from warner._core.sampling import Source
@@ -164,9 +163,7 @@ class KeyValue(Mechanism):
         for name, part in (("keys", keys), ("values", values)):
             if not isinstance(part, Domain):
                 raise ArgumentTypeError(
-                    message(
-                        name, "must be a Domain", kind(part), "For labels use Categorical([...])"
-                    )
+                    name, "must be a Domain", kind(part), "For labels use Categorical([...])"
                 )
         held = keys if pairs is None else Padded(keys, pairs)
         super().__init__(Product(key=held, value=values), epsilon)
@@ -179,12 +176,10 @@ class KeyValue(Mechanism):
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
             raise ArgumentError(
-                message(
-                    "cells",
-                    "go with value='piecewise'",
-                    show(cells),
-                    "Leave them out: rounding has two",
-                )
+                "cells",
+                "go with value='piecewise'",
+                show(cells),
+                "Leave them out: rounding has two",
             )
         self._value: Window = (
             StochasticRounding(values, self.value_epsilon)
@@ -221,12 +216,10 @@ class KeyValue(Mechanism):
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
             raise BudgetError(
-                message(
-                    "value_epsilon",
-                    f"must be at most epsilon, {self.requested!r}",
-                    repr(checked),
-                    "Leave it out for all of epsilon",
-                )
+                "value_epsilon",
+                f"must be at most epsilon, {self.requested!r}",
+                repr(checked),
+                "Leave it out for all of epsilon",
             )
         return checked
 
@@ -251,12 +244,10 @@ class KeyValue(Mechanism):
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
             raise ArgumentError(
-                message(
-                    argument,
-                    "draws one of several pairs of a person, which only goes alone",
-                    f"pairs={self.pairs}",
-                    "Leave pairs out, or collect these reports apart",
-                )
+                argument,
+                "draws one of several pairs of a person, which only goes alone",
+                f"pairs={self.pairs}",
+                "Leave pairs out, or collect these reports apart",
             )
 
     @property
@@ -276,7 +267,7 @@ class KeyValue(Mechanism):
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         if list(domain.attributes) != [_KEY, _VALUE]:
             raise ArgumentError(
-                message("domain", "must be a Product of key and value", type(domain).__name__)
+                "domain", "must be a Product of key and value", type(domain).__name__
             )
         return cls(
             domain.attributes[_KEY].unpadded,
@@ -321,11 +312,9 @@ class KeyValue(Mechanism):
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
             raise ArgumentError(
-                message(
-                    "values",
-                    "columns must have one length",
-                    f"{len(index)} keys and {len(position)} values",
-                )
+                "values",
+                "columns must have one length",
+                f"{len(index)} keys and {len(position)} values",
             )
         return np.stack([index, position], axis=1)
 
@@ -473,10 +462,10 @@ def _lists_of_pairs(values: Any) -> list[list[Any] | tuple[Any, ...]]:
     """People's answers as lists of pairs; a person may give a single pair."""
     if not isinstance(values, list | tuple):
         raise ArgumentTypeError(
-            message("values", "must be a list of people, each a list of pairs", kind(values))
+            "values", "must be a list of people, each a list of pairs", kind(values)
         )
     if not values:
-        raise EmptyError(message("values", "must not be empty", None, "Pass at least one answer"))
+        raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
     people = [[person] if isinstance(person, Mapping) else person for person in values]
     for i, person in enumerate(people):
         if not isinstance(person, list | tuple):

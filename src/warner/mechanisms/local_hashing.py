@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from warner._core.checks import integer, kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import exp
 from warner._core.field_hash import FAMILY as FIELD_FAMILY
 from warner._core.field_hash import FieldHash, next_suitable, suits
@@ -269,11 +269,11 @@ class _FieldFunctions(_Functions):
             whole = whole_reports
             if not isinstance(whole, bool):
                 rule = "must be True, False or None"
-                raise ArgumentTypeError(message("whole_reports", rule, kind(whole)))
+                raise ArgumentTypeError("whole_reports", rule, kind(whole))
         if whole and counts > _MOST_WINDOWS:
             rule = f"need {counts} counts, and a tally has at most {_MOST_WINDOWS}"
             remedy = "Leave it out, and tally with keep_reports=True to keep the reports"
-            raise ArgumentError(message("whole_reports", rule, f"{size} values", remedy))
+            raise ArgumentError("whole_reports", rule, f"{size} values", remedy)
         return cls(size, hashes, whole)
 
     def parameters(self) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def _checked_prime(prime: int, size: int) -> int:
     if number < size or not suits(number):
         rule = f"must be a prime, at least {size} and not 1 modulo 3"
         remedy = f"Pass {next_suitable(max(number, size))}, for example"
-        raise ArgumentError(message("prime", rule, show(number), remedy))
+        raise ArgumentError("prime", rule, show(number), remedy)
     return number
 
 
@@ -314,4 +314,4 @@ def _refuse_with_seeds(prime: int | None, whole_reports: bool | None) -> None:
     for name, value in (("prime", prime), ("whole_reports", whole_reports)):
         if value is not None:
             rule = "cannot be given with seeds: it is of hash functions without seeds"
-            raise ArgumentError(message(name, rule, show(value), "Leave one of them out"))
+            raise ArgumentError(name, rule, show(value), "Leave one of them out")

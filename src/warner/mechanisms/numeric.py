@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.exact import ONE, check_representable, divide, exp
 from warner._core.sampling import Source
 from warner.channels import BandChannel, rounded, rounded_at, spread_over, windows, windows_at
@@ -49,7 +49,7 @@ class Numeric(Mechanism):
                 "Use an interval with fewer bins, where the device takes the number itself, or "
                 "coarser integers"
             )
-            raise ArgumentError(message("domain", rule, f"{domain.size:,}", remedy))
+            raise ArgumentError("domain", rule, f"{domain.size:,}", remedy)
         self.represents_interval = domain.is_binned
 
     def encode(self, values: Any) -> np.ndarray:

@@ -15,7 +15,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     MismatchError,
     ValuesError,
-    message,
 )
 from warner._core.figures import magnitude
 from warner._core.sampling import Source
@@ -187,11 +186,9 @@ class PerAttribute(Combined):
         )
         if len({len(column) for column in columns.values()}) != 1:
             raise ArgumentError(
-                message(
-                    "values",
-                    "columns must have one length",
-                    ", ".join(str(len(column)) for column in columns.values()),
-                )
+                "values",
+                "columns must have one length",
+                ", ".join(str(len(column)) for column in columns.values()),
             )
         return columns
 
@@ -221,12 +218,10 @@ class PerAttribute(Combined):
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if keep_reports:
             raise ArgumentError(
-                message(
-                    "keep_reports",
-                    "does not go with tuples of attributes",
-                    None,
-                    "Leave it out: tables of bits are kept by co-occurrence",
-                )
+                "keep_reports",
+                "does not go with tuples of attributes",
+                None,
+                "Leave it out: tables of bits are kept by co-occurrence",
             )
         return affordable_ways(self.schema.parts, ways)
 
@@ -243,7 +238,7 @@ class PerAttribute(Combined):
     ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:
         if attribute not in self.parts:
             rule = f"must be one of {', '.join(self.parts)}"
-            raise ArgumentError(message("attribute", rule, repr(attribute)))
+            raise ArgumentError("attribute", rule, repr(attribute))
         return self.parts[attribute], self.schema.split(columns)[attribute]
 
     def channel_for(
@@ -268,12 +263,10 @@ class PerAttribute(Combined):
         ways = tally.ways
         if ways is None:
             raise MismatchError(
-                message(
-                    "tally",
-                    f"of kind {tally.kind.name!r} does not go with PerAttribute",
-                    None,
-                    "Tally the reports again",
-                )
+                "tally",
+                f"of kind {tally.kind.name!r} does not go with PerAttribute",
+                None,
+                "Tally the reports again",
             )
         asked = self._asked(attributes)
         wanted = list(dict.fromkeys(self._part_of[name] for name in asked))
@@ -284,33 +277,27 @@ class PerAttribute(Combined):
                 f"or tally with ways={len(wanted)} (--ways {len(wanted)})"
             )
             raise ArgumentError(
-                message(
-                    "attributes",
-                    f"can be {ways} together of {', '.join(self.parts)}: "
-                    "the tally keeps no larger tables",
-                    got,
-                    example,
-                )
+                "attributes",
+                f"can be {ways} together of {', '.join(self.parts)}: "
+                "the tally keeps no larger tables",
+                got,
+                example,
             )
         table = table_of(self.schema.parts, tally.counts, ways, wanted)
         if table is None:
             raise MismatchError(
-                message(
-                    "tally",
-                    "does not fit its mechanism, PerAttribute",
-                    None,
-                    "Was the file altered?",
-                )
+                "tally",
+                "does not fit its mechanism, PerAttribute",
+                None,
+                "Was the file altered?",
             )
         known = {name: d for part in wanted for name, d in self._own_domains(part).items()}
         if prod(domain.size for domain in known.values()) > LARGEST_SIZE:
             raise ArgumentError(
-                message(
-                    "attributes",
-                    f"must have at most {LARGEST_SIZE} tuples of values",
-                    magnitude(prod(domain.size for domain in known.values())),
-                    "Ask for fewer",
-                )
+                "attributes",
+                f"must have at most {LARGEST_SIZE} tuples of values",
+                magnitude(prod(domain.size for domain in known.values())),
+                "Ask for fewer",
             )
         domain = Product(**known).select(list(known))
         problem = self._channel_of(wanted), table.ravel(), domain
@@ -351,39 +338,31 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
     """Refuse mechanisms that are not one for each attribute."""
     if not isinstance(product, Product):
         raise ArgumentTypeError(
-            message(
-                "product",
-                "must be a Product",
-                kind(product),
-                "For one attribute use its mechanism alone",
-            )
+            "product",
+            "must be a Product",
+            kind(product),
+            "For one attribute use its mechanism alone",
         )
     if not isinstance(mechanisms, Mapping):
         raise ArgumentTypeError(
-            message(
-                "mechanisms",
-                "must be a dict of attributes and their mechanisms",
-                kind(mechanisms),
-            )
+            "mechanisms",
+            "must be a dict of attributes and their mechanisms",
+            kind(mechanisms),
         )
     for name in product.attributes:
         if name not in mechanisms:
             raise ArgumentError(
-                message(
-                    "mechanisms",
-                    f"has none for {name!r}",
-                    ", ".join(map(str, mechanisms)) or "none",
-                )
+                "mechanisms",
+                f"has none for {name!r}",
+                ", ".join(map(str, mechanisms)) or "none",
             )
     for name in mechanisms:
         if name not in product.attributes:
             raise ArgumentError(
-                message(
-                    "mechanisms",
-                    f"names {name!r}, which is no attribute",
-                    None,
-                    f"Attributes are {', '.join(product.attributes)}",
-                )
+                "mechanisms",
+                f"names {name!r}, which is no attribute",
+                None,
+                f"Attributes are {', '.join(product.attributes)}",
             )
 
 
@@ -395,28 +374,22 @@ def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
         made = mechanism(domain)
     if not isinstance(made, Mechanism):
         raise ArgumentTypeError(
-            message(
-                f"mechanisms[{name!r}]",
-                "must be a mechanism, or a function that makes one of the domain",
-                kind(mechanism),
-            )
+            f"mechanisms[{name!r}]",
+            "must be a mechanism, or a function that makes one of the domain",
+            kind(mechanism),
         )
     if made.domain != domain:
         raise MismatchError(
-            message(
-                f"mechanisms[{name!r}]",
-                "must be on the attribute's own domain",
-                repr(made.domain),
-                f"That is {domain!r}",
-            )
+            f"mechanisms[{name!r}]",
+            "must be on the attribute's own domain",
+            repr(made.domain),
+            f"That is {domain!r}",
         )
     if isinstance(made, Combined) and not made.schema.rows_are_reports:
         raise ArgumentError(
-            message(
-                f"mechanisms[{name!r}]",
-                "sends several reports of bits, which a table of tuples has no rows for",
-                None,
-                "Use a single report, or a mechanism whose reports are not bits",
-            )
+            f"mechanisms[{name!r}]",
+            "sends several reports of bits, which a table of tuples has no rows for",
+            None,
+            "Use a single report, or a mechanism whose reports are not bits",
         )
     return made

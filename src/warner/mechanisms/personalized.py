@@ -110,7 +110,7 @@ class Personalized(Mechanism):
             if given or not isinstance(sensitive, tuple) or sensitive:
                 rule = "is a mechanism, which has its domain, epsilon and options"
                 remedy = "Pass the class, or the mechanism and the tags alone"
-                raise ArgumentTypeError(message("common", rule, kind(common), remedy))
+                raise ArgumentTypeError("common", rule, kind(common), remedy)
         mechanism = plain.with_placeholders(
             plain.domain, plain.requested, tags, plain.sensitive, plain.options()
         )
@@ -197,13 +197,11 @@ class Personalized(Mechanism):
     def encode(self, values: Any) -> NoReturn:
         """Raise an error: only a :meth:`device` knows which answers are secret."""
         raise ArgumentTypeError(
-            message(
-                "values",
-                "of a Personalized mechanism go through a device, which knows its owner's secrets",
-                None,
-                "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
-                "person without secrets",
-            )
+            "values",
+            "of a Personalized mechanism go through a device, which knows its owner's secrets",
+            None,
+            "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
+            "person without secrets",
         )
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
@@ -270,7 +268,7 @@ def _require_utility_optimized(name: str, cls: type, got: str) -> None:
     """Refuse a class of mechanism that does not protect some values more than others."""
     if not issubclass(cls, UtilityOptimized):
         rule = "must be UtilityOptimizedRR or UtilityOptimizedRappor, or one of these classes"
-        raise ArgumentTypeError(message(name, rule, got))
+        raise ArgumentTypeError(name, rule, got)
 
 
 def _plain(
@@ -284,7 +282,7 @@ def _plain(
     _require_utility_optimized("common", cls, cls.__name__)
     if domain is None or epsilon is None:
         rule = "is a class, which needs a domain and an epsilon"
-        raise ArgumentTypeError(message("common", rule, cls.__name__, "Pass domain= and epsilon="))
+        raise ArgumentTypeError("common", rule, cls.__name__, "Pass domain= and epsilon=")
     if not isinstance(sensitive, str) and hasattr(sensitive, "__len__") and not len(sensitive):
         return None
     return cls(domain, epsilon, sensitive=sensitive, **options)
@@ -385,9 +383,7 @@ class Device:
         return "Device(secret)"
 
     def __getstate__(self) -> NoReturn:
-        raise ArgumentTypeError(
-            message("device", "is a person's secret and cannot be written or copied")
-        )
+        raise ArgumentTypeError("device", "is a person's secret and cannot be written or copied")
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         self.__getstate__()
@@ -398,17 +394,13 @@ def _placeholders(
 ) -> dict[int, int]:
     """{index of a secret value: index of the placeholder of its tag}, checked."""
     if not isinstance(secret, Mapping):
-        raise ArgumentTypeError(
-            message("secret", "must be a dict of tags and their values", kind(secret))
-        )
+        raise ArgumentTypeError("secret", "must be a dict of tags and their values", kind(secret))
     size, tags = personalized.plain_domain.size, personalized.tags
     found: dict[int, int] = {}
     for tag, values in secret.items():
         if tag not in tags:
             raise ArgumentError(
-                message(
-                    "secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"
-                )
+                "secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"
             )
         index, problem = _secret_index(personalized, tag, values)
         if problem is None and any(x in found for x in index):
@@ -433,7 +425,7 @@ def _secret_index(
         or not hasattr(values, "__iter__")
         or (isinstance(values, np.ndarray) and not values.ndim)
     ):
-        raise ArgumentTypeError(message(f"secret {tag}", "must be a list of values", kind(values)))
+        raise ArgumentTypeError(f"secret {tag}", "must be a list of values", kind(values))
     try:
         index = personalized.plain_domain.encode(list(values))
     except EmptyError:

@@ -28,7 +28,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     BudgetError,
     MismatchError,
-    message,
 )
 from warner._core.exact import portable_exp
 from warner._core.sampling import Source
@@ -79,15 +78,13 @@ class Planar(Mechanism):
         cells = domain.raster
         if cells is None or cells.rows < 2 or cells.columns < 2:
             raise ArgumentTypeError(
-                message(
-                    "domain",
-                    "must be a Grid of at least 2 rows and 2 columns",
-                    type(domain).__name__,
-                    "For a line use Integers and Geometric",
-                )
+                "domain",
+                "must be a Grid of at least 2 rows and 2 columns",
+                type(domain).__name__,
+                "For a line use Integers and Geometric",
             )
         if type(truncated) is not bool:
-            raise ArgumentTypeError(message("truncated", "must be True or False", show(truncated)))
+            raise ArgumentTypeError("truncated", "must be True or False", show(truncated))
         whole = integer("number of cells", cells.rows * cells.columns, 4, _MOST_CELLS, _LARGER)
         self._raster, nats = cells, self.requested * cells.side
         self.truncated, self._simple = truncated, truncated and domain.size == whole
@@ -95,7 +92,7 @@ class Planar(Mechanism):
             rule = f"is too small for cells of side {cells.side:g}: the smallest is"
             rule = f"{rule} {_LEAST_NATS / cells.side:.4g}"
             remedy = "Pass a larger epsilon or a grid of larger cells"
-            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         self.reach = self._reach(reach, nats)
         height, width = cells.rows + 2 * self.reach, cells.columns + 2 * self.reach
         diameter = math.hypot(height - 1, width - 1)
@@ -103,7 +100,7 @@ class Planar(Mechanism):
             rule = f"is too large: across this grid it must be at most {_MOST_NATS:g} nats"
             rule = f"{rule}, here epsilon {_MOST_NATS / diameter / cells.side:.4g}"
             remedy = "Pass a smaller epsilon or a smaller grid"
-            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         # Rounding can add up to _SLACK nats from cell to cell.
         self._table = self._masses(height, width, nats - _SLACK)
         self._place_values()
@@ -115,7 +112,7 @@ class Planar(Mechanism):
             if reach is not None:
                 rule = "goes with truncated=False, or with cells left out"
                 remedy = "Leave it out: all cells outside have a nearest cell of the grid"
-                raise ArgumentError(message("reach", rule, show(reach), remedy))
+                raise ArgumentError("reach", rule, show(reach), remedy)
             return 0
         rows, columns, _, _ = self._raster
         # The largest r with (rows + 2 r) (columns + 2 r) <= _MOST_CELLS.
@@ -130,7 +127,7 @@ class Planar(Mechanism):
         if wanted > half:
             rule = f"is too small: noise reaches {wanted} cells beyond the grid, more than {half}"
             remedy = f"Pass a larger epsilon, larger cells or reach={half}"
-            raise BudgetError(message("epsilon", rule, repr(self.requested), remedy))
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         return wanted
 
     def _place_values(self) -> None:
@@ -174,12 +171,10 @@ class Planar(Mechanism):
         self._found = math.nextafter(found, math.inf) if found < self.requested else found
         if self._found > self.requested:
             raise BudgetError(
-                message(
-                    "epsilon",
-                    f"cannot be met: the nearest law realises {self._found!r}",
-                    repr(self.requested),
-                    "Pass another epsilon",
-                )
+                "epsilon",
+                f"cannot be met: the nearest law realises {self._found!r}",
+                repr(self.requested),
+                "Pass another epsilon",
             )
 
     @abstractmethod
@@ -273,7 +268,7 @@ class Planar(Mechanism):
         if table.shape != own._table.shape or not np.allclose(
             table, own._table, rtol=_TOLERANCE, atol=0
         ):
-            raise MismatchError(message("header", f"does not hold the law of {cls.__name__}"))
+            raise MismatchError("header", f"does not hold the law of {cls.__name__}")
         own._table = table
         own._set_law()
         return own

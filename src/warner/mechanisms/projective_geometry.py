@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.exact import ONE, check_representable, divide, down, exp
 from warner._core.projective_space import (
     ProjectiveBlocks,
@@ -115,7 +115,7 @@ class ProjectiveGeometry(Mechanism):
         if points > _LARGEST_TABLE:
             rule = f"makes {points} different reports, and a tally has at most {_LARGEST_TABLE}"
             remedy = "Leave it out, or use HadamardResponse"
-            raise ArgumentError(message("prime", rule, str(self.prime), remedy))
+            raise ArgumentError("prime", rule, str(self.prime), remedy)
         include = divide(supported * e, supported * e + points - supported)
         check_representable(
             self.requested, min(include, 1 - include), "a report that does not support the value"
@@ -231,7 +231,7 @@ def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
     if not best:
         rule = f"must be coverable by {_LARGEST_TABLE} different reports"
         remedy = "Use HadamardResponse for a domain of this size, or a coarser domain"
-        raise ArgumentError(message("domain", rule, f"{size} values", remedy))
+        raise ArgumentError("domain", rule, f"{size} values", remedy)
     return min(best, key=lambda candidate: candidate[:2])[2]
 
 
@@ -293,7 +293,7 @@ def _checked_prime(prime: int) -> int:
     number = integer("prime", prime, 2, _LARGEST_TABLE)
     if not is_prime(number):
         remedy = f"Pass {next_prime(number)}, for example"
-        raise ArgumentError(message("prime", "must be a prime number", show(number), remedy))
+        raise ArgumentError("prime", "must be a prime number", show(number), remedy)
     return number
 
 
@@ -302,5 +302,5 @@ def _checked_blocks(blocks: int, size: int) -> int:
     filled = -(-size // -(-size // number))
     if filled < number:
         rule = f"must leave no block without values; {size} values fill {filled}"
-        raise ArgumentError(message("blocks", rule, show(number), f"Pass {filled}"))
+        raise ArgumentError("blocks", rule, show(number), f"Pass {filled}")
     return number

@@ -13,7 +13,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     MismatchError,
-    message,
 )
 from warner._core.figures import magnitude
 from warner._core.sampling import Source
@@ -69,7 +68,7 @@ class Repeated(Combined):
         if isinstance(mechanism, Sequence):
             if times is not None:
                 raise ArgumentTypeError(
-                    message("times", "goes with one mechanism", "a list of them", "Leave it out")
+                    "times", "goes with one mechanism", "a list of them", "Leave it out"
                 )
             parts = list(mechanism)
         else:
@@ -185,12 +184,10 @@ class Repeated(Combined):
         """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
             raise ArgumentError(
-                message(
-                    "channel",
-                    "has too many tuples of reports to list them",
-                    magnitude(self.schema.rows),
-                    "Use that of a tally: mechanism.channel_for(tally)",
-                )
+                "channel",
+                "has too many tuples of reports to list them",
+                magnitude(self.schema.rows),
+                "Use that of a tally: mechanism.channel_for(tally)",
             )
         channels = [part.channel() for part in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
@@ -198,12 +195,10 @@ class Repeated(Combined):
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:
             raise ArgumentError(
-                message(
-                    "ways",
-                    "are of several attributes; reports of one value are kept whole",
-                    str(ways),
-                    "Leave it out",
-                )
+                "ways",
+                "are of several attributes; reports of one value are kept whole",
+                str(ways),
+                "Leave it out",
             )
         return None
 
@@ -253,32 +248,26 @@ class Repeated(Combined):
 def _check_repeatable(parts: Sequence[Mechanism]) -> None:
     """Refuse mechanisms that cannot be repeated together."""
     if not parts:
-        raise ArgumentError(message("mechanism", "must be at least one", "none"))
+        raise ArgumentError("mechanism", "must be at least one", "none")
     for part in parts:
         if not isinstance(part, Mechanism) or isinstance(part, Combined):
             raise ArgumentTypeError(
-                message(
-                    "mechanism",
-                    "must be a mechanism of one report, or a list of such",
-                    kind(part),
-                )
+                "mechanism",
+                "must be a mechanism of one report, or a list of such",
+                kind(part),
             )
         if not part.has_report_channel:
             raise ArgumentError(
-                message(
-                    "mechanism",
-                    "must send whole reports to be repeated, not a digit for each key",
-                    repr(part),
-                    "Use key='direct'",
-                )
+                "mechanism",
+                "must send whole reports to be repeated, not a digit for each key",
+                repr(part),
+                "Use key='direct'",
             )
         if part.domain != parts[0].domain:
             raise MismatchError(
-                message(
-                    "mechanism",
-                    "must all be on one domain",
-                    f"{part.domain!r} and {parts[0].domain!r}",
-                )
+                "mechanism",
+                "must all be on one domain",
+                f"{part.domain!r} and {parts[0].domain!r}",
             )
 
 

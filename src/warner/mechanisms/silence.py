@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, message
+from warner._core.errors import ArgumentTypeError
 from warner._core.exact import ONE, check_representable, exp, rational
 from warner._core.sampling import Source
 from warner.channels import SilenceChannel
@@ -230,5 +230,5 @@ def _dummies_of(mechanism: Any) -> Dummies:
     if found is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
         remedy = "Mechanisms of labels take silence as one more label, see warner.domains.Optional"
-        raise ArgumentTypeError(message("mechanism", rule, kind(mechanism), remedy))
+        raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     return found

@@ -13,7 +13,6 @@ from warner._core.checks import probability, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    message,
 )
 from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source
@@ -43,13 +42,13 @@ def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, De
             return "optimized", Decimal("0.5")
         if keep != "symmetric":
             raise ArgumentError(
-                message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep))
+                "keep", "must be 'symmetric', 'optimized' or a probability", show(keep)
             )
         root = exp(epsilon / 2)
         return keep, divide(root, root + 1)
     if not isinstance(keep, float):
         raise ArgumentTypeError(
-            message("keep", "must be 'symmetric', 'optimized' or a probability", show(keep))
+            "keep", "must be 'symmetric', 'optimized' or a probability", show(keep)
         )
     return probability("keep", keep), Decimal(keep)
 

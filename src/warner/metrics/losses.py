@@ -25,7 +25,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     MissingExtraError,
-    message,
 )
 
 
@@ -36,17 +35,15 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ArgumentTypeError(
-                message(name, "must be an array of numbers", kind(value))
-            ) from None
+            raise ArgumentTypeError(name, "must be an array of numbers", kind(value)) from None
         if array.ndim != 1 or array.size == 0:
-            raise ArgumentError(message(name, "must have shape (K,) with K >= 1", str(array.shape)))
+            raise ArgumentError(name, "must have shape (K,) with K >= 1", str(array.shape))
         if not np.isfinite(array).all():
-            raise ArgumentError(message(name, "must be finite", "NaN or infinity"))
+            raise ArgumentError(name, "must be finite", "NaN or infinity")
         arrays.append(array)
     if arrays[0].size != arrays[1].size:
         raise ArgumentError(
-            message("q", f"must have the length of p, {arrays[0].size}", str(arrays[1].size))
+            "q", f"must have the length of p, {arrays[0].size}", str(arrays[1].size)
         )
     return arrays[0], arrays[1]
 
@@ -161,12 +158,10 @@ def _non_negative(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     """Both arrays, refused where an entry is negative."""
     if (p < 0).any() or (q < 0).any():
         raise ArgumentError(
-            message(
-                "p and q",
-                "must be non-negative for a divergence",
-                None,
-                "Project an estimate on the simplex first",
-            )
+            "p and q",
+            "must be non-negative for a divergence",
+            None,
+            "Project an estimate on the simplex first",
         )
     return p, q
 
@@ -184,7 +179,7 @@ def wasserstein1(p: Any, q: Any, spacing: float = 1.0) -> float:
     """
     p, q = _pair(p, q)
     if real("spacing", spacing) <= 0:
-        raise ArgumentError(message("spacing", "must be positive", repr(spacing)))
+        raise ArgumentError("spacing", "must be positive", repr(spacing))
     return float(np.abs(np.cumsum(p - q)[:-1]).sum() * spacing)
 
 
@@ -213,11 +208,9 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
     where = _points(points, p.size)
     remedy = "Project an estimate on the simplex first"
     if (p < 0).any() or (q < 0).any():
-        raise ArgumentError(message("p and q", "must be non-negative to be moved", None, remedy))
+        raise ArgumentError("p and q", "must be non-negative to be moved", None, remedy)
     if abs(p.sum() - q.sum()) > 1e-9 * max(p.sum(), q.sum()):
-        raise ArgumentError(
-            message("q", f"must have the sum of p, {p.sum():.6g}", f"{q.sum():.6g}", remedy)
-        )
+        raise ArgumentError("q", f"must have the sum of p, {p.sum():.6g}", f"{q.sum():.6g}", remedy)
     if where.shape[1] == 1:
         order = np.argsort(where[:, 0], kind="stable")
         return float((np.abs(np.cumsum((p - q)[order])[:-1]) * np.diff(where[order, 0])).sum())
@@ -233,7 +226,7 @@ def earth_movers(p: Any, q: Any, points: Any) -> float:
             import ot
     except ImportError:
         raise MissingExtraError(
-            message("earth_movers", "needs POT for points off a line", None, "Install warner[emd]")
+            "earth_movers", "needs POT for points off a line", None, "Install warner[emd]"
         ) from None
     rows, columns = supply > 0, demand > 0
     distance = np.sqrt(((where[rows][:, None, :] - where[columns][None, :, :]) ** 2).sum(axis=2))
@@ -263,21 +256,15 @@ def cramers_v(table: Any) -> float:
     try:
         array = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(
-            message("table", "must be an array of numbers", kind(table))
-        ) from None
+        raise ArgumentTypeError("table", "must be an array of numbers", kind(table)) from None
     if array.ndim != 2 or min(array.shape) < 2:
-        raise ArgumentError(
-            message("table", "must have shape (r, c), both at least 2", str(array.shape))
-        )
+        raise ArgumentError("table", "must have shape (r, c), both at least 2", str(array.shape))
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
         raise ArgumentError(
-            message(
-                "table",
-                "must be finite and >= 0, some positive",
-                None,
-                "Project an estimate on the simplex first",
-            )
+            "table",
+            "must be finite and >= 0, some positive",
+            None,
+            "Project an estimate on the simplex first",
         )
     array = array / array.sum()
     even = np.multiply.outer(array.sum(axis=1), array.sum(axis=0))
@@ -290,9 +277,7 @@ def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
     try:
         array = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentTypeError(
-            message("points", "must be an array of numbers", kind(points))
-        ) from None
+        raise ArgumentTypeError("points", "must be an array of numbers", kind(points)) from None
     array = array[:, None] if array.ndim == 1 else array
     shape = f"({size},)" if line else f"({size},) or ({size}, d)"
     if (
@@ -301,9 +286,9 @@ def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
         or array.shape[1] < 1
         or (line and array.shape[1] > 1)
     ):
-        raise ArgumentError(message("points", f"must have shape {shape}", str(np.shape(points))))
+        raise ArgumentError("points", f"must have shape {shape}", str(np.shape(points)))
     if not np.isfinite(array).all():
-        raise ArgumentError(message("points", "must be finite", "NaN or infinity"))
+        raise ArgumentError("points", "must be finite", "NaN or infinity")
     return array
 
 
@@ -415,7 +400,7 @@ def quantiles(p: Any, qs: Any, points: Any) -> np.ndarray:
     p = distribution("p", p)
     where = _points(points, p.size, line=True)[:, 0]
     if (np.diff(where) <= 0).any():
-        raise ArgumentError(message("points", "must increase"))
+        raise ArgumentError("points", "must increase")
     return where[np.searchsorted(cumulative(p)[1:], shares("qs", qs) - ROUNDING)]
 
 
@@ -450,7 +435,7 @@ def shares(name: str, value: Any) -> np.ndarray:
     try:
         array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     except (TypeError, ValueError):
-        raise ArgumentTypeError(message(name, "must be numbers in [0, 1]", kind(value))) from None
+        raise ArgumentTypeError(name, "must be numbers in [0, 1]", kind(value)) from None
     if array.ndim != 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
-        raise ArgumentError(message(name, "must lie in [0, 1]", show(value)))
+        raise ArgumentError(name, "must lie in [0, 1]", show(value))
     return array

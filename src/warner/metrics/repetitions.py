@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warner._core.checks import distribution, numbers_of
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 
 class BiasVariance(NamedTuple):
@@ -58,10 +58,10 @@ def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVar
     runs = numbers_of("estimates", estimates)
     if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
         rule = f"must be finite, of shape (R, {shares.size})"
-        raise ArgumentError(message("estimates", rule, str(runs.shape)))
+        raise ArgumentError("estimates", rule, str(runs.shape))
     count = len(runs)
     if count < 1 + unbiased:
-        raise ArgumentError(message("estimates", f"must be of {1 + unbiased} runs or more"))
+        raise ArgumentError("estimates", f"must be of {1 + unbiased} runs or more")
     mean = runs.mean(axis=0)
     squared_bias = float(((mean - shares) ** 2).sum())
     variance = float(((runs - mean) ** 2).sum() / count)
@@ -110,7 +110,7 @@ def paired_errors(first: Any, second: Any) -> PairedErrors:
     a, b = numbers_of("first", first), numbers_of("second", second)
     if a.ndim != 1 or a.size < 2 or a.shape != b.shape or not np.isfinite([a, b]).all():
         rule = "must both be finite, of one shape (R,), R at least 2"
-        raise ArgumentError(message("first and second", rule, f"{a.shape} and {b.shape}"))
+        raise ArgumentError("first and second", rule, f"{a.shape} and {b.shape}")
     difference = a - b
     mean = float(difference.mean())
     margin = float(difference.std(ddof=1)) / math.sqrt(a.size)

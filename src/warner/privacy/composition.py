@@ -10,7 +10,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     MismatchError,
-    message,
 )
 from warner.privacy.guarantees import (
     LDP,
@@ -68,12 +67,10 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     deltas = [part.delta for part in parts if part.delta is not None]
     if deltas and limited:
         raise MismatchError(
-            message(
-                "guarantees",
-                "with a delta do not compose with those of some values only",
-                None,
-                "Compose them apart",
-            )
+            "guarantees",
+            "with a delta do not compose with those of some values only",
+            None,
+            "Compose them apart",
         )
     if deltas:
         return ApproximateLDP(total, min(1.0, add_up(deltas)))
@@ -108,12 +105,10 @@ def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
         return compose(parts.values())
     if any(part.delta is not None for part in parts.values()):
         raise MismatchError(
-            message(
-                "guarantee",
-                "with a delta beside one of some values only is no single statement",
-                None,
-                "See each attribute's",
-            )
+            "guarantee",
+            "with a delta beside one of some values only is no single statement",
+            None,
+            "See each attribute's",
         )
     return OSLDP(add_up(part.epsilon for part in parts.values()), tuple(pairs))
 
@@ -136,20 +131,16 @@ def add_up(epsilons: Iterable[float]) -> float:
 def _checked(guarantees: Iterable[Guarantee]) -> list[Guarantee]:
     """The guarantees as a list, refused where one is none."""
     if not isinstance(guarantees, Iterable):
-        raise ArgumentTypeError(
-            message("guarantees", "must be a list of guarantees", kind(guarantees))
-        )
+        raise ArgumentTypeError("guarantees", "must be a list of guarantees", kind(guarantees))
     parts = list(guarantees)
     if not parts:
-        raise EmptyError(message("guarantees", "must not be empty"))
+        raise EmptyError("guarantees", "must not be empty")
     for part in parts:
         if not isinstance(part, Guarantee):
             raise ArgumentTypeError(
-                message(
-                    "guarantees",
-                    "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
-                    kind(part),
-                )
+                "guarantees",
+                "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
+                kind(part),
             )
     return parts
 
@@ -161,12 +152,10 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         sorted(map(repr, part.sensitive or ())) != sorted(map(repr, sensitive)) for part in limited
     ):
         raise MismatchError(
-            message(
-                "guarantees",
-                "must protect the same sensitive values to compose",
-                None,
-                "Compose them apart, or protect the same values in each",
-            )
+            "guarantees",
+            "must protect the same sensitive values to compose",
+            None,
+            "Compose them apart, or protect the same values in each",
         )
     if any(part.is_one_sided for part in limited):
         return OSLDP(total, sensitive)

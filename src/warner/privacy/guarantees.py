@@ -20,7 +20,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     BudgetError,
-    message,
 )
 from warner.domains import Domain
 from warner.privacy.likelihood_ratios import (
@@ -136,15 +135,13 @@ class LDP(Guarantee):
 
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float):
-            raise ArgumentTypeError(
-                message("epsilon", "must be a number (nats)", kind(self.epsilon))
-            )
+            raise ArgumentTypeError("epsilon", "must be a number (nats)", kind(self.epsilon))
         if self.epsilon > sys.float_info.max and not math.isinf(self.epsilon):
             raise BudgetError(
-                message("epsilon", "must be a float or infinity", "an integer that no float holds")
+                "epsilon", "must be a float or infinity", "an integer that no float holds"
             )
         if not self.epsilon >= 0:
-            raise BudgetError(message("epsilon", "must be at least 0", repr(self.epsilon)))
+            raise BudgetError("epsilon", "must be at least 0", repr(self.epsilon))
 
     def __str__(self) -> str:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
@@ -274,9 +271,7 @@ class MetricLDP(Guarantee):
             or not isinstance(self.diameter, int | float)
             or not 0 < self.diameter <= sys.float_info.max
         ):
-            raise ArgumentTypeError(
-                message("diameter", "must be a positive number", show(self.diameter))
-            )
+            raise ArgumentTypeError("diameter", "must be a positive number", show(self.diameter))
 
     def __str__(self) -> str:
         return (
@@ -326,11 +321,9 @@ class MetricLDP(Guarantee):
     def examine(self, table: np.ndarray, domain: Domain) -> Finding:
         if domain.points is None:
             raise ArgumentError(
-                message(
-                    "claim",
-                    "of metric privacy needs values with coordinates",
-                    type(domain).__name__,
-                )
+                "claim",
+                "of metric privacy needs values with coordinates",
+                type(domain).__name__,
             )
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
@@ -369,9 +362,9 @@ class ApproximateLDP(Guarantee):
     def __post_init__(self) -> None:
         LDP(self.epsilon)
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
-            raise ArgumentTypeError(message("delta", "must be a number", kind(self.delta)))
+            raise ArgumentTypeError("delta", "must be a number", kind(self.delta))
         if not 0 <= self.delta <= 1:
-            raise BudgetError(message("delta", "must lie in [0, 1]", repr(self.delta)))
+            raise BudgetError("delta", "must lie in [0, 1]", repr(self.delta))
 
     def __str__(self) -> str:
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"
@@ -413,11 +406,9 @@ def _check_limited(epsilon: float, sensitive: tuple[Any, ...]) -> None:
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:
         raise ArgumentTypeError(
-            message(
-                "sensitive",
-                "must be a tuple of at least one value",
-                "none" if sensitive == () else kind(sensitive),
-            )
+            "sensitive",
+            "must be a tuple of at least one value",
+            "none" if sensitive == () else kind(sensitive),
         )
 
 

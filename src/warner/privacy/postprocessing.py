@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from warner._core.checks import numbers_of
 from warner._core.errors import (
     ArgumentError,
-    message,
 )
 from warner.privacy.likelihood_ratios import ambiguous_report, image
 
@@ -40,11 +39,9 @@ def preserves_data_types(
     )
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
         raise ArgumentError(
-            message(
-                "protected",
-                f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)",
-                f"{before.shape}, {after.shape}",
-            )
+            "protected",
+            f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)",
+            f"{before.shape}, {after.shape}",
         )
     if (array[np.ix_(after, ~before)] > 0).any():
         return False
@@ -80,21 +77,17 @@ def post_process(
     protected = image(array, sensitive_mask)
     if (broken := ambiguous_report(array, sensitive_mask, protected)) is not None:
         raise ArgumentError(
-            message(
-                "channel",
-                f"is not utility-optimised: {broken}",
-                None,
-                "Use decompose for a one-sided mechanism",
-            )
+            "channel",
+            f"is not utility-optimised: {broken}",
+            None,
+            "Use decompose for a one-sided mechanism",
         )
     if not preserves_data_types(matrix, protected, protected_after):
         raise ArgumentError(
-            message(
-                "matrix",
-                "mixes protected and invertible reports, so the guarantee is not kept",
-                None,
-                "Map protected reports to protected ones and the others to others",
-            )
+            "matrix",
+            "mixes protected and invertible reports, so the guarantee is not kept",
+            None,
+            "Map protected reports to protected ones and the others to others",
         )
     return np.asarray(_matrix(matrix) @ array)
 
@@ -159,11 +152,9 @@ def _sensitive_mask(sensitive: ArrayLike, size: int) -> np.ndarray:
         sensitive_mask = np.asarray(None)
     if sensitive_mask.dtype != bool or sensitive_mask.shape != (size,) or not sensitive_mask.any():
         raise ArgumentError(
-            message(
-                "sensitive",
-                f"must be {size} booleans, at least one of them true",
-                f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}",
-            )
+            "sensitive",
+            f"must be {size} booleans, at least one of them true",
+            f"{sensitive_mask.dtype} of shape {sensitive_mask.shape}",
         )
     return sensitive_mask
 
@@ -178,10 +169,8 @@ def _matrix(value: ArrayLike) -> np.ndarray:
         or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9)
     ):
         raise ArgumentError(
-            message(
-                "matrix",
-                "must have two dimensions, entries >= 0 and columns that sum to 1",
-                str(array.shape),
-            )
+            "matrix",
+            "must have two dimensions, entries >= 0 and columns that sum to 1",
+            str(array.shape),
         )
     return array

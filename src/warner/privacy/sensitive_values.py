@@ -36,16 +36,14 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         or not hasattr(sensitive, "__iter__")
         or (isinstance(sensitive, np.ndarray) and not sensitive.ndim)
     ):
-        raise ArgumentTypeError(message("sensitive", "must be a list of values", kind(sensitive)))
+        raise ArgumentTypeError("sensitive", "must be a list of values", kind(sensitive))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
         raise ArgumentError(
-            message(
-                "sensitive",
-                "must name at least one value: without any, values would be sent as they are",
-                None,
-                "Name what deserves protection",
-            )
+            "sensitive",
+            "must name at least one value: without any, values would be sent as they are",
+            None,
+            "Name what deserves protection",
         )
     try:
         index = domain.encode(values)
@@ -58,11 +56,9 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
     else:
         if len(np.unique(index)) < len(index):
             raise ArgumentError(
-                message(
-                    "sensitive",
-                    "values must be distinct, and in different bins",
-                    f"{len(index)} with repetitions",
-                )
+                "sensitive",
+                "values must be distinct, and in different bins",
+                f"{len(index)} with repetitions",
             )
         mask = np.zeros(domain.size, dtype=bool)
         mask[index] = True

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import choice, show
-from warner._core.errors import ArgumentError, WarnerError, message
+from warner._core.errors import ArgumentError, WarnerError
 from warner.channels import FloatArray
 from warner.domains import Domain
 from warner.io import frame_of_rows
@@ -236,7 +236,7 @@ def regress(
     if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
         remedy = "Use fewer covariates, merge values, or use regress_mean"
-        raise ArgumentError(message("number of coefficients", rule, got, remedy))
+        raise ArgumentError("number of coefficients", rule, got, remedy)
     first = _reference(problem.domain, reference)
     order = np.concatenate([[first], np.delete(np.arange(size), first)])
     rows, logs = problem.likelihoods()
@@ -290,4 +290,4 @@ def _reference(domain: Domain, reference: Any) -> int:
         return int(domain.encode([reference])[0])
     except WarnerError:
         pass
-    raise ArgumentError(message("reference", "must be a value of the domain", show(reference)))
+    raise ArgumentError("reference", "must be a value of the domain", show(reference))

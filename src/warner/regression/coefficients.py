@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels import FloatArray
 from warner.io import frame_of_rows
 from warner.io.tabular import of_rows
@@ -117,7 +117,7 @@ class Coefficients:
         ]
         if not columns:
             got = ", ".join(repr(name) for name in asked)
-            raise ArgumentError(message("names", f"must be of {', '.join(self.names)}", got))
+            raise ArgumentError("names", f"must be of {', '.join(self.names)}", got)
         from scipy.special import chdtrc
 
         width = len(self.names)

@@ -16,7 +16,6 @@ from warner._core.errors import (
     ArgumentTypeError,
     MissingExtraError,
     WarnerError,
-    message,
 )
 from warner.channels import FloatArray
 
@@ -80,10 +79,10 @@ class PlainDesign(Design):
             if len(different) < 2:
                 rule = f"column {name!r} must not have the same value in all rows"
                 remedy = "Leave it out: the intercept is such a column already"
-                raise ArgumentError(message("covariates", rule, None, remedy))
+                raise ArgumentError("covariates", rule, None, remedy)
             if column.dtype.kind != "f" and _are_numbers(different):
                 rule = f"column {name!r} holds numbers that are written as text"
-                raise ArgumentError(message("covariates", rule, None, "Convert it to numbers"))
+                raise ArgumentError("covariates", rule, None, "Convert it to numbers")
             levels[name] = None if column.dtype.kind == "f" else tuple(different.tolist())
         return cls(levels)
 
@@ -94,13 +93,13 @@ class PlainDesign(Design):
             column = _column(columns, name)
             if (column.dtype.kind == "f") != (levels is None):
                 rule = f"column {name!r} must hold {'numbers' if levels is None else 'text'}"
-                raise ArgumentError(message("covariates", rule, None, "As those of the fit"))
+                raise ArgumentError("covariates", rule, None, "As those of the fit")
             if levels is None:
                 made.append(column)
                 continue
             if not np.isin(column, levels).all():
                 rule = f"column {name!r} must hold levels that the regression has seen"
-                raise ArgumentError(message("covariates", rule))
+                raise ArgumentError("covariates", rule)
             made += [(column == level).astype(np.float64) for level in levels[1:]]
         length = len(next(iter(columns.values())))
         return np.stack([np.ones(length), *made], axis=1)
@@ -131,12 +130,12 @@ class FormulaDesign(Design):
         """
         if not isinstance(formula, str):
             rule = "must be text such as 'age + ward'"
-            raise ArgumentTypeError(message("formula", rule, kind(formula)))
+            raise ArgumentTypeError("formula", rule, kind(formula))
         try:
             import formulaic
         except ImportError:
             raise MissingExtraError(
-                message("formula", "needs formulaic", None, "Install warner[formula]")
+                "formula", "needs formulaic", None, "Install warner[formula]"
             ) from None
         problem = "cannot be read, or does not fit the covariates"
         try:
@@ -148,7 +147,7 @@ class FormulaDesign(Design):
         # formulaic evaluates the terms, which may raise anything, with values of covariates in it.
         except Exception:
             pass
-        raise ArgumentError(message("formula", problem, repr(formula), "For example 'age + ward'"))
+        raise ArgumentError("formula", problem, repr(formula), "For example 'age + ward'")
 
     def matrix(self, covariates: Any) -> FloatArray:
         columns = columns_of(covariates)
@@ -159,7 +158,7 @@ class FormulaDesign(Design):
         except Exception:
             pass
         rule = "must have the columns and levels of the formula, with finite terms in every row"
-        raise ArgumentError(message("covariates", rule))
+        raise ArgumentError("covariates", rule)
 
 
 def _made(spec: Any, columns: Mapping[str, Column]) -> Any:
@@ -208,7 +207,7 @@ def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
     concerned = [name for name, entries in zip(names, null.T, strict=True) if _matters(entries)]
     listed = ", ".join(repr(name) for name in concerned[:8]) + ", ..." * (len(concerned) > 8)
     rule = f"columns {listed} are collinear: some are sums of multiples of the others"
-    raise ArgumentError(message("covariates", rule, None, "Leave out one of them"))
+    raise ArgumentError("covariates", rule, None, "Leave out one of them")
 
 
 def _matters(entries: FloatArray) -> bool:
@@ -234,7 +233,7 @@ def columns_of(covariates: Any) -> dict[str, Column]:
         found = _of_frame(covariates)
     if not found or len({len(column) for column in found.values()}) > 1:
         rule = "must have at least one column, all of one length"
-        raise ArgumentError(message("covariates", rule))
+        raise ArgumentError("covariates", rule)
     return found
 
 
@@ -245,10 +244,10 @@ def _of_array(values: Any) -> dict[str, Column]:
     except ValueError:
         array = np.asarray(None)
     if np.ma.is_masked(values):
-        raise ArgumentError(message("covariates", "must have no masked entries", None, _MISSING))
+        raise ArgumentError("covariates", "must have no masked entries", None, _MISSING)
     if array.ndim not in (1, 2):
         rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
-        raise ArgumentTypeError(message("covariates", rule, f"shape {array.shape}"))
+        raise ArgumentTypeError("covariates", rule, f"shape {array.shape}")
     table = array[:, None] if array.ndim == 1 else array
     return {f"x{i + 1}": _checked(f"x{i + 1}", column) for i, column in enumerate(table.T)}
 
@@ -261,7 +260,7 @@ def _of_frame(data: Any) -> dict[str, Column]:
         frame = nw.from_native(data).lazy().collect()
     except TypeError:
         rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
-        raise ArgumentTypeError(message("covariates", rule, kind(data))) from None
+        raise ArgumentTypeError("covariates", rule, kind(data)) from None
     found = {}
     for name in frame.columns:
         series = frame[name]
@@ -286,7 +285,7 @@ def _checked(name: str, values: Any) -> Column:
         array = np.asarray(None)
     if array.ndim != 1 or np.ma.is_masked(values):
         rule = f"column {name!r} must have one value for each row"
-        raise ArgumentError(message("covariates", rule))
+        raise ArgumentError("covariates", rule)
     if array.dtype.kind in "OU":
         array = _of_objects(name, array.astype(object))
     elif array.dtype.kind not in "biuf":
@@ -299,7 +298,7 @@ def _checked(name: str, values: Any) -> Column:
     if infinite := int(np.isinf(column).sum()):
         rule = f"column {name!r} must hold finite numbers"
         got = f"others in {infinite} of {len(column)} rows"
-        raise ArgumentError(message("covariates", rule, got))
+        raise ArgumentError("covariates", rule, got)
     return column
 
 
@@ -318,18 +317,18 @@ def _of_objects(name: str, array: np.ndarray) -> np.ndarray:
 def _without_values(name: str, missing: int, rows: int) -> WarnerError:
     rule = f"column {name!r} must have a value in every row"
     got = f"none in {missing} of {rows} rows"
-    return ArgumentError(message("covariates", rule, got, _MISSING))
+    return ArgumentError("covariates", rule, got, _MISSING)
 
 
 def _neither(name: str) -> WarnerError:
     rule = f"column {name!r} must hold numbers or text"
-    return ArgumentTypeError(message("covariates", rule, None, "Convert it, such as dates to days"))
+    return ArgumentTypeError("covariates", rule, None, "Convert it, such as dates to days")
 
 
 def _column(columns: Mapping[str, Column], name: str) -> Column:
     """A column by its name."""
     if name not in columns:
-        raise ArgumentError(message("covariates", f"must have the column {name!r} of the fit"))
+        raise ArgumentError("covariates", f"must have the column {name!r} of the fit")
     return columns[name]
 
 

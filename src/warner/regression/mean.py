@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import FloatArray
 from warner.estimators.sample_mean import unbiased_scores
 from warner.regression.coefficients import Coefficients
@@ -105,14 +105,14 @@ def regress_mean(
     points = problem.domain.points
     if points is None or points.shape[1] != 1:
         rule, got = "needs values that are numbers", type(problem.domain).__name__
-        raise ArgumentTypeError(message("regress_mean", rule, got, "Use regress"))
+        raise ArgumentTypeError("regress_mean", rule, got, "Use regress")
     design, matrix = covariates_of(covariates, formula, problem.n)
     q, triangle = np.linalg.qr(matrix)
     check_independent(design.names, triangle)
     width = matrix.shape[1]
     if problem.n <= width:
         rule = f"must be more than the {width} coefficients"
-        raise ArgumentError(message("reports", rule, str(problem.n)))
+        raise ArgumentError("reports", rule, str(problem.n))
     # An affine function of the report has less variance than the inverse of the channel.
     numbers = unbiased_scores(problem.channel, points[:, 0])[problem.row]
     gamma = q.T @ numbers

@@ -14,7 +14,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     ImpossibleReportError,
-    message,
 )
 from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
@@ -70,12 +69,12 @@ class Problem:
         used = self._different[0]
         if used.size * self.domain.size > _LARGEST_ROWS:
             rule, got = "have too many different reports and values", f"{used.size:,}"
-            raise ArgumentError(message("reports", rule, got, "Merge values, or use regress_mean"))
+            raise ArgumentError("reports", rule, got, "Merge values, or use regress_mean")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():
             rule = "hold a report that has probability 0 whatever the value is"
-            raise ImpossibleReportError(message("reports", rule))
+            raise ImpossibleReportError("reports", rule)
         logs = np.log(scale) + self.channel.log_factors_of(used)
         return rows / scale[:, None], np.asarray(logs)
 
@@ -96,7 +95,7 @@ def problem_of(reports: Reports, attribute: str | None) -> Problem:
     if not isinstance(reports, Reports):
         remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
         rule = "must be Reports, one for each person"
-        raise ArgumentTypeError(message("reports", rule, kind(reports), remedy))
+        raise ArgumentTypeError("reports", rule, kind(reports), remedy)
     mechanism: Mechanism = from_header(reports.header)
     mechanism.check(reports)
     columns: Mapping[str, np.ndarray] = reports.columns
@@ -105,7 +104,7 @@ def problem_of(reports: Reports, attribute: str | None) -> Problem:
     rule = "must be whole reports, each of which has a probability for every value"
     if not mechanism.has_report_channel:
         remedy = "Name one attribute of several (attribute=...), or send keys with key='direct'"
-        raise ArgumentError(message("reports", rule, repr(mechanism), remedy))
+        raise ArgumentError("reports", rule, repr(mechanism), remedy)
     channel, row = mechanism.channel_of_reports(columns)
     return Problem(channel, np.asarray(row, dtype=np.int64), mechanism.domain)
 
@@ -126,5 +125,5 @@ def covariates_of(covariates: Any, formula: str | None, n: int) -> tuple[Design,
     design, matrix = design_of(covariates, formula)
     if len(matrix) != n:
         rule, remedy = f"must have a row for each of the {n} reports, in their order", "Check both"
-        raise ArgumentError(message("covariates", rule, f"{len(matrix)} rows", remedy))
+        raise ArgumentError("covariates", rule, f"{len(matrix)} rows", remedy)
     return design, matrix

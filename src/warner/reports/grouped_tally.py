@@ -20,7 +20,6 @@ from warner._core.errors import (
     FileError,
     MismatchError,
     WarnerError,
-    message,
 )
 from warner._core.pickles import narrow
 from warner.domains import Domain
@@ -118,7 +117,7 @@ class GroupedTally(Mapping[Key, Tally]):
         if not self._fits(keys, counted):
             rule = "needs columns, different keys, and integer counts of each group"
             remedy = "Make one with mechanism.tally_by(reports, by)"
-            raise ArgumentTypeError(message("tally of groups", rule, None, remedy))
+            raise ArgumentTypeError("tally of groups", rule, None, remedy)
         order = order_of(self._columns, keys)
         self._keys: list[Key] = [tuple(keys[i]) for i in order.tolist()]
         self._place = {key: i for i, key in enumerate(self._keys)}
@@ -166,7 +165,7 @@ class GroupedTally(Mapping[Key, Tally]):
             MismatchError: tallies of different kinds or mechanisms.
         """
         if not tallies:
-            raise EmptyError(message("tallies", "must not be empty"))
+            raise EmptyError("tallies", "must not be empty")
         first = tallies[0]
         for tally in tallies[1:]:
             require_same(first.header, tally.header, "tallies")
@@ -174,7 +173,7 @@ class GroupedTally(Mapping[Key, Tally]):
                 tally.rows is None and tally.counts.shape != first.counts.shape
             ):
                 got = f"{first.kind} and {tally.kind}"
-                raise MismatchError(message("tallies", "of different kinds are no groups", got))
+                raise MismatchError("tallies", "of different kinds are no groups", got)
         require_same_origin([t.simulated for t in tallies], "tallies")
         sizes = np.array([t.n for t in tallies], dtype=np.int64)
         rows, places = None, None
@@ -229,16 +228,16 @@ class GroupedTally(Mapping[Key, Tally]):
         given = tallies if isinstance(tallies, Mapping) else dict(enumerate(tallies, 1))
         parts = list(given.values())
         if not parts:
-            raise EmptyError(message("tallies", "must not be empty"))
+            raise EmptyError("tallies", "must not be empty")
         for part in parts:
             if not isinstance(part, Tally):
                 rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
-                raise ArgumentTypeError(message("tallies", rule, kind(part), remedy))
+                raise ArgumentTypeError("tallies", rule, kind(part), remedy)
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
             rule = f"must have {len(columns)} values in each key, one for each name"
-            raise ArgumentError(message("tallies", rule))
+            raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
             name: [key[place] for key in keys] for place, name in enumerate(columns)
         }
@@ -247,7 +246,7 @@ class GroupedTally(Mapping[Key, Tally]):
         groups = group_people(values, len(parts))
         if len(groups.keys) < len(parts):
             rule = "must be of different groups"
-            raise ArgumentError(message("tallies", rule, None, "Add those of one group first"))
+            raise ArgumentError("tallies", rule, None, "Add those of one group first")
         require_different(keys, parts)
         place = {int(group): i for i, group in enumerate(groups.place)}
         return cls.of([parts[place[i]] for i in range(len(parts))], groups)
@@ -349,7 +348,7 @@ class GroupedTally(Mapping[Key, Tally]):
             EmptyError: no groups.
         """
         if not self:
-            raise EmptyError(message("tally of groups", "has no groups"))
+            raise EmptyError("tally of groups", "has no groups")
         rows = None
         if self._rows is None:
             counts = self.counts.sum(axis=0, dtype=np.int64)
@@ -367,7 +366,7 @@ class GroupedTally(Mapping[Key, Tally]):
         """
         if not names or len(set(names)) < len(names) or any(n not in self._columns for n in names):
             rule = f"must be different names among {', '.join(self.names)}"
-            raise ArgumentError(message("by", rule, ", ".join(map(show, names)) or "none"))
+            raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none")
         axes = [self.names.index(name) for name in names]
         coarse = [tuple(key[axis] for axis in axes) for key in self._keys]
         place = {key: i for i, key in enumerate(dict.fromkeys(coarse))}
@@ -416,7 +415,7 @@ class GroupedTally(Mapping[Key, Tally]):
         shape, other_shape = ours.counts.shape[1:], theirs.counts.shape[1:]
         if self.kind != other.kind or (width, shape) != (other_width, other_shape):
             got = f"{self.kind} and {other.kind}"
-            raise MismatchError(message("tallies", "of different kinds do not add", got))
+            raise MismatchError("tallies", "of different kinds do not add", got)
         place = dict(self._place)
         for key in other._keys:
             place.setdefault(key, len(place))
@@ -553,7 +552,7 @@ class GroupedTally(Mapping[Key, Tally]):
             intact = False
         if not intact:
             rule = "is incomplete or was altered: its checksum does not match"
-            raise FileError(message("tally of groups", rule, None, "Tally the reports again"))
+            raise FileError("tally of groups", rule, None, "Tally the reports again")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -576,7 +575,7 @@ class GroupedTally(Mapping[Key, Tally]):
         if len(tallies) != 1:
             rule = f"holds {len(tallies)} tallies ({', '.join(tallies)})"
             remedy = "Use warner.reports.grouped_tally.load_grouped"
-            raise FileError(message(str(path), rule, None, remedy))
+            raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
 
 
@@ -590,7 +589,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 def _ungrouped() -> MismatchError:
     rule = "with groups and without do not add"
     remedy = "Tally both with the same groups, or add the total() of one"
-    return MismatchError(message("tallies", rule, None, remedy))
+    return MismatchError("tallies", rule, None, remedy)
 
 
 def require_room(groups: int, cells: int) -> None:
@@ -606,7 +605,7 @@ def require_room(groups: int, cells: int) -> None:
     if groups * cells > LARGEST:
         rule = f"{groups} groups of {cells} counts would be more than {LARGEST} counts"
         remedy = "Group by fewer columns, or by coarser values"
-        raise ArgumentError(message("by", rule, None, remedy))
+        raise ArgumentError("by", rule, None, remedy)
 
 
 def _kept_in_order(
@@ -667,7 +666,7 @@ def load_grouped(path: str | os.PathLike[str]) -> dict[str, GroupedTally]:
     grouped = {name: tally for name, tally in found.items() if isinstance(tally, GroupedTally)}
     if len(grouped) < len(found):
         rule, remedy = "holds tallies without groups", "Use warner.reports.tally.load_tallies"
-        raise FileError(message(str(path), rule, None, remedy))
+        raise FileError(str(path), rule, None, remedy)
     return grouped
 
 

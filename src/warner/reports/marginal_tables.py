@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.reports.counting import count_values
 from warner.reports.schema import ReportSchema
 
@@ -82,7 +82,7 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     else:
         tables = f"a table of all {most} attributes"
     rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
-    raise ArgumentError(message("ways", rule, str(ways), remedy))
+    raise ArgumentError("ways", rule, str(ways), remedy)
 
 
 def marginal_tables(
@@ -197,12 +197,10 @@ def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
     """
     if isinstance(names, str) or not isinstance(names, Sequence):
         remedy = f"For example {list(known[:2])}"
-        raise ArgumentTypeError(
-            message("attributes", "must be a list of names", kind(names), remedy)
-        )
+        raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
     if not names or any(name not in known for name in names) or len(set(names)) < len(names):
         rule = f"must be different names among {', '.join(known)}"
-        raise ArgumentError(message("attributes", rule, ", ".join(map(repr, names)) or "none"))
+        raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none")
     return list(names)
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner.reports.marginal_tables import affordable_ways, marginal_tables
 from warner.reports.schema import ReportSchema
 from warner.reports.tally_kinds import Counted, MarginalTables
@@ -40,7 +40,7 @@ class ProductSchema(ReportSchema):
         ]
         if len(set(names)) < len(names):
             rule = "must not make two columns of one name"
-            raise ArgumentError(message("names", rule, ", ".join(self.parts), "Rename a part"))
+            raise ArgumentError("names", rule, ", ".join(self.parts), "Rename a part")
 
     @property
     def rows_are_reports(self) -> bool:
@@ -91,14 +91,14 @@ class ProductSchema(ReportSchema):
         """Typed columns from the columns of the product, or from {part: its outputs}."""
         if not isinstance(outputs, Mapping):
             rule = f"must be a dict with reports of {', '.join(self.parts)}"
-            raise ArgumentTypeError(message("outputs", rule, kind(outputs)))
+            raise ArgumentTypeError("outputs", rule, kind(outputs))
         given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
         columns = self.join(
             {name: _for_part(name, part.parse, given[name]) for name, part in self.parts.items()}
         )
         if len({len(column) for column in columns.values()}) != 1:
             rule = f"must be equally many for each of {', '.join(self.parts)}"
-            raise ReportError(message("outputs", rule))
+            raise ReportError("outputs", rule)
         return columns
 
     def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:

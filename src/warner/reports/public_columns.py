@@ -21,7 +21,6 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
     ValuesError,
-    message,
 )
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.answers import sequence
@@ -48,11 +47,11 @@ def domain_from_spec(spec: Any) -> Domain:
     found = spec.get("kind") if isinstance(spec, Mapping) else None
     if found not in _KINDS:
         rule = f"must be one of {', '.join(_KINDS)}"
-        raise ArgumentError(message("kind of a public column", rule, show(found)))
+        raise ArgumentError("kind of a public column", rule, show(found))
     try:
         return _KINDS[found].from_spec(spec, domain_from_spec)
     except KeyError:
-        problem = ArgumentError(message("public column", f"of kind {found!r} lacks an entry"))
+        problem = ArgumentError("public column", f"of kind {found!r} lacks an entry")
     raise problem
 
 
@@ -65,10 +64,10 @@ def check_name(name: Any) -> str:
     """
     if not isinstance(name, str):
         rule = "must be text"
-        raise ArgumentTypeError(message("name of a public column", rule, kind(name)))
+        raise ArgumentTypeError("name of a public column", rule, kind(name))
     if not name.strip() or name != name.strip() or "," in name:
         rule = "must not be empty, begin or end with a space, or hold a comma"
-        raise ArgumentError(message("name of a public column", rule, show(name)))
+        raise ArgumentError("name of a public column", rule, show(name))
     return legible("name of a public column", name)
 
 
@@ -95,7 +94,7 @@ class PublicColumn:
         if getattr(self.domain, "kind", None) not in _KINDS:
             rule = f"must be of the kinds {', '.join(_KINDS)}"
             got = kind(self.domain)
-            raise ArgumentTypeError(message("domain of a public column", rule, got))
+            raise ArgumentTypeError("domain of a public column", rule, got)
 
     @property
     def index(self) -> np.ndarray:
@@ -137,9 +136,9 @@ def group_people(by: Any, n: int) -> Groups:
     """
     if not isinstance(by, Mapping):
         rule, remedy = "must be a dict of public columns", 'For example {"ward": wards}'
-        raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+        raise ArgumentTypeError("by", rule, kind(by), remedy)
     if not by:
-        raise ArgumentError(message("by", "must name at least one public column"))
+        raise ArgumentError("by", "must name at least one public column")
     columns: dict[str, Domain | None] = {}
     codes: list[np.ndarray] = []
     labels: list[list[Value]] = []
@@ -151,7 +150,7 @@ def group_people(by: Any, n: int) -> Groups:
         different, place = _coded(where, domain, values)
         if len(place) != n:
             rule = f"must have a value for each of {n} reports"
-            raise ArgumentError(message(where, rule, f"{len(place)} values"))
+            raise ArgumentError(where, rule, f"{len(place)} values")
         labels.append(different)
         codes.append(place)
     return groups_of_codes(columns, labels, codes)
@@ -202,7 +201,7 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
     given = sequence(values)
     if isinstance(given, np.ndarray) and given.ndim != 1:
         rule = "must be one-dimensional"
-        raise ArgumentTypeError(message("values", rule, f"shape {given.shape}"))
+        raise ArgumentTypeError("values", rule, f"shape {given.shape}")
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
         numbers, place = np.unique(given, return_inverse=True)
         return numbers.tolist(), place.ravel()
@@ -256,7 +255,7 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
             different[c] != v or type(different[c]) is not type(v)
             for c, v in zip(code.tolist(), values, strict=True)
         ):
-            raise ArgumentTypeError(message(f"column {name!r}", "holds values of other forms"))
+            raise ArgumentTypeError(f"column {name!r}", "holds values of other forms")
         ranks.append(code)
     return np.lexsort(ranks[::-1])
 
@@ -272,9 +271,9 @@ def require_same_columns(
     if list(ours) != list(theirs):
         got = f"{', '.join(ours)} and {', '.join(theirs)}"
         remedy = "Group both by the same columns"
-        raise MismatchError(message("tallies of groups", "are by other columns", got, remedy))
+        raise MismatchError("tallies of groups", "are by other columns", got, remedy)
     for name, domain in ours.items():
         if domain != theirs[name]:
             rule = f"do not belong together: the public column {name!r} is declared otherwise"
             remedy = "Use one study file for both"
-            raise MismatchError(message("tallies of groups", rule, None, remedy))
+            raise MismatchError("tallies of groups", rule, None, remedy)

@@ -24,7 +24,7 @@ import numpy as np
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, FileError, ReportError, message
+from warner._core.errors import ArgumentTypeError, FileError, ReportError
 from warner._core.sampling import Source
 from warner._core.shuffle import permutation
 from warner.reports.schema import ReportSchema
@@ -62,15 +62,15 @@ class Reports:
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
             rule, remedy = "need a header and columns", "Use mechanism.reports(outputs)"
-            raise ArgumentTypeError(message("reports", rule, kind(header), remedy))
+            raise ArgumentTypeError("reports", rule, kind(header), remedy)
         if type(simulated) is not bool:
-            raise ArgumentTypeError(message("simulated", "must be True or False", kind(simulated)))
+            raise ArgumentTypeError("simulated", "must be True or False", kind(simulated))
         self.simulated = simulated
         self.header = dict(header)
         self.columns = {name: _frozen(column) for name, column in columns.items()}
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
             rule = "must have at least one column, all of one length"
-            raise ReportError(message("reports", rule))
+            raise ReportError("reports", rule)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -105,7 +105,7 @@ class Reports:
 
     def __getitem__(self, rows: slice) -> Reports:
         if not isinstance(rows, slice):
-            raise ArgumentTypeError(message("reports", "are taken by slices", kind(rows)))
+            raise ArgumentTypeError("reports", "are taken by slices", kind(rows))
         columns = {name: column[rows] for name, column in self.columns.items()}
         return Reports(self.header, columns, self.simulated)
 
@@ -160,11 +160,11 @@ class Reports:
                 "are not in warner's wire format",
                 "Was the file written by Reports.save?",
             )
-            raise FileError(message("reports", rule, None, remedy))
+            raise FileError("reports", rule, None, remedy)
         body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
         if len(data) < _HEAD + DIGEST_BYTES or hashlib.sha256(body).digest() != digest:
             rule = "are truncated or altered: the checksum does not match"
-            raise FileError(message("reports", rule, None, "Fetch the file again"))
+            raise FileError("reports", rule, None, "Fetch the file again")
         head = WireHead.parse(data, len(data))
         columns = {
             column.name: np.frombuffer(
@@ -284,7 +284,7 @@ def read_wire_head(path: str) -> WireHead:
 def _malformed() -> FileError:
     """The error of reports whose checksum is right and whose form is wrong."""
     rule = "do not have the form that their checksum confirms"
-    return FileError(message("reports", rule, None, "Use the version of warner that wrote them"))
+    return FileError("reports", rule, None, "Use the version of warner that wrote them")
 
 
 def _little(column: np.ndarray) -> np.ndarray:
@@ -325,5 +325,5 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
         )
     if start != records.shape[1]:
         rule = "must have the length of this mechanism's"
-        raise ReportError(message("reports", rule, f"{records.shape[1]} bytes"))
+        raise ReportError("reports", rule, f"{records.shape[1]} bytes")
     return columns

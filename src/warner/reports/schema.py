@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, EmptyError, ReportError, message
+from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner.reports.bit_rules import BitRule
 from warner.reports.counting import count_rows, count_values, sum_bits
 from warner.reports.tally_kinds import (
@@ -308,15 +308,15 @@ class IntegerColumns(ReportSchema):
         if not isinstance(outputs, Mapping):
             if len(self.names) > 1:
                 rule = f"must be a dict with the columns {', '.join(self.names)}"
-                raise ArgumentTypeError(message("outputs", rule, kind(outputs)))
+                raise ArgumentTypeError("outputs", rule, kind(outputs))
             outputs = {self.names[0]: outputs}
         columns = {}
         for name, size in zip(self.names, self.sizes, strict=True):
             if name not in outputs:
-                raise ReportError(message("outputs", f"has no column {name!r}"))
+                raise ReportError("outputs", f"has no column {name!r}")
             array = _integers(name, outputs[name])
             if array.ndim != 1:
-                raise ReportError(message(name, "must be one-dimensional", str(array.shape)))
+                raise ReportError(name, "must be one-dimensional", str(array.shape))
             refuse_reports((array < 0) | (array >= size), f"{name} must lie in 0..{size - 1}")
             columns[name] = array.astype(smallest_dtype(size))
         return columns
@@ -386,7 +386,7 @@ class _OneArray(ReportSchema):
             histogram = source.counts({name: values})
             totals = histogram.sum(axis=1)
             if sizes is not None and (totals != sizes).any():
-                raise ReportError(message("reports", "must be equally many in every column"))
+                raise ReportError("reports", "must be equally many in every column")
             sizes = totals
             yield histogram
 
@@ -480,7 +480,7 @@ class BitVector(_OneArray):
         """Packed bits from zeros and ones (n, K), or from {"bits": packed bytes (n, bytes)}."""
         packed = isinstance(outputs, Mapping)
         if packed and "bits" not in outputs:
-            raise ReportError(message("outputs", "has no column 'bits'"))
+            raise ReportError("outputs", "has no column 'bits'")
         array = _integers("outputs", outputs["bits"] if packed else outputs)
         if (
             array.ndim != 2
@@ -490,7 +490,7 @@ class BitVector(_OneArray):
             rule = (
                 f"must have shape (n, {self.width}), or (n, {self.bytes}) packed as {{'bits': ...}}"
             )
-            raise ReportError(message("outputs", rule, str(array.shape)))
+            raise ReportError("outputs", rule, str(array.shape))
         if packed:
             wrong = np.any((array < 0) | (array > 255), axis=1)
             refuse_reports(wrong, "packed bytes must lie in 0..255")
@@ -541,13 +541,13 @@ class BitVector(_OneArray):
         for i, histogram in enumerate(self._histograms(source, names)):
             for rule in self.rules:
                 if list(rule.masks) == [i] and histogram[:, rule.broken_bytes].any():
-                    raise ReportError(message("reports", rule.text, None, rule.remedy))
+                    raise ReportError("reports", rule.text, None, rule.remedy)
             sums.append(histogram @ bits)
             sizes = histogram.sum(axis=1)
         for rule in self.row_rules:
             masks = {names[i]: mask for i, mask in rule.masks.items()}
             if source.any_breaks(rule, masks):
-                raise ReportError(message("reports", rule.text, None, rule.remedy))
+                raise ReportError("reports", rule.text, None, rule.remedy)
         return CountedGroups(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 
     def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
@@ -628,11 +628,11 @@ class DigitVector(_OneArray):
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Digits (n, width), or {"digits": digits (n, width)}."""
         if isinstance(outputs, Mapping) and "digits" not in outputs:
-            raise ReportError(message("outputs", "has no column 'digits'"))
+            raise ReportError("outputs", "has no column 'digits'")
         array = _integers("outputs", outputs["digits"] if isinstance(outputs, Mapping) else outputs)
         if array.ndim != 2 or array.shape[1] != self.width:
             rule = f"must have shape (n, {self.width}), a digit for each key"
-            raise ReportError(message("outputs", rule, str(array.shape)))
+            raise ReportError("outputs", rule, str(array.shape))
         wrong = np.any((array < 0) | (array >= self.base), axis=1)
         refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
         return {"digits": array.astype(smallest_dtype(self.base))}
@@ -732,7 +732,7 @@ def refuse_reports(
     where = np.flatnonzero(wrong)
     if where.size:
         text = f"row {where[0]}: {rule}"
-        raise ReportError(message("reports", text, f"{where.size} such rows", remedy))
+        raise ReportError("reports", text, f"{where.size} such rows", remedy)
 
 
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
@@ -748,7 +748,7 @@ def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
     """
     columns = schema.parse(outputs)
     if len(next(iter(columns.values()))) == 0:
-        raise EmptyError(message("outputs", "must not be empty", None, "Pass at least one report"))
+        raise EmptyError("outputs", "must not be empty", None, "Pass at least one report")
     schema.check(columns)
     return columns
 
@@ -769,8 +769,8 @@ def _integers(name: str, values: Any) -> np.ndarray:
         if wrong:
             got = f"{wrong} of {array.size} {array.dtype} values that are none"
             remedy = "Pass the reports themselves: zeros and ones, or indices, as integers"
-            raise ReportError(message(name, "must be whole numbers", got, remedy))
+            raise ReportError(name, "must be whole numbers", got, remedy)
     elif array.dtype.kind not in "biu":
         remedy = "Convert it, for example with numpy.asarray(outputs, dtype=int)"
-        raise ReportError(message(name, "must be an array of integers", str(array.dtype), remedy))
+        raise ReportError(name, "must be an array of integers", str(array.dtype), remedy)
     return array.astype(np.int64, copy=False)

@@ -31,7 +31,6 @@ from warner._core.errors import (
     EmptyError,
     FileError,
     MismatchError,
-    message,
 )
 from warner._core.pickles import narrow
 from warner._core.text import unreadable
@@ -142,7 +141,7 @@ class Tally:
         ):
             rule = "needs a header, a kind, integer counts and n"
             remedy = "Make one with mechanism.tally(reports)"
-            raise ArgumentTypeError(message("tally", rule, None, remedy))
+            raise ArgumentTypeError("tally", rule, None, remedy)
         object.__setattr__(self, "counts", _frozen(self.counts.astype(np.int64)))
         if self.rows is not None:
             object.__setattr__(self, "rows", _frozen(self.rows.copy()))
@@ -177,7 +176,7 @@ class Tally:
             return Tally(self.header, self.kind, counts, n, rows, self.simulated, most, sources)
         if self.kind != other.kind or self.counts.shape != other.counts.shape:
             got = f"{self.kind} and {other.kind}"
-            raise MismatchError(message("tallies", "of different kinds do not add", got))
+            raise MismatchError("tallies", "of different kinds do not add", got)
         counts = self.counts + other.counts
         return Tally(self.header, self.kind, counts, n, None, self.simulated, most, sources)
 
@@ -343,7 +342,7 @@ class Tally:
         if most < self.reports_per_person:
             remedy = "State the most reports of one person"
             rule = f"must be at least {self.reports_per_person}, which was stated before"
-            raise ArgumentError(message("reports_per_person", rule, str(most), remedy))
+            raise ArgumentError("reports_per_person", rule, str(most), remedy)
         return replace(self, reports_per_person=most)
 
     @property
@@ -420,7 +419,7 @@ class Tally:
         if len(tallies) != 1:
             rule = f"holds {len(tallies)} tallies ({', '.join(tallies)})"
             remedy = "Use warner.reports.tally.load_tallies"
-            raise FileError(message(str(path), rule, None, remedy))
+            raise FileError(str(path), rule, None, remedy)
         return next(iter(tallies.values()))
 
 
@@ -474,7 +473,7 @@ def kept_rows(data: Mapping[str, Any]) -> np.ndarray | None:
 def _altered(name: str) -> FileError:
     """The error of a tally or tally file whose checksum is wrong."""
     rule = "is incomplete or was altered: its checksum does not match"
-    return FileError(message(name, rule, None, "Tally the reports again"))
+    return FileError(name, rule, None, "Tally the reports again")
 
 
 def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> None:
@@ -519,7 +518,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     if any(isinstance(e, dict) and "by" in e for e in _content(text, name)[0].values()):
         rule = "holds tallies of groups of people"
         remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
-        raise FileError(message(name, rule, None, remedy))
+        raise FileError(name, rule, None, remedy)
     return parse_entries(text, name, Tally.from_json)
 
 
@@ -552,23 +551,23 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
         data = json.loads(text)
     except (ValueError, RecursionError):
         rule = "is not a tally file, or is truncated"
-        raise FileError(message(name, rule, None, "Tally the reports again")) from None
+        raise FileError(name, rule, None, "Tally the reports again") from None
     if (
         not isinstance(data, dict)
         or data.get("format") != "warner-tally"
         or not isinstance(data.get("attributes"), dict)
     ):
         remedy = "Make one with 'warner tally'"
-        raise FileError(message(name, "is not a warner tally", None, remedy))
+        raise FileError(name, "is not a warner tally", None, remedy)
     if data.get("schema") not in range(1, SCHEMA + 1):
         rule, got = f"schema must be at most {SCHEMA}", repr(data.get("schema"))
-        raise FileError(message(name, rule, got, "Use the version of warner that wrote it"))
+        raise FileError(name, rule, got, "Use the version of warner that wrote it")
     if not data["attributes"]:
-        raise EmptyError(message(name, "holds no tally"))
+        raise EmptyError(name, "holds no tally")
     for attribute in data["attributes"]:
         if (problem := unreadable(attribute)) is not None:
             rule = f"names an attribute that holds {problem}"
-            raise FileError(message(name, rule, show(attribute), "Names must be printable"))
+            raise FileError(name, rule, show(attribute), "Names must be printable")
     collected = data.get("collectors", [])
     if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
         raise _altered(name)
@@ -584,7 +583,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     """
     parts = list(tallies)
     if not parts:
-        raise EmptyError(message("tallies", "must not be empty"))
+        raise EmptyError("tallies", "must not be empty")
     return reduce(Tally.__add__, parts)
 
 
@@ -603,7 +602,7 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
         remedy = (
             "Leave the simulation out, or mark all as simulated: tally.marked(), --allow-simulated"
         )
-        raise MismatchError(message(name, rule, None, remedy))
+        raise MismatchError(name, rule, None, remedy)
 
 
 _SHOWN = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}
@@ -634,6 +633,6 @@ def require_same(
                 said = f"{who[0]} {_SHOWN[key]} {own}, and {who[1]} {other}"
             rule = f"do not belong together: {said}"
             remedy = "Combine only reports of one and the same mechanism"
-            raise MismatchError(message(name, rule, None, remedy))
+            raise MismatchError(name, rule, None, remedy)
     if dict(ours) != dict(theirs):
-        raise MismatchError(message(name, "do not belong together: headers differ"))
+        raise MismatchError(name, "do not belong together: headers differ")

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 _OTHERS = "of others"  # in the marks of tallies whose counts may be equal to those of others
 _COLLECTOR = "of a collector"  # in the marks of tallies that a collector counted
@@ -74,7 +74,7 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two that have a tally in common"
         remedy = "Leave one out; if they are counts of other people, add tally.of_others()"
-        raise ArgumentError(message("tallies", rule, got, remedy))
+        raise ArgumentError("tallies", rule, got, remedy)
     # A stream of a million tallies is not slowed down by the memory of all of them.
     if len(ours) + len(theirs) <= _MOST_SOURCES:
         return ours | theirs
@@ -122,4 +122,4 @@ def _same_people(keys: Sequence[Any], rule: str, what: str, first: int, second: 
     names = [show(k[0] if isinstance(k, tuple) and len(k) == 1 else k) for k in keys]
     got = f"{what} in {names[first]} and {names[second]}"
     remedy = "Count each group's own reports; if they are of other people, pass tally.of_others()"
-    return ArgumentError(message("groups", rule, got, remedy))
+    return ArgumentError("groups", rule, got, remedy)

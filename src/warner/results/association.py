@@ -24,7 +24,7 @@ from math import prod
 import numpy as np
 
 from warner._core.checks import choice, confidence_level, integer
-from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.likelihood_data import LikelihoodData
@@ -312,7 +312,7 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
         rule = "needs people who send one report each"
         got = f"up to {data.reports_per_person} reports of one person"
         remedy = "Take metrics.cramers_v of the estimated shares, which is too large"
-        raise ArgumentError(message("cramers_v", rule, got, remedy))
+        raise ArgumentError("cramers_v", rule, got, remedy)
     return Association(pair_of(data, first, second))
 
 
@@ -331,7 +331,7 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:
-        raise EmptyError(message("n", "must be at least 2 for an association", str(data.n)))
+        raise EmptyError("n", "must be at least 2 for an association", str(data.n))
     channel = data.channel
     separate = channel.marginal(data.weights, domain.shape, keep)
     if separate is None:
@@ -344,12 +344,10 @@ def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
     is_large = pair.factors(shape) is None and pair.shape[0] * prod(shape) > LARGEST_DENSE
     if pair.rows_per_report != 1 or not pair.has_moments or is_large:
         raise ArgumentError(
-            message(
-                "cramers_v",
-                "needs whole reports, and a list of all possible ones",
-                type(channel).__name__,
-                "Randomise each attribute by itself, with reports that are values, or take "
-                "metrics.cramers_v of the shares of their marginal",
-            )
+            "cramers_v",
+            "needs whole reports, and a list of all possible ones",
+            type(channel).__name__,
+            "Randomise each attribute by itself, with reports that are values, or take "
+            "metrics.cramers_v of the shares of their marginal",
         )
     return Pair(pair, weights, data.n, shape)

@@ -20,7 +20,7 @@ import numpy as np
 
 from warner._core.atomic_files import write_whole
 from warner._core.checks import distribution, integer
-from warner._core.errors import ArgumentError, MissingExtraError, message
+from warner._core.errors import ArgumentError, MissingExtraError
 from warner._core.text import visible
 from warner.domains import Domain
 from warner.results.intervals import available_kind
@@ -67,7 +67,7 @@ def require_altair() -> Any:
         import altair
     except ImportError:
         raise MissingExtraError(
-            message("plot", "needs altair and vl-convert-python", None, "Install warner[plot]")
+            "plot", "needs altair and vl-convert-python", None, "Install warner[plot]"
         ) from None
     return altair
 
@@ -111,16 +111,14 @@ def chart(
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
             raise ArgumentError(
-                message(
-                    "plot",
-                    "needs shares, and only a mean was estimated",
-                    e.method,
-                    "Estimate with another method",
-                )
+                "plot",
+                "needs shares, and only a mean was estimated",
+                e.method,
+                "Estimate with another method",
             )
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
             raise ArgumentError(
-                message("truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i])))
+                "truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))
             )
         if truth is not None:
             distribution("truth", truth[i], e.domain.size)
@@ -517,7 +515,7 @@ def save(picture: Any, path: str) -> None:
     """
     suffix = Path(str(path)).suffix
     if suffix not in SUFFIXES:
-        raise ArgumentError(message("path", f"must end in {FORMATS}", path))
+        raise ArgumentError("path", f"must end in {FORMATS}", path)
     buffer: Any = io.BytesIO() if suffix in (".png", ".pdf") else io.StringIO()
     # In a page the chart is JSON in a script, which ends at the first "</script", even in a label.
     options: dict[str, dict[str, Any]] = {
@@ -528,9 +526,7 @@ def save(picture: Any, path: str) -> None:
         picture.save(buffer, format=suffix[1:], **options.get(suffix, {}))
     except ImportError:
         raise MissingExtraError(
-            message(
-                "plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]"
-            )
+            "plot", "needs vl-convert-python to make pictures", None, "Install warner[plot]"
         ) from None
     content = buffer.getvalue()
     write_whole(path, content if isinstance(content, bytes) else content.encode())

@@ -22,7 +22,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     ValuesError,
-    message,
 )
 from warner.domains import Domain
 from warner.estimators.fit import Status
@@ -256,12 +255,10 @@ class Conditional(Tabular):
         of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
             raise ArgumentTypeError(
-                message(
-                    "values",
-                    "must be points on a line",
-                    type(self.domain).__name__,
-                    "Use Interval or Integers",
-                )
+                "values",
+                "must be points on a line",
+                type(self.domain).__name__,
+                "Use Interval or Integers",
             )
         solution, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
@@ -368,12 +365,10 @@ def answered(estimate: Solution) -> Answered:
     """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
     if estimate.domain.silence is None:
         raise ArgumentTypeError(
-            message(
-                "estimate",
-                "must be on a domain with silence as a value",
-                type(estimate.domain).__name__,
-                'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study',
-            )
+            "estimate",
+            "must be on a domain with silence as a value",
+            type(estimate.domain).__name__,
+            'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study',
         )
     return Answered(estimate)
 
@@ -388,7 +383,7 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
     if index < 0:
         known = ", ".join(show(value) for value in keys.labels[:6])
         more = ", ..." if keys.size > 6 else ""
-        raise ArgumentError(message("key", f"must be one of {known}{more}", show(key)))
+        raise ArgumentError("key", f"must be one of {known}{more}", show(key))
     return Conditional(estimate, key, index)
 
 
@@ -445,12 +440,10 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     domain = estimate.domain
     if len(domain.attributes) != 2:
         raise ArgumentTypeError(
-            message(
-                "estimate",
-                "must be on a Product of two attributes, such as a key and a value",
-                type(domain).__name__,
-                "The shares of its values are in rows()",
-            )
+            "estimate",
+            "must be on a Product of two attributes, such as a key and a value",
+            type(domain).__name__,
+            "The shares of its values are in rows()",
         )
     keys, values = domain.attributes.values()
     return keys, values

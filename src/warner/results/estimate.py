@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from warner._core.errors import (
     ArgumentError,
     MethodWarning,
-    message,
 )
 from warner._core.pickles import without_cached
 from warner._core.references import SOFTWARE
@@ -308,12 +307,10 @@ class Estimate(Solution):
         """
         if self.sums is not None:
             raise ArgumentError(
-                message(
-                    "log_likelihood_at",
-                    "is of a joint estimate, not of its marginals",
-                    None,
-                    "Ask the joint estimate, or estimate(tally, attributes=[...]) anew",
-                )
+                "log_likelihood_at",
+                "is of a joint estimate, not of its marginals",
+                None,
+                "Ask the joint estimate, or estimate(tally, attributes=[...]) anew",
             )
         return log_likelihood_at(self.data, theta)
 

@@ -16,7 +16,6 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
     ValuesError,
-    message,
 )
 from warner.channels import stacked
 from warner.estimators.likelihood_data import LikelihoodData
@@ -61,7 +60,7 @@ def likelihood_data(
         return _several(tally, attributes)
     mechanism = from_header(tally.header)
     if tally.n <= 0:
-        raise EmptyError(message("tally", "counts no reports", None, "Tally at least one report"))
+        raise EmptyError("tally", "counts no reports", None, "Tally at least one report")
     channel, counts, domain = mechanism.channel_for(tally, attributes)
     if (
         counts.shape != channel.shape[:1]
@@ -70,12 +69,10 @@ def likelihood_data(
         or not tally.is_consistent
     ):
         raise MismatchError(
-            message(
-                "tally",
-                f"does not fit its mechanism, {tally.header['mechanism']}",
-                None,
-                "Was the file altered?",
-            )
+            "tally",
+            f"does not fit its mechanism, {tally.header['mechanism']}",
+            None,
+            "Was the file altered?",
         )
     weights = counts / (tally.n * channel.rows_per_report)
     return LikelihoodData(
@@ -101,15 +98,15 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
             shares = data.channel.naive_estimate(data.weights)
         if shares is None:
             rule = "cannot be 'reported' where reports do not name values"
-            raise ArgumentError(message("values", rule, None, "List them"))
+            raise ArgumentError("values", rule, None, "List them")
         found = np.flatnonzero(shares > 0)
         if len(found) < 2:
             rule, got = "must be at least 2 that are reported", str(len(found))
-            raise ArgumentError(message("values", rule, got, "List them"))
+            raise ArgumentError("values", rule, got, "List them")
         return found
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         rule = "must be a list of values, or 'reported'"
-        raise ArgumentTypeError(message("values", rule, kind(values)))
+        raise ArgumentTypeError("values", rule, kind(values))
     listed = values if isinstance(values, np.ndarray) else list(values)
     problem, found = None, np.zeros(0, dtype=np.int64)
     try:
@@ -121,7 +118,7 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
     if problem is None and (len(found) < 2 or len(found) < len(listed)):
         problem = "must be at least 2 distinct values"
     if problem is not None:
-        raise ArgumentError(message("values", problem))
+        raise ArgumentError("values", problem)
     return found
 
 
@@ -129,23 +126,19 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
     """The data of tallies of one or more mechanisms."""
     if not isinstance(tallies, Iterable) or isinstance(tallies, Reports):
         raise ArgumentTypeError(
-            message(
-                "tally",
-                "must be a Tally or several",
-                kind(tallies),
-                "Make one with mechanism.tally(reports)",
-            )
+            "tally",
+            "must be a Tally or several",
+            kind(tallies),
+            "Make one with mechanism.tally(reports)",
         )
     groups: dict[str, list[Tally]] = {}
     for tally in tallies:
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(
-                message(
-                    "tallies",
-                    "must be Tally objects",
-                    kind(tally),
-                    "Make one with mechanism.tally(reports)",
-                )
+                "tallies",
+                "must be Tally objects",
+                kind(tally),
+                "Make one with mechanism.tally(reports)",
             )
         groups.setdefault(canonical([tally.header, tally.kind.name]), []).append(tally)
     require_same_origin([t.simulated for group in groups.values() for t in group], "tallies")
@@ -154,12 +147,12 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
     used = [total for total in totals if total.n > 0] or totals
     parts = [likelihood_data(total, attributes) for total in used]
     if not parts:
-        raise EmptyError(message("tallies", "must not be empty"))
+        raise EmptyError("tallies", "must not be empty")
     if len(parts) == 1:
         return parts[0]
     if len({part.domain.digest for part in parts}) > 1:
         raise MismatchError(
-            message("tallies", "are on different domains", None, "Estimate each domain on its own")
+            "tallies", "are on different domains", None, "Estimate each domain on its own"
         )
     channel = stacked([part.channel for part in parts], [part.n for part in parts])
     weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.progress import steps
 from warner.domains import Domain, Product
 from warner.estimators.em import mixed_with_uniform
@@ -120,13 +120,11 @@ class GraphicalModel:
         cells = prod(self.domain.shape[axis] for axis in axes)
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
             raise ArgumentError(
-                message(
-                    "names",
-                    f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                    f"{_LARGEST_WORK} with those of a clique",
-                    str(cells),
-                    "Ask for fewer attributes, or draw people with sample(n)",
-                )
+                "names",
+                f"must have at most {_LARGEST_MARGIN} combinations of values, and "
+                f"{_LARGEST_WORK} with those of a clique",
+                str(cells),
+                "Ask for fewer attributes, or draw people with sample(n)",
             )
         if len(axes) == 1:
             return self.tree.marginal(axes)
@@ -264,18 +262,16 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
         tallies = list(tally)
     if not tallies or not all(isinstance(one, Tally) for one in tallies):
         raise ArgumentTypeError(
-            message(
-                "tally",
-                "must be a Tally or several",
-                kind(tally),
-                "Make one with mechanism.tally(reports, ways=2)",
-            )
+            "tally",
+            "must be a Tally or several",
+            kind(tally),
+            "Make one with mechanism.tally(reports, ways=2)",
         )
     known = list(from_header(tallies[0].header).attribute_domains)
     names = known if attributes is None else attribute_names(attributes, known)
     if len(names) < 2:
         rule = "must be two or more for a graphical model"
-        raise ArgumentError(message("attributes", rule, str(len(names)), "Use estimate(tally)"))
+        raise ArgumentError("attributes", rule, str(len(names)), "Use estimate(tally)")
     return names
 
 
@@ -283,12 +279,10 @@ def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
         raise ArgumentError(
-            message(
-                "tally",
-                "must be of attributes whose reports have a likelihood",
-                None,
-                "Tally with ways=2, and leave out attributes of keys with values",
-            )
+            "tally",
+            "must be of attributes whose reports have a likelihood",
+            None,
+            "Tally with ways=2, and leave out attributes of keys with values",
         )
     return recommended_fit(data)[1].shares
 

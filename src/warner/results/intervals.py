@@ -16,7 +16,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner._core.progress import stage
 from warner.estimators.base import threads_for
@@ -151,7 +150,7 @@ def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None,
     text = kind.removeprefix("anytime:")
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         rule = "anytime:N must have the planned number N of reports, a positive integer"
-        raise ArgumentError(message("kind", rule, show(kind), "Say anytime:1000"))
+        raise ArgumentError("kind", rule, show(kind), "Say anytime:1000")
     return "anytime", int(text)
 
 
@@ -523,26 +522,22 @@ def posterior(
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
         raise ArgumentError(
-            message(
-                "target",
-                "must be 'population' for a posterior of the population's shares",
-                None,
-                "Use kind='bootstrap'",
-            )
+            "target",
+            "must be 'population' for a posterior of the population's shares",
+            None,
+            "Use kind='bootstrap'",
         )
     if solution.fit.posterior is None:
         raise ArgumentError(
-            message(
-                "kind",
-                "'posterior' needs an estimator that has a posterior",
-                solution.method,
-                "Use kind='bootstrap'",
-            )
+            "kind",
+            "'posterior' needs an estimator that has a posterior",
+            solution.method,
+            "Use kind='bootstrap'",
         )
     if solution.data.reports_per_person > 1:
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
-        raise ArgumentError(message("kind", rule, got, "Use kind='score' or 'bootstrap'"))
+        raise ArgumentError("kind", rule, got, "Use kind='score' or 'bootstrap'")
     rng = _generator(np.random.default_rng(0) if rng is None else rng)
     of_shares = solution.fit.posterior
     # The limits are values that f had, also where f jumps.
@@ -596,26 +591,22 @@ def fisher(
     matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
         raise ArgumentError(
-            message(
-                "estimate",
-                "must be the maximum of the likelihood of whole reports",
-                solution.method,
-                "Use kind='score' or 'bootstrap'",
-            )
+            "estimate",
+            "must be the maximum of the likelihood of whole reports",
+            solution.method,
+            "Use kind='score' or 'bootstrap'",
         )
     if (theta <= 0).any():
         raise ArgumentError(
-            message(
-                "estimate",
-                "must have no share at 0",
-                f"{np.count_nonzero(theta <= 0)} at 0",
-                "Use kind='score', which holds at the border too",
-            )
+            "estimate",
+            "must have no share at 0",
+            f"{np.count_nonzero(theta <= 0)} at 0",
+            "Use kind='score', which holds at the border too",
         )
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' takes reports of several mechanisms as those of different people"
-        raise ArgumentError(message("kind", rule, None, "Use kind='score' or 'bootstrap'"))
+        raise ArgumentError("kind", rule, None, "Use kind='score' or 'bootstrap'")
     information = _information(data, theta)
     basis = np.linalg.qr(
         np.concatenate([np.ones((theta.size, 1)), np.eye(theta.size)[:, :-1]], axis=1)
@@ -624,12 +615,10 @@ def fisher(
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
         raise IdentifiabilityError(
-            message(
-                "channel",
-                "leaves some function of the shares unidentified",
-                None,
-                "Use kind='bootstrap'",
-            )
+            "channel",
+            "leaves some function of the shares unidentified",
+            None,
+            "Use kind='bootstrap'",
         )
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
     variance = (spread**2).sum(axis=1)
@@ -665,16 +654,14 @@ def normal_quantile(level: float) -> float:
     """
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
-        raise ArgumentError(message("level", "must be further from 1", repr(level)))
+        raise ArgumentError("level", "must be further from 1", repr(level))
     return NormalDist().inv_cdf(upper)
 
 
 def _generator(rng: np.random.Generator | None) -> np.random.Generator:
     """The generator, or a fresh one; refused where it is anything else."""
     if rng is not None and not isinstance(rng, np.random.Generator):
-        raise ArgumentTypeError(
-            message("rng", "must be None or a numpy.random.Generator", kind(rng))
-        )
+        raise ArgumentTypeError("rng", "must be None or a numpy.random.Generator", kind(rng))
     return np.random.default_rng() if rng is None else rng
 
 
@@ -697,11 +684,9 @@ def _vector(value: ArrayLike) -> np.ndarray:
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ArgumentError(
-            message(
-                "weights",
-                "as a function must give finite numbers, of shape (r,)",
-                f"shape {array.shape}",
-            )
+            "weights",
+            "as a function must give finite numbers, of shape (r,)",
+            f"shape {array.shape}",
         )
     return array
 
@@ -714,12 +699,10 @@ def _functions(weights: Weights, size: int) -> np.ndarray:
         matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            message("weights", f"must be numbers, of shape (r, {size})", kind(weights))
+            "weights", f"must be numbers, of shape (r, {size})", kind(weights)
         ) from None
     if matrix.ndim != 2 or matrix.shape[1] != size or not np.isfinite(matrix).all():
-        raise ArgumentError(
-            message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
-        )
+        raise ArgumentError("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
     return matrix
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from warner._core.checks import kind as kind_of
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import LikelihoodOperator, SummedChannel, summed
 from warner.domains import Domain
 from warner.estimators.fit import Status
@@ -82,7 +82,7 @@ def attribute_names(domain: Domain) -> list[str]:
     """
     if not domain.attributes:
         raise ArgumentTypeError(
-            message("domain", "must be a Product, of several attributes", type(domain).__name__)
+            "domain", "must be a Product, of several attributes", type(domain).__name__
         )
     return list(domain.attributes)
 
@@ -107,23 +107,19 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
         raise ArgumentTypeError(
-            message(
-                "names",
-                "must be names of attributes",
-                kind_of(names),
-                f"There are {', '.join(known)}",
-            )
+            "names",
+            "must be names of attributes",
+            kind_of(names),
+            f"There are {', '.join(known)}",
         )
     asked = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise ArgumentError(
-            message(
-                "names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])
-            )
+            "names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])
         )
     if len(set(asked)) < len(asked) or len(asked) < least:
-        raise ArgumentError(message("names", f"must be distinct, at least {least}", show(asked)))
+        raise ArgumentError("names", f"must be distinct, at least {least}", show(asked))
     return tuple(known.index(name) for name in asked)
 
 

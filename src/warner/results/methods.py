@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from warner._core.checks import kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.text import meant
 from warner.estimators import (
     EmpiricalBayes,
@@ -89,7 +89,7 @@ def estimator_of(chosen: Estimator | str) -> Estimator:
         return method(chosen)
     rule = "must be an estimator object, or the name of one"
     remedy = "For example MaximumLikelihood() or 'mle'"
-    raise ArgumentTypeError(message("method", rule, kind(chosen), remedy))
+    raise ArgumentTypeError("method", rule, kind(chosen), remedy)
 
 
 def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
@@ -107,11 +107,11 @@ def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
         rule, remedy = "must be a list of estimators", "For example [MaximumLikelihood(), 'eb']"
         is_empty = isinstance(methods, Sequence) and not methods
         got = "an empty list" if is_empty else kind(methods)
-        raise ArgumentTypeError(message("methods", rule, got, remedy))
+        raise ArgumentTypeError("methods", rule, got, remedy)
     for each in methods:
         if not isinstance(each, Estimator | str):
             rule = "must all be estimators, or names such as 'mle'"
-            raise ArgumentTypeError(message("methods", rule, kind(each)))
+            raise ArgumentTypeError("methods", rule, kind(each))
     return [estimator_of(each) for each in methods]
 
 
@@ -149,9 +149,7 @@ def method(name: str) -> Estimator:
         em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
         known = [n for each in METHODS for n in (em if each == "em" else (each,))]
         remedy = meant(name, known)
-        raise ArgumentError(
-            message("method", f"must be one of {', '.join(known)}", show(name), remedy)
-        )
+        raise ArgumentError("method", f"must be one of {', '.join(known)}", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)
     return METHODS[word]()
@@ -170,16 +168,16 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     """
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9-]*", name):
         rule, remedy = "must be lower-case letters, digits and hyphens", "For example 'my-method'"
-        raise ArgumentError(message("name", rule, show(name), remedy))
+        raise ArgumentError("name", rule, show(name), remedy)
     known = METHODS.get(name)
     if name in SYNONYMS or (known is not None and not same_definition(known, make)):
-        raise ArgumentError(message("name", "is taken by another method", show(name), "Rename it"))
+        raise ArgumentError("name", "is taken by another method", show(name), "Rename it")
     try:
         made: object = make()
     except TypeError as problem:
         rule, remedy = "must make an estimator without arguments", "Give each option a default"
-        raise ArgumentTypeError(message(name, rule, str(problem), remedy)) from None
+        raise ArgumentTypeError(name, rule, str(problem), remedy) from None
     if not isinstance(made, Estimator):
         rule, remedy = "must make an estimator", "Derive the class from warner.estimators.Estimator"
-        raise ArgumentTypeError(message(name, rule, kind(made), remedy))
+        raise ArgumentTypeError(name, rule, kind(made), remedy)
     METHODS[name] = make

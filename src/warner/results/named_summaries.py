@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains import Domain
 from warner.results import summaries
 from warner.results.intervals import at_every_look
@@ -169,17 +169,17 @@ def _one(text: str) -> Named:
     """The summary that one name stands for."""
     kind, *limits = text.split(":")
     if _LIMITS.get(kind) != len(limits):
-        raise ArgumentError(message("summary", RULE, show(text)))
+        raise ArgumentError("summary", RULE, show(text))
     try:
         numbers = tuple(float(limit) for limit in limits)
     except ValueError:
-        raise ArgumentError(message("summary", RULE, show(text))) from None
+        raise ArgumentError("summary", RULE, show(text)) from None
     if not np.isfinite(numbers).all() or sorted(numbers) != list(numbers):
         rule = "must have finite limits in increasing order"
-        raise ArgumentError(message("summary", rule, show(text)))
+        raise ArgumentError("summary", rule, show(text))
     if kind == "quantile" and not 0 <= numbers[0] <= 1:
         rule = "quantile:Q must have Q in [0, 1]"
-        raise ArgumentError(message("summary", rule, show(text), "Say quantile:0.9 for 90 %"))
+        raise ArgumentError("summary", rule, show(text), "Say quantile:0.9 for 90 %")
     return Named(kind, numbers)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warner._core.checks import choice, confidence_level, show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.domains import Domain
 from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
@@ -84,7 +84,7 @@ class Ranks(Tabular):
     def _index(self, value: object) -> int:
         labels = list(self.domain.labels)
         if value not in labels:
-            raise ArgumentError(message("value", "must be a value of the domain", show(value)))
+            raise ArgumentError("value", "must be a value of the domain", show(value))
         return labels.index(value)
 
 

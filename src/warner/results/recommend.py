@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators import (
@@ -128,12 +128,10 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     """
     if data.domain.size > _MOST_VALUES:
         raise ArgumentError(
-            message(
-                "domain",
-                f"must have at most {_MOST_VALUES} values for the recommended method",
-                str(data.domain.size),
-                "Name a method: Inversion('project'), -m project",
-            )
+            "domain",
+            f"must have at most {_MOST_VALUES} values for the recommended method",
+            str(data.domain.size),
+            "Name a method: Inversion('project'), -m project",
         )
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)

@@ -19,7 +19,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     MismatchError,
-    message,
 )
 from warner.domains import Domain
 from warner.results.intervals import interval
@@ -77,17 +76,15 @@ class Redistributed:
         Source: [P2 theorem 1].
         """
         if real("loss", loss) < 0:
-            raise ArgumentError(message("loss", "must be at least 0", repr(loss)))
+            raise ArgumentError("loss", "must be at least 0", repr(loss))
         losses = {} if background is None else dict(background)
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
             if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
                 raise ArgumentError(
-                    message(
-                        "background",
-                        f"must give an l1 loss in [0, 2] to tags among {tags}",
-                        f"{tag}: {value}",
-                    )
+                    "background",
+                    f"must give an l1 loss in [0, 2] to tags among {tags}",
+                    f"{tag}: {value}",
                 )
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
@@ -161,16 +158,14 @@ def redistribute(
     (10,)
     """
     if not isinstance(estimate, Solution):
-        raise ArgumentTypeError(message("estimate", "must be an Estimate", kind(estimate)))
+        raise ArgumentTypeError("estimate", "must be an Estimate", kind(estimate))
     tagged = estimate.domain
     if not tagged.tags:
         raise MismatchError(
-            message(
-                "estimate",
-                "has no tags to redistribute",
-                None,
-                "It must come from the tally of a Personalized mechanism",
-            )
+            "estimate",
+            "has no tags to redistribute",
+            None,
+            "It must come from the tally of a Personalized mechanism",
         )
     size = tagged.untagged.size
     known = _background(background, tagged.tags)
@@ -192,16 +187,12 @@ def _background(
     """Background knowledge as a dict; refused where it names an unknown tag."""
     if background is not None and not isinstance(background, Mapping):
         raise ArgumentTypeError(
-            message(
-                "background", "must be a dict of tags and their distributions", kind(background)
-            )
+            "background", "must be a dict of tags and their distributions", kind(background)
         )
     known = {} if background is None else dict(background)
     if any(tag not in tags for tag in known):
         named = ", ".join(map(str, known))
-        raise ArgumentError(
-            message("background", f"must be of tags among {', '.join(tags)}", named)
-        )
+        raise ArgumentError("background", f"must be of tags among {', '.join(tags)}", named)
     return known
 
 
@@ -217,7 +208,7 @@ def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
         if law is None:
             rule = "does not say which values are sensitive for everyone"
             remedy = "It must come from tallies of Personalized mechanisms"
-            raise MismatchError(message("estimate", rule, None, remedy))
+            raise MismatchError("estimate", rule, None, remedy)
         # Only the value itself makes the reports that support such a value.
         mask |= law.q[:size] == 0
     return mask if mask.any() else np.ones(size, dtype=bool)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.estimators import Estimator
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import add_mechanism, forget_built
@@ -71,9 +71,9 @@ def register(thing: Any) -> Any:
         return thing
     if isinstance(thing, type) and issubclass(thing, Estimator):
         rule, remedy = "needs a name", "Write @warner.register('my-method') above the class"
-        raise ArgumentError(message("estimator", rule, thing.__name__, remedy))
+        raise ArgumentError("estimator", rule, thing.__name__, remedy)
     rule = "must be a class of mechanisms, or the name of an estimator"
-    raise ArgumentTypeError(message("register", rule, kind(thing)))
+    raise ArgumentTypeError("register", rule, kind(thing))
 
 
 def _named(name: str) -> Callable[[Any], Any]:
@@ -82,7 +82,7 @@ def _named(name: str) -> Callable[[Any], Any]:
     def decorated(make: Any) -> Any:
         if isinstance(make, type) and issubclass(make, Mechanism):
             rule, remedy = "has the name of its class", "Write @warner.register above it"
-            raise ArgumentError(message("mechanism", rule, repr(name), remedy))
+            raise ArgumentError("mechanism", rule, repr(name), remedy)
         add_method(name, make)
         return make
 

@@ -14,7 +14,6 @@ from warner._core.checks import kind as kind_of
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    message,
 )
 from warner.channels import lifted, summed
 from warner.domains import Domain
@@ -192,11 +191,11 @@ class Sums:
             )
         except (TypeError, ValueError):
             raise ArgumentTypeError(
-                message("weights", f"must be numbers, of shape (r, {size})", kind_of(weights))
+                "weights", f"must be numbers, of shape (r, {size})", kind_of(weights)
             ) from None
         if matrix.ndim != 2 or matrix.shape[1] != size:
             raise ArgumentError(
-                message("weights", f"must be finite, of shape (r, {size})", str(matrix.shape))
+                "weights", f"must be finite, of shape (r, {size})", str(matrix.shape)
             )
         return lifted(matrix.T, self.shape, self.keep).T
 

@@ -34,7 +34,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner.domains import Domain
 from warner.estimators import LogSpline, SampleMean
@@ -639,7 +638,7 @@ def quantile(estimate: Solution, q: float) -> Quantity:
     _line(estimate.domain, "quantile")
     q = real("q", q)
     if not 0 <= q <= 1:
-        raise ArgumentError(message("q", "must lie in [0, 1]", show(q)))
+        raise ArgumentError("q", "must lie in [0, 1]", show(q))
     return _quantity(estimate, Quantile(cumulative_on(estimate.domain), q))
 
 
@@ -653,9 +652,9 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
     for name, value in (("low", low), ("high", high)):
         if not first <= value <= last:
             rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
-            raise ArgumentError(message(name, rule, f"{value:.10g}"))
+            raise ArgumentError(name, rule, f"{value:.10g}")
     if low > high:
-        raise ArgumentError(message("low", f"must be at most high, {high:.10g}", f"{low:.10g}"))
+        raise ArgumentError("low", f"must be at most high, {high:.10g}", f"{low:.10g}")
     if domain.edges is None:
         weights = ((points >= low) & (points <= high)).astype(np.float64)
     else:
@@ -684,7 +683,7 @@ def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
     limit = real("limit", limit)
     if not first <= limit <= last:
         rule = f"must lie in the domain, {first:.10g}..{last:.10g}"
-        raise ArgumentError(message("limit", rule, f"{limit:.10g}"))
+        raise ArgumentError("limit", rule, f"{limit:.10g}")
     if domain.edges is None:
         weights = (points > limit if is_above else points < limit).astype(np.float64)
     else:
@@ -722,7 +721,7 @@ def _points(domain: Domain, name: str) -> np.ndarray:
     )
     rule = "needs values that are numbers or places, as of Integers, Interval or Grid"
     remedy = f"{other}, or ask for {_WEIGHTS} for each {each}"
-    raise ArgumentTypeError(message(name, rule, type(domain).__name__, remedy))
+    raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)
 
 
 def _line(domain: Domain, name: str) -> np.ndarray:
@@ -732,4 +731,4 @@ def _line(domain: Domain, name: str) -> np.ndarray:
         return points[:, 0]
     rule = "needs values in an order, as of Integers or Interval"
     remedy = f"Ask for mean() or variance(), or for {_WEIGHTS} for each value"
-    raise ArgumentTypeError(message(name, rule, type(domain).__name__, remedy))
+    raise ArgumentTypeError(name, rule, type(domain).__name__, remedy)

@@ -23,7 +23,7 @@ import numpy as np
 
 from warner._core import html
 from warner._core.checks import choice, confidence_level, integer, show
-from warner._core.errors import ArgumentError, WarnerError, message
+from warner._core.errors import ArgumentError, WarnerError
 from warner.domains import Domain
 from warner.io.tabular import Tabular
 from warner.results import intervals
@@ -71,7 +71,7 @@ class Share(float):
         place = place_of(solution.domain, value)
         if place is None:
             rule, got = f"must be one of {solution.domain.size} values of the domain", show(value)
-            raise ArgumentError(message("value", rule, got, "list(estimate) has all of them"))
+            raise ArgumentError("value", rule, got, "list(estimate) has all of them")
         return cls(solution, place)
 
     def __new__(cls, solution: Any, place: int) -> Share:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warner._core.checks import integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
 from warner.io.public_values import holds_integers, to_arrow
 from warner.io.read_answers import answer_columns, encoded_batch
@@ -50,9 +50,9 @@ def randomize(study: Any, frame: Any, blocks: int | None = None, seed: int | Non
         ArgumentError: a study with groups, or blocks of no reports.
     """
     if not hasattr(frame, "mapInArrow"):
-        raise ArgumentTypeError(message("frame", "must be a Spark frame", kind(frame)))
+        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
     if not hasattr(study, "mechanisms"):
-        raise ArgumentTypeError(message("study", "must be a Study", kind(study)))
+        raise ArgumentTypeError("study", "must be a Study", kind(study))
     if blocks is not None:
         integer("blocks", blocks, 1, MOST_PER_BLOCK)
     if seed is not None:
@@ -115,7 +115,7 @@ class _Job:
         number = partition()
         if number is None:  # all partitions would draw the same numbers
             rule = "needs an engine that numbers its partitions, as Spark does"
-            raise ArgumentError(message("seed", rule, None, "Leave it out"))
+            raise ArgumentError("seed", rule, None, "Leave it out")
         return np.random.default_rng([seed, number])
 
     def _rows(self, reports: dict[str, Reports], index: dict[str, np.ndarray]) -> pa.RecordBatch:

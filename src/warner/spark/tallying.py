@@ -98,7 +98,7 @@ def tally(
     """
     if not hasattr(frame, "mapInArrow"):
         rule, remedy = "must be a Spark frame", "Other frames: mechanism.tally(frame)"
-        raise ArgumentTypeError(message("frame", rule, kind(frame), remedy))
+        raise ArgumentTypeError("frame", rule, kind(frame), remedy)
     studied = getattr(what, "mechanisms", None)
     mechanisms: dict[str, Mechanism] = {"value": what} if studied is None else dict(studied)
     given: dict[str, Any] = (
@@ -117,11 +117,11 @@ def _of_attributes(columns: Any, known: Mapping[str, Mechanism]) -> dict[str, Co
     """The columns of the attributes of a study, checked."""
     if not isinstance(columns, Mapping | None):
         rule = "must be {attribute: its columns}"
-        raise ArgumentTypeError(message("columns", rule, kind(columns)))
+        raise ArgumentTypeError("columns", rule, kind(columns))
     given = dict(columns or {})
     if unknown := [name for name in given if name not in known]:
         rule = f"must be of attributes of the study: {', '.join(known)}"
-        raise ArgumentError(message("columns", rule, show(unknown[0])))
+        raise ArgumentError("columns", rule, show(unknown[0]))
     return given
 
 
@@ -133,9 +133,9 @@ def _public(by: Any, declared: Any, found: Iterable[str]) -> dict[str, Domain | 
     known = list(declared) if declared is not None else list(found)
     if not names or any(name not in known for name in names):
         rule = f"must be public columns: {', '.join(known) or 'none'}"
-        raise ArgumentError(message("by", rule, show(by)))
+        raise ArgumentError("by", rule, show(by))
     if missing := [name for name in names if name not in set(found)]:
-        raise ReportError(message("frame", f"has no public column {show(missing[0])}"))
+        raise ReportError("frame", f"has no public column {show(missing[0])}")
     if declared is not None:
         return {name: declared[name] for name in names}
     return dict(by) if isinstance(by, Mapping) else dict.fromkeys(names)
@@ -223,7 +223,7 @@ class _Job:
             counted = quick | slow._by_workers(frame)
         if len({tally.n for tally in counted.values()}) > 1:
             rule = "gives other rows each time that Spark computes it"
-            raise ReportError(message("frame", rule, None, "Write it once, and count that"))
+            raise ReportError("frame", rule, None, "Write it once, and count that")
         return {name: counted[name] for name in self.counted}
 
     def _by_engine(self, name: str, frame: Any) -> AnyTally | None:
@@ -255,7 +255,7 @@ class _Job:
         if wrong := sorted(bytes(row[3]).decode() for row in rows if row[2] == _WRONG):
             raise ReportError(f"frame: {wrong[0]}")
         if not rows:
-            raise EmptyError(message("frame", "holds no reports"))
+            raise EmptyError("frame", "holds no reports")
         return {
             name: self._tally(mechanism, [row for row in rows if row[0] == i])
             for i, (name, mechanism) in enumerate(self.counted.items())
@@ -344,7 +344,7 @@ class _Job:
             columns[name], own = _columns(mechanism, self.places[name], rows, row)
             if many is not None and not np.array_equal(own, many):
                 rule = "must be equally many for each attribute, in every row"
-                raise ReportError(message("reports", rule))
+                raise ReportError("reports", rule)
             many = own
         assert many is not None
         place, texts = _people(rows, list(self.public))
@@ -443,17 +443,17 @@ def _array(column: pa.ChunkedArray, name: str, size: int, row: int) -> np.ndarra
     rule = "must be a column of integers without gaps"
     if column.null_count:
         got = f"{column.type} with missing values"
-        raise ReportError(message(name, rule, got, "Leave out the rows without a report"))
+        raise ReportError(name, rule, got, "Leave out the rows without a report")
     tests = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_floating)
     values, of = None, str(column.type)
     if not any(is_one(column.type) for is_one in tests):
         rule = "must be a column of integers"
-        raise ReportError(message(name, rule, of, "Cast it to integers"))
+        raise ReportError(name, rule, of, "Cast it to integers")
     with suppress(pa.ArrowInvalid):  # a number that is not whole, or a huge one
         values = column.cast(pa.int64()).to_numpy()
     if values is None:
         rule, remedy = "holds numbers that are not whole, or huge", "Is it a column of reports?"
-        raise ReportError(message(name, rule, of, remedy))
+        raise ReportError(name, rule, of, remedy)
     if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
         first = row + int(np.flatnonzero((values < 0) | (values >= size))[0])
         remedy = "Were the reports made for other values?"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.dates import Dates
 from warner.reports.public_columns import check_name
@@ -176,4 +176,4 @@ def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
         return public[name]
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
-    raise ArgumentError(message(place, rule, show(name), remedy))
+    raise ArgumentError(place, rule, show(name), remedy)

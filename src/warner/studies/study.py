@@ -114,7 +114,7 @@ from typing import Any, Self
 from warner._core import html
 from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
-from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner.domains import Domain, Product
@@ -286,9 +286,7 @@ class Study:
         """
         if self.groups:
             rule = f"differ between the groups {', '.join(self.groups)}"
-            raise ArgumentError(
-                message("mechanisms", rule, None, "Take study.groups[name].mechanisms")
-            )
+            raise ArgumentError("mechanisms", rule, None, "Take study.groups[name].mechanisms")
         return self._mechanisms
 
     @property
@@ -524,14 +522,14 @@ class Study:
         is_frame = foreign_table(reports) is not None
         if not is_frame and not isinstance(reports, Mapping):
             rule = "must be {attribute: Reports} or a data frame"
-            raise ArgumentTypeError(message("reports", rule, kind(reports)))
+            raise ArgumentTypeError("reports", rule, kind(reports))
         for name in (*given, *(() if is_frame else reports)):
             if name not in known:
                 rule = f"must be attributes of the study: {', '.join(known)}"
-                raise ArgumentError(message("reports", rule, show(name)))
+                raise ArgumentError("reports", rule, show(name))
         if not is_frame and given:
             rule = "name columns of a data frame, and the reports are none"
-            raise ArgumentError(message("columns", rule, None, "Leave them out"))
+            raise ArgumentError("columns", rule, None, "Leave them out")
         for name in known if is_frame else reports:
             mechanism = known[name]
             column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
@@ -582,7 +580,7 @@ class Study:
             wanted = domains
         else:
             rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
-            raise ArgumentTypeError(message("by", rule, kind(by), remedy))
+            raise ArgumentTypeError("by", rule, kind(by), remedy)
         return {
             name: mechanism.tally_by(own, wanted, column=column)
             for name, mechanism, own, column in self._asked(reports, columns)
@@ -647,7 +645,7 @@ class Study:
             raise refused
         if stated is not None and stated != study.digest:
             rule = "does not have the digest that it states: it was altered"
-            raise StudyError(message(name, rule))
+            raise StudyError(name, rule)
         return study
 
     @classmethod

@@ -50,7 +50,7 @@ def study_text(path: str | os.PathLike[str]) -> str:
         text = read_whole(path).decode()
     if text is None:
         remedy = f"Save it with the encoding UTF-8. {_SWAPPED}"
-        raise StudyError(message(str(path), "must be UTF-8 text", None, remedy))
+        raise StudyError(str(path), "must be UTF-8 text", None, remedy)
     return text
 
 
@@ -89,7 +89,7 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         or "attributes" not in data.get("study", data)
     ):
         rule = "has no table 'attributes', so it is not a study file"
-        raise StudyError(message(name, rule, None, _SWAPPED))
+        raise StudyError(name, rule, None, _SWAPPED)
     return data
 
 

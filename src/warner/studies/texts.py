@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
 from warner.domains import Domain
 from warner.studies.problems import Found, Problem, broken, in_words
@@ -116,21 +116,21 @@ class Texts:
         shown = self.answers(name, language)
         if not 0 <= index < len(shown):
             rule = f"must lie in 0..{len(shown) - 1}"
-            raise ArgumentError(message("index", rule, show(index)))
+            raise ArgumentError("index", rule, show(index))
         return shown[index]
 
     def _known(self, language: str) -> str:
         """The language itself, if the study has it."""
         if language not in self.languages:
             rule = f"must be one of {', '.join(self.languages)}"
-            raise ArgumentError(message("language", rule, show(language)))
+            raise ArgumentError("language", rule, show(language))
         return language
 
     def _part(self, name: str) -> Mapping[str, Any]:
         """The table of an attribute or a public column."""
         if name not in self._parts:
             rule = f"must be one of {', '.join(self._parts)}"
-            raise ArgumentError(message("name", rule, show(name), meant(str(name), self._parts)))
+            raise ArgumentError("name", rule, show(name), meant(str(name), self._parts))
         part: Mapping[str, Any] = self._parts[name]
         return part
 

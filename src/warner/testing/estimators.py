@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, WarnerError, message
+from warner._core.errors import ArgumentTypeError, WarnerError
 from warner.domains import Categorical, Domain, Integers, Interval, Product
 from warner.estimators import Estimator, MaximumLikelihood
 from warner.estimators.base import threads_for
@@ -75,7 +75,7 @@ def check_estimator(
     """
     if not isinstance(estimator, Estimator):
         rule, remedy = "must be an estimator", "Pass an instance, not a class"
-        raise ArgumentTypeError(message("estimator", rule, kind(estimator), remedy))
+        raise ArgumentTypeError("estimator", rule, kind(estimator), remedy)
     subject = _Subject(estimator, _problems() if problems is None else dict(problems))
     return checked(
         repr(estimator),

@@ -16,7 +16,6 @@ from warner._core.errors import (
     IdentifiabilityError,
     ReportError,
     WarnerError,
-    message,
 )
 from warner._core.sampling import Source
 from warner.channels import Channel
@@ -91,7 +90,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
     """
     if not isinstance(mechanism, Mechanism):
         rule, remedy = "must be a mechanism", "Pass an instance, not a class"
-        raise ArgumentTypeError(message("mechanism", rule, kind(mechanism), remedy))
+        raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     integer("draws", draws, 1000)
     subject = _Subject(mechanism, draws, integer("seed", seed, 0))
     return checked(

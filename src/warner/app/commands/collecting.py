@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from warner import io as files
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.command_files import (
@@ -125,7 +125,7 @@ def randomize(
     if apart and output == "-":
         rule = f"has groups ({', '.join(plan.groups)}), and each has a report file of its own"
         remedy = "Name a file with -o, or one group with --group"
-        raise ArgumentError(message(study, rule, None, remedy))
+        raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
         refuse_overwriting(path, study, values)
     rng = generator(seed)
@@ -196,7 +196,7 @@ def _group(study: Study, name: str) -> Study:
             if study.groups
             else "goes with a study that has groups"
         )
-        raise ArgumentError(message("--group", rule, repr(name)))
+        raise ArgumentError("--group", rule, repr(name))
     return study.groups[name]
 
 
@@ -378,7 +378,7 @@ def tally(
         return
     if not reports:
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
-        raise ArgumentError(message("REPORTS", rule, None, remedy))
+        raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
     refuse_shared_outputs({"output": output, "checkpoint": checkpoint})
     wanted = Wanted(
@@ -388,7 +388,7 @@ def tally(
     paths = paths_of_groups(output, counted)
     if len(counted) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, counted))}, and each has a tally of its own"
-        raise ArgumentError(message("reports", rule, None, "Name a file with -o"))
+        raise ArgumentError("reports", rule, None, "Name a file with -o")
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
     totals = {group: per_person(own, reports_per_person) for group, own in counted.items()}

@@ -16,7 +16,6 @@ from warner._core.errors import (
     FileError,
     MismatchError,
     WarnerError,
-    message,
 )
 from warner._core.progress import stage
 from warner._core.text import in_one_line
@@ -91,7 +90,7 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
     found = [(path, file) for path, own in sources.items() for file in own]
     if checkpoint is not None and "-" in sources:
         rule, remedy = "does not go with standard input", "Name a file"
-        raise ArgumentError(message("--checkpoint", rule, None, remedy))
+        raise ArgumentError("--checkpoint", rule, None, remedy)
     states = {file.path: (0, 0) if file.path == "-" else file.state() for _, file in found}
     files_alone = [file for _, file in found]
     kept = (
@@ -122,7 +121,7 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
         parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
         for one in sums.values():
             if not one.totals:
-                raise EmptyError(message(one.path, "holds no reports"))
+                raise EmptyError(one.path, "holds no reports")
             for group, tallies in one.said():
                 parts.setdefault(group, {})[one.path] = tallies
         try:
@@ -158,7 +157,7 @@ def _refuse_alike(sources: Mapping[str, Sequence[files.DataFile]]) -> None:
         for path in paths:
             if named.setdefault(files.shown(path), path) != path:
                 rule = "is the name of several addresses, but for queries and passwords"
-                raise ArgumentError(message(files.shown(path), rule, None, "Count them apart"))
+                raise ArgumentError(files.shown(path), rule, None, "Count them apart")
 
 
 def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[files.DataFile]]) -> None:
@@ -166,7 +165,7 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[files.
     for path in sources:
         if paths.count(path) > 1:
             rule = "is named twice, and is not counted twice"
-            raise ArgumentError(message(files.shown(path), rule, None, "Name it once"))
+            raise ArgumentError(files.shown(path), rule, None, "Name it once")
     seen: dict[str, tuple[str, str]] = {}
     for path, found in sources.items():
         for file in found:
@@ -174,10 +173,10 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[files.
             if first != path:
                 got = f"{files.shown(first)} and {files.shown(path)}"
                 rule = f"is named by two arguments, {got}, and is not counted twice"
-                raise ArgumentError(message(file.name, rule, None, "Name it once"))
+                raise ArgumentError(file.name, rule, None, "Name it once")
             if other != file.name:
                 rule = f"is the same file as {other}, and is not counted twice"
-                raise ArgumentError(message(file.name, rule, None, "Remove one of the names"))
+                raise ArgumentError(file.name, rule, None, "Remove one of the names")
 
 
 @dataclass
@@ -226,7 +225,7 @@ class _Before:
         other = self.seals.setdefault(counted.seal, name)
         if other != name:
             rule = f"has the same content as {other}, and is not counted twice"
-            raise ArgumentError(message(name, rule, None, "Remove one of them"))
+            raise ArgumentError(name, rule, None, "Remove one of them")
         first, tallies = self.firsts.setdefault(counted.group, (path, counted.tallies))
         if first != path and (counted.group, path) not in self.checked:
             self.checked.add((counted.group, path))
@@ -245,7 +244,7 @@ class _Before:
         if (both and alone) or chance * self.many * (self.many - 1) / 2 < _NO_CHANCE:
             got = f"{other} and {name}, whose counts are equal"
             remedy = "Leave one out; if they are of different people, say --allow-equal"
-            raise ArgumentError(message("reports", "must not be counted twice", got, remedy))
+            raise ArgumentError("reports", "must not be counted twice", got, remedy)
 
 
 def _counted(
@@ -278,7 +277,7 @@ def _counted(
         if not (existed and file.is_gone):
             raise
     rule = "was removed while it was counted"
-    raise FileError(message(file.name, rule, None, "Run the command again"))
+    raise FileError(file.name, rule, None, "Run the command again")
 
 
 def _count(file: files.DataFile, wanted: Wanted) -> CountedFile:
@@ -348,14 +347,14 @@ class _Sums:
         if known.keys() != counted.tallies.keys():
             got = f"{', '.join(known)} in {first}, {', '.join(counted.tallies)} in {path}"
             rule, remedy = "are of different attributes", "Count them apart"
-            raise MismatchError(message("files", rule, got, remedy))
+            raise MismatchError("files", rule, got, remedy)
         for name, tally in counted.tallies.items():
             require_same(known[name].header, tally.header, f"{name!r} in {first} and in {path}")
             marks = {known[name].simulated, tally.simulated}
             if len(marks) > 1 and not self.allow_simulated:
                 rule = f"hold simulated reports beside real ones; got {first} and {path}"
                 remedy = "Count them apart, or say --allow-simulated to count all as simulated"
-                raise MismatchError(message("files", rule, None, remedy))
+                raise MismatchError("files", rule, None, remedy)
             known[name] = known[name].marked(any(marks)) + tally.marked(any(marks))
 
     def said(self) -> Iterator[tuple[str | None, dict[str, AnyTally]]]:

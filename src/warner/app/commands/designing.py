@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
 from warner.app.commands.options import as_json as to_json
@@ -137,7 +137,7 @@ def plan(
         return
     if write is not None:
         rule = "is for a draft: every attribute has a mechanism and an epsilon"
-        raise ArgumentError(message("--write", rule, None, "Leave it out"))
+        raise ArgumentError("--write", rule, None, "Leave it out")
     chosen = grouped_mechanisms(draft.study)
     plans = {}
     for attribute, mechanism in steps(chosen.items(), "planning"):
@@ -196,7 +196,7 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
             sizes = []
         if not sizes or min(sizes) < 1:
             rule = "must be whole numbers of people, such as 800,700,500"
-            raise ArgumentError(message("--sizes", rule, repr(stated)))
+            raise ArgumentError("--sizes", rule, repr(stated))
         return sizes
     groups = len(draft.study.by_group)
     context = click.get_current_context()
@@ -226,7 +226,7 @@ def _planned(
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
         rule = "is not protected, so there is nothing to choose"
-        raise ArgumentError(message(f"attributes.{attribute}", rule))
+        raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
         loss = "w1" if can_simulate(domain) and wanted["difference"] is None else "l2"
     if loss == "w1" and not can_simulate(domain):
@@ -342,9 +342,7 @@ def clusters(tally_file: str, threshold: float, largest: int, level: float, as_j
     for tally in tallies.values():
         if not from_header(tally.header).attribute_domains:
             rule = "has no joint reports of pairs of attributes"
-            raise ArgumentError(
-                message(tally_file, rule, None, "Make it with warner tally --ways 2")
-            )
+            raise ArgumentError(tally_file, rule, None, "Make it with warner tally --ways 2")
     found = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()
     }

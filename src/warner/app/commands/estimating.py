@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.asked_estimates import asked_tallies, chosen_tallies, estimates_of
 from warner.app.background_files import backgrounds
@@ -159,13 +159,13 @@ def estimate(
     paths = tallies or ("-",)
     wanted = Wanted.of_options(summaries)
     if json_path == csv_path == "-":
-        raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
+        raise ArgumentError("--json and --csv", "cannot both go to standard output")
     for path in (json_path, csv_path, plot_path):
         refuse_overwriting(path, *paths)
     refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
     for option, given in (("--top", top), ("--title", title)):
         if given is not None and plot_path is None:
-            raise ArgumentError(message(option, "goes with --plot"))
+            raise ArgumentError(option, "goes with --plot")
     known_tallies = tallies_together(paths, read_or_count_any, allow_equal, allow_simulated)
     found, grouped = apart(known_tallies)
     if any(part.simulated for parts in known_tallies.values() for part in parts):
@@ -173,7 +173,7 @@ def estimate(
     if grouped:
         if plot_path is not None or background:
             rule = "do not go with a tally of groups"
-            raise ArgumentError(message("--plot and --background", rule))
+            raise ArgumentError("--plot and --background", rule)
         shown = Shown(level, target, kind, json_path, csv_path, wanted)
         _show_groups(grouped, chosen, only, joint, shown)
         return

@@ -9,7 +9,7 @@ import click
 
 from warner import io as files
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.errors import ArgumentError, EmptyError
 from warner.app.terminal import plural
 from warner.io.foreign_files import columns_of_texts
 from warner.reports.grouped_tally import AnyTally
@@ -57,12 +57,12 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
         attribute, dot, part = name.partition(".")
         if not (sign and attribute and column):
             rule = "must name an attribute and a column"
-            raise ArgumentError(message("--column", rule, show(text), "For example age=report"))
+            raise ArgumentError("--column", rule, show(text), "For example age=report")
         known = found.setdefault(attribute, {} if dot else column)
         if dot and isinstance(known, dict) and part not in known:
             known[part] = column
         elif dot or text != f"{attribute}={known}" or stated.count(text) > 1:
-            raise ArgumentError(message("--column", "names an attribute twice", show(text)))
+            raise ArgumentError("--column", "names an attribute twice", show(text))
     return found
 
 
@@ -93,7 +93,7 @@ def count_foreign(
     if plan.groups:
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
-        raise ArgumentError(message(source.name, rule, None, remedy))
+        raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
     opened = files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.command_files import (
     refuse_overwriting,
@@ -99,7 +99,7 @@ def groups(
     if plot_path is not None:
         if len(results) > 1:
             rule = "shows one attribute"
-            raise ArgumentError(message("--plot", rule, ", ".join(results), "Name it by --only"))
+            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
         next(iter(results.values())).plot(plot_path, level, target)
         say_written(plot_path)
     _write(
@@ -184,7 +184,7 @@ def difference(
 def _check_files(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> None:
     """Refuse outputs that would replace an input or each other."""
     if outputs["json"] == outputs["csv"] == "-":
-        raise ArgumentError(message("--json and --csv", "cannot both go to standard output"))
+        raise ArgumentError("--json and --csv", "cannot both go to standard output")
     for path in outputs.values():
         refuse_overwriting(path, *inputs)
     refuse_shared_outputs(outputs)
@@ -195,7 +195,7 @@ def _asked(found: dict[str, Groups], only: str | None) -> dict[str, Groups]:
     if only is None:
         return found
     if only not in found:
-        raise ArgumentError(message("--only", f"must be one of {', '.join(found)}", only))
+        raise ArgumentError("--only", f"must be one of {', '.join(found)}", only)
     return {only: found[only]}
 
 
@@ -227,7 +227,7 @@ def _quantity(text: str) -> str | float:
         return float(text)
     except ValueError:
         rule = "must be shares, mean, or a number between 0 and 1"
-        raise ArgumentError(message("--of", rule, text)) from None
+        raise ArgumentError("--of", rule, text) from None
 
 
 def _write(

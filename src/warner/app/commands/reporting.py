@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from warner._core.atomic_files import write_whole
-from warner._core.errors import ArgumentError, MismatchError, message
+from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
 from warner.app.asked_estimates import (
     asked_tallies,
@@ -126,7 +126,7 @@ def report(
     """
     suffix = ".html" if output == "-" else Path(output).suffix.lower()
     if suffix not in (".html", ".pdf"):
-        raise ArgumentError(message("--output", "must end in .html or .pdf", output))
+        raise ArgumentError("--output", "must end in .html or .pdf", output)
     if suffix == ".pdf":
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
@@ -138,7 +138,7 @@ def report(
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
             rule = "goes with a tally of groups, made by warner tally --by"
-            raise ArgumentError(message(option, rule, given))
+            raise ArgumentError(option, rule, given)
     chosen = None if method_name is None else method(method_name)
     columns = [] if by is None else [name.strip() for name in by.split(",")]
     used: dict[str, list[Tally]]
@@ -186,7 +186,7 @@ def _check_reference(reference: str, groups: Mapping[str, GroupedTally]) -> None
             if str(value) == reference
         ]
         remedy = f"For groups by {columns[0]!r} alone add --by" if columns else None
-        raise ArgumentError(message("--reference", rule, reference, remedy))
+        raise ArgumentError("--reference", rule, reference, remedy)
 
 
 def _date(text: str | None) -> str:
@@ -215,10 +215,10 @@ def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) ->
             for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
                 if attribute not in domains:
                     rule = f"does not have the attribute {attribute!r} of the tally"
-                    raise MismatchError(message(path, rule, None, remedy))
+                    raise MismatchError(path, rule, None, remedy)
                 if domain.digest not in domains[attribute]:
                     rule = f"states other values of {attribute!r} than the tally has"
-                    raise MismatchError(message(path, rule, None, remedy))
+                    raise MismatchError(path, rule, None, remedy)
     return study
 
 

@@ -57,7 +57,7 @@ def _require_extra() -> None:
     except ImportError as error:
         remedy = 'Install them: pip install "warner[serve]"'
         rule = f"needs packages that are not installed ({error.name})"
-        raise MissingExtraError(message("warner serve", rule, None, remedy)) from None
+        raise MissingExtraError("warner serve", rule, None, remedy) from None
     del httptools, starlette, uvicorn
 
 
@@ -214,7 +214,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
     if (asked["certificate"] is None) != (asked["key"] is None):
         rule = "must be given together"
-        raise ArgumentError(message("--certificate and --key", rule))
+        raise ArgumentError("--certificate and --key", rule)
     url = None if asked["url"] is None else checked_url(asked["url"])
     rate_of_all = asked["rate_of_all"]
     limits = Limits(
@@ -400,12 +400,12 @@ def invite(
     plan = Study.load(study)
     if plan.collect.access != "invited":
         rule = "does not invite people"
-        raise ArgumentError(message(study, rule, None, 'Say access = "invited" in [collect]'))
+        raise ArgumentError(study, rule, None, 'Say access = "invited" in [collect]')
     base = None if url is None else checked_url(url)
     refuse_overwriting(output, study)
     if output != "-" and Path(output).exists():
         rule = "is there already, and its codes cannot be made again"
-        raise ArgumentError(message(output, rule, None, "Choose another name for the new codes"))
+        raise ArgumentError(output, rule, None, "Choose another name for the new codes")
     remote = _inviting(server or base, server, read_token(token_file, token_env), store, ways)
     codes = new_codes(count)
     ids = invited_ids(plan.digest, codes)
@@ -446,13 +446,13 @@ def _inviting(
         if server is None:
             return None
         remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError(message("--server", "needs the owner's token", None, remedy))
+        raise ArgumentError("--server", "needs the owner's token", None, remedy)
     if url is None:
         rule = "goes with the address of the running collector"
-        raise ArgumentError(message("the token", rule, None, "Give it with --server"))
+        raise ArgumentError("the token", rule, None, "Give it with --server")
     if store is not None or ways is not None:
         rule = "are known to the running collector"
-        raise ArgumentError(message("--store and --ways", rule, None, "Leave them out"))
+        raise ArgumentError("--store and --ways", rule, None, "Leave them out")
     remote = Remote(url, token)
     _warn_of_listeners(remote)
     return remote
@@ -481,7 +481,7 @@ def pull(
     remote = Remote(url, read_token(token_file, token_env))
     if remote.token is None:
         remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError(message("pull", "needs the owner's token", None, remedy))
+        raise ArgumentError("pull", "needs the owner's token", None, remedy)
     _warn_of_listeners(remote)
     write_tallies(parse_any_tallies(remote.tally(by), remote.url), output)
 
@@ -555,14 +555,14 @@ def read_token(path: str | None, variable: str | None) -> str | None:
     """
     if path is not None and variable is not None:
         rule = "must not both be given"
-        raise ArgumentError(message("--token-file and --token-env", rule))
+        raise ArgumentError("--token-file and --token-env", rule)
     if path is None and variable is None:
         return None
     text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
     token = next(iter(text.split()), "")
     if not token or not token.isascii():
         place = f"the variable {variable}" if path is None else str(path)
-        raise ArgumentError(message(place, "holds no token"))
+        raise ArgumentError(place, "holds no token")
     return token.rpartition("token=")[2]
 
 

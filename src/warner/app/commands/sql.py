@@ -8,7 +8,7 @@ import click
 
 from warner import io as files
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, message
+from warner._core.errors import ArgumentError, EmptyError
 from warner.app.command_files import refuse_repeated, warn_of_simulation
 from warner.app.commands.foreign import column_names
 from warner.app.terminal import plural
@@ -85,7 +85,7 @@ def sql(
     for name in names:
         declared(plan.public, name, "--by")
         if names.count(name) > 1:
-            raise ArgumentError(message("--by", "names a column twice", show(name)))
+            raise ArgumentError("--by", "names a column twice", show(name))
     named = column_names(columns)
     text = files.count_statement(
         plan.mechanisms,
@@ -104,7 +104,7 @@ def _whole(path: str, plan: Study) -> Study:
     if plan.groups:
         rule = "has groups, and a table does not say of which group its rows are"
         remedy = "Count each group with a study file of its own"
-        raise ArgumentError(message(path, rule, None, remedy))
+        raise ArgumentError(path, rule, None, remedy)
     return plan
 
 
@@ -128,10 +128,10 @@ def tallies_of_counts(
     """
     if others:
         rule = f"does not go with {', '.join(others)}"
-        raise ArgumentError(message("--counts", rule, None, "State them to warner sql"))
+        raise ArgumentError("--counts", rule, None, "State them to warner sql")
     if plan is None:
         rule = "needs --study, which says what the reports are"
-        raise ArgumentError(message("--counts", rule))
+        raise ArgumentError("--counts", rule)
     refuse_repeated(paths)
     whole = _whole("--study", plan)
     found: dict[str, dict[str, AnyTally]] = {}
@@ -157,5 +157,5 @@ def tallies_of_counts(
         if first.simulated:
             warn_of_simulation(path)
     if not found:
-        raise EmptyError(message("--counts", "hold no reports: no table had rows"))
+        raise EmptyError("--counts", "hold no reports: no table had rows")
     return found

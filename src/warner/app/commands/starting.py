@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app.command_files import refuse_overwriting, write_text
 from warner.app.new_study.dialogue import ask_all, ask_names, ask_title, complete
@@ -179,13 +179,13 @@ def refuse_existing(output: str, answers: str | None, force: bool) -> None:
     refuse_overwriting(output, *([answers] if answers else []))
     if output != "-" and Path(output).exists() and not force:
         rule, remedy = "is there already", "Choose another name, or replace it with --force"
-        raise ArgumentError(message(output, rule, None, remedy))
+        raise ArgumentError(output, rule, None, remedy)
 
 
 def _refuse_without_file(answers: str | None, copies: bool) -> None:
     if copies and answers is None:
         rule = "go with a file of answers, and none is named"
-        raise ArgumentError(message("--values-from-data, --copy and --rounded", rule))
+        raise ArgumentError("--values-from-data, --copy and --rounded", rule)
 
 
 def _refuse_unknown(copy: list[str], names: list[str]) -> None:
@@ -193,18 +193,18 @@ def _refuse_unknown(copy: list[str], names: list[str]) -> None:
     for name in copy:
         if name not in names:
             rule = f"must name some of {', '.join(names)}"
-            raise ArgumentError(message("--copy", rule, repr(name), meant(name, names)))
+            raise ArgumentError("--copy", rule, repr(name), meant(name, names))
 
 
 def _refuse_no_names(secret: list[str], public: list[str]) -> None:
     """Refuse a study without a question, and a column that is both secret and public."""
     if not secret:
         rule, remedy = "must name the columns whose answers are protected", "As in --secret smokes"
-        raise ArgumentError(message("--secret", rule, None, remedy))
+        raise ArgumentError("--secret", rule, None, remedy)
     both = [name for name in public if name in secret]
     if both:
         rule = f"names {', '.join(both)}, which --secret names too"
-        raise ArgumentError(message("--public", rule, None, "A column is secret or public"))
+        raise ArgumentError("--public", rule, None, "A column is secret or public")
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from warner._core.atomic_files import write_whole
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.app.command_files import write_text
 from warner.app.commands.starting import refuse_existing, tell
 from warner.app.new_study.text import listed
@@ -70,7 +70,7 @@ def from_xlsform(
         name, sign, tag = text.rpartition("=")
         if not (name and sign and tag):
             rule = "must be NAME=TAG"
-            raise ArgumentError(message("--language", rule, show(text), "As in Swahili=sw"))
+            raise ArgumentError("--language", rule, show(text), "As in Swahili=sw")
         tags[name] = tag
     found = read_form(form, tags)
     first = found.study(epsilon)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import get_args
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.text import meant
 from warner.app.new_study.dialogue import split
 from warner.app.new_study.question import (
@@ -34,12 +34,12 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign or not value.strip():
-            raise ArgumentError(message(option, "must be NAME=VALUE", show(text)))
+            raise ArgumentError(option, "must be NAME=VALUE", show(text))
         if name not in names:
             rule = f"must name one of {', '.join(names)}"
-            raise ArgumentError(message(option, rule, show(name), meant(name, names)))
+            raise ArgumentError(option, rule, show(name), meant(name, names))
         if name in found:
-            raise ArgumentError(message(option, f"names {name!r} twice"))
+            raise ArgumentError(option, f"names {name!r} twice")
         found[name] = value.strip()
     return found
 
@@ -53,7 +53,7 @@ def names_in(option: str, text: str | None) -> list[str]:
     names = split(text or "")
     if not all(names) or len(set(names)) < len(names):
         rule = "must be different names, separated by commas"
-        raise ArgumentError(message(option, rule, show(text)))
+        raise ArgumentError(option, rule, show(text))
     return names
 
 
@@ -81,7 +81,7 @@ def stated(
         question = Question(name, kinds.get(name) or _kind_stated(name, options))
         if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
             rule = "must be given one of --values, --range and --grid"
-            raise ArgumentError(message(name, rule))
+            raise ArgumentError(name, rule)
         for option, read in readers.items():
             if name in options[option]:
                 question = read(question, options[option][name])
@@ -118,7 +118,7 @@ def looked_at(
     for name, word in options["kind"].items():
         if word not in KINDS:
             rule = f"must be one of {', '.join(KINDS)}"
-            raise ArgumentError(message("--kind", rule, show(word), meant(word, KINDS)))
+            raise ArgumentError("--kind", rule, show(word), meant(word, KINDS))
         found[name] = next(kind for kind in KINDS if kind == word)
     told = {*found, *options["values"], *options["grid"]}
     rest = [name for name in names if name not in told]

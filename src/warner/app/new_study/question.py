@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner._core.text import ALIKE, DIFFER, alike
 from warner.app.toml_text import toml
 from warner.io.answer_kinds import Kind
@@ -145,9 +145,9 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
         rule = "must be two or more different labels, separated by commas"
         got = None if is_copied else show(", ".join(labels))
-        raise ArgumentError(message(question.name, rule, got))
+        raise ArgumentError(question.name, rule, got)
     if (pair := alike(labels)) is not None:
-        raise ArgumentError(message(question.name, ALIKE, None if is_copied else pair, DIFFER))
+        raise ArgumentError(question.name, ALIKE, None if is_copied else pair, DIFFER)
     found: tuple[str | int | bool, ...] = tuple(labels)
     if all(_INTEGER.fullmatch(label) for label in labels):
         found = tuple(int(label) for label in labels)
@@ -175,7 +175,7 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
         rule = "must be two limits, the smaller one first, such as 0:60"
         got = None if is_copied else show(text)
         remedy = "A third number says into how many parts estimates divide them: 0:60:30"
-        raise ArgumentError(message(question.name, rule, got, remedy))
+        raise ArgumentError(question.name, rule, got, remedy)
     limits = (_as_toml(low), _as_toml(high))
     return replace(question, limits=limits, bins=int(bins) if bins else None, is_copied=is_copied)
 
@@ -190,7 +190,7 @@ def with_grid(question: Question, text: str) -> Question:
     side = (found[3] or "1.0") if found else ""
     if found is None or not _NUMBER.fullmatch(side):
         rule = "must be rows x columns, such as 24x16, or 24x16:0.5 with the side of a cell"
-        raise ArgumentError(message(question.name, rule, show(text)))
+        raise ArgumentError(question.name, rule, show(text))
     grid = (str(int(found[1])), str(int(found[2])), _as_toml(side))
     return replace(question, kind="cells", grid=grid)
 

@@ -25,7 +25,6 @@ from warner._core.errors import (
     FileError,
     MissingExtraError,
     StudyError,
-    message,
 )
 from warner.app.new_study.question import Question, with_labels, with_range
 from warner.app.new_study.text import FirstStudy
@@ -128,10 +127,10 @@ def _read(path: str) -> dict[str, Any]:
         from pyxform.xls2json_backends import get_xlsform
     except ImportError:
         remedy = 'pip install "warner[xlsform]"'
-        raise MissingExtraError(message("XLSForm", "needs pyxform", None, remedy)) from None
+        raise MissingExtraError("XLSForm", "needs pyxform", None, remedy) from None
     if Path(path).suffix.lower() not in SUFFIXES:
         rule = f"must end in {', '.join(SUFFIXES)}"
-        raise ArgumentError(message(path, rule, None, "Export the form as an XLSForm"))
+        raise ArgumentError(path, rule, None, "Export the form as an XLSForm")
     with open(path, "rb") as file:  # the system says why a file cannot be opened
         size = os.fstat(file.fileno()).st_size
     place = ""
@@ -141,7 +140,7 @@ def _read(path: str) -> dict[str, Any]:
                 size = sum(part.file_size for part in parts.infolist())
         if size > _MOST_BYTES:
             rule = f"is no form: it holds more than {_MOST_BYTES >> 20} MiB"
-            raise FileError(message(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?"))
+            raise FileError(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?")
         found: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
         return found
     except FileError:
@@ -152,7 +151,7 @@ def _read(path: str) -> dict[str, Any]:
     except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
         pass
     rule = f"is no XLSForm that pyxform can read{place}"
-    raise FileError(message(path, rule, None, "Check it with pyxform's command xls2xform"))
+    raise FileError(path, rule, None, "Check it with pyxform's command xls2xform")
 
 
 class _Reader:
@@ -179,7 +178,7 @@ class _Reader:
             rule = "has no question that is marked and can be randomised"
             remedy = "Write a budget, such as 1.0, into a column warner_epsilon of its sheet survey"
             reasons = [f"{', '.join(names)}: {why}" for why, names in self._form.left.items()]
-            raise ArgumentError(message(self._path, rule, "; ".join(reasons) or None, remedy))
+            raise ArgumentError(self._path, rule, "; ".join(reasons) or None, remedy)
         return self._form
 
     def _leave(self, name: str, reason: str) -> None:
@@ -216,7 +215,7 @@ class _Reader:
         if not is_language(tag):
             rule = "has a language without a tag"
             remedy = f'State it as --language "{name}=sw", or write label::{name} (sw) in the form'
-            raise ArgumentError(message(self._path, rule, show(name), remedy))
+            raise ArgumentError(self._path, rule, show(name), remedy)
         return tag
 
     def _title(self, languages: tuple[str, ...]) -> str | dict[str, str]:
@@ -393,7 +392,7 @@ def _budget(name: str, epsilon: object) -> str:
     """A budget as a study writes it."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= 700:
         rule = "must be a number greater than 0 and at most 700"
-        raise ArgumentError(message(f"{name}: warner_epsilon", rule, show(epsilon)))
+        raise ArgumentError(f"{name}: warner_epsilon", rule, show(epsilon))
     return repr(float(epsilon))
 
 

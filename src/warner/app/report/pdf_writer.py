@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from warner._core.errors import MissingExtraError, message
+from warner._core.errors import MissingExtraError
 from warner.app.report.content import Bar, Block, Cell, Points, Report, Section, Table
 
 _TEMPLATE = r"""
@@ -128,7 +128,7 @@ def require_typst() -> Any:
         import typst
     except ImportError:
         remedy = "Install warner[report], or write .html and print it"
-        raise MissingExtraError(message("PDF", "needs typst", None, remedy)) from None
+        raise MissingExtraError("PDF", "needs typst", None, remedy) from None
     return typst
 
 

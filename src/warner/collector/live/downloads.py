@@ -38,7 +38,7 @@ class NotPublished(WarnerError):
     """
 
     def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
-        super().__init__(message(what, rule, None, remedy))
+        super().__init__(what, rule, None, remedy)
         self.name, self._parts = name, (what, rule, remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from warner._core.errors import MissingExtraError, message
+from warner._core.errors import MissingExtraError
 from warner.collector.refusals import Refused
 from warner.collector.stores.base import TABLES, Change
 
@@ -65,7 +65,7 @@ class PostgresStore:
             import psycopg
         except ImportError:
             rule, remedy = "is not installed", 'pip install "warner[postgres]"'
-            missing = MissingExtraError(message("psycopg", rule, None, remedy))
+            missing = MissingExtraError("psycopg", rule, None, remedy)
         else:
             self._psycopg = psycopg
             self._address = address

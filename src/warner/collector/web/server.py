@@ -19,7 +19,7 @@ from typing import Any
 
 import uvicorn
 
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.collector.web.application import Application
 from warner.collector.web.limits import Connections
 from warner.collector.web.protocol import protocols
@@ -87,7 +87,7 @@ class Place:
             reason = stated.partition(" (while")[0]
         where = f"{self.host}:{self.port}"
         remedy = "Choose another --port, or --port 0 for one that is free; or another --host"
-        raise ArgumentError(message(where, f"cannot be listened on ({reason})", None, remedy))
+        raise ArgumentError(where, f"cannot be listened on ({reason})", None, remedy)
 
 
 class _Server(uvicorn.Server):

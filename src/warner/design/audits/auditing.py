@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.design.audits.claims import audit_claim
 from warner.design.audits.exact import audit_device, audit_exact
 from warner.design.audits.result import Audit
@@ -57,19 +57,17 @@ def audit(
     if isinstance(mechanism, Device):
         if samples is not None or claim is not None:
             rule = "is audited without samples and without a claim: both compare chosen values"
-            raise ArgumentTypeError(message("device", rule, None, "Audit the common mechanism"))
+            raise ArgumentTypeError("device", rule, None, "Audit the common mechanism")
         return audit_device(mechanism)
     if not isinstance(mechanism, Mechanism):
-        raise ArgumentTypeError(message("mechanism", "must be a Mechanism", kind(mechanism)))
+        raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
     if claim is None:
         return audit_exact(mechanism, samples)
     if samples is not None:
         raise ArgumentError(
-            message(
-                "samples",
-                "do not go with a claim, which is checked by enumeration",
-                None,
-                "Ask for one of the two",
-            )
+            "samples",
+            "do not go with a claim, which is checked by enumeration",
+            None,
+            "Ask for one of the two",
         )
     return audit_claim(mechanism, claim)

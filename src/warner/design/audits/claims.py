@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.design.audits.result import Audit
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import Guarantee
@@ -26,25 +26,21 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
     """
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(
-            message("claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim))
+            "claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
         )
     if mechanism.represents_interval:
         raise ArgumentError(
-            message(
-                "claim",
-                "is checked value by value, and a bin stands for many",
-                None,
-                "Audit without a claim, or state it for Integers",
-            )
+            "claim",
+            "is checked value by value, and a bin stands for many",
+            None,
+            "Audit without a claim, or state it for Integers",
         )
     if not mechanism.is_enumerable:
         raise ArgumentError(
-            message(
-                "claim",
-                "is checked report by report, and these are too many to list",
-                None,
-                "Audit a smaller instance",
-            )
+            "claim",
+            "is checked report by report, and these are too many to list",
+            None,
+            "Audit a smaller instance",
         )
     table = mechanism.probabilities()
     found = claim.examine(table, mechanism.domain)

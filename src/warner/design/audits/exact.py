@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import integer
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.design.audits.result import Audit
 from warner.design.audits.sampled import sampled_bound
 from warner.design.audits.serialised import enumerate_reports, enumerated, measure
@@ -72,12 +72,10 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         violation = violation or _tuples_violation(mechanism, total, records)
     if samples is not None and _some_are_unprotected(mechanism):
         raise ArgumentError(
-            message(
-                "samples",
-                "cannot be drawn: the tuples are too many to say which of them are protected",
-                None,
-                "Audit the parts one by one",
-            )
+            "samples",
+            "cannot be drawn: the tuples are too many to say which of them are protected",
+            None,
+            "Audit the parts one by one",
         )
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
 

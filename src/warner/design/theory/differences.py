@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import confidence_level, distribution, integer, probability, real
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.inversion import variance_of
 from warner.domains import Domain
@@ -69,11 +69,11 @@ def people_for_difference(
     rate, cut = _rate_and_cut(mechanism, difference, theta, groups, level)
     if not 1 - level < probability("power", power):
         rule = f"must be above 1 - level = {1 - level:.4g}"
-        raise ArgumentError(message("power", rule, repr(power)))
+        raise ArgumentError("power", rule, repr(power))
     in_group = float(chndtrinc(cut, groups - 1, 1 - power)) / rate
     if not in_group * groups <= MAX_PEOPLE:
         rule = f"would need more than {MAX_PEOPLE:.0e} people"
-        raise ArgumentError(message("difference", rule, repr(difference), "Name a larger one"))
+        raise ArgumentError("difference", rule, repr(difference), "Name a larger one")
     return groups * math.ceil(in_group * (1 - 1e-12))
 
 
@@ -130,7 +130,7 @@ def _rate_and_cut(
 
     integer("groups", groups, 2, _MOST_GROUPS)
     if not 0 < real("difference", difference) < 1:
-        raise ArgumentError(message("difference", "must lie in (0, 1)", repr(difference)))
+        raise ArgumentError("difference", "must lie in (0, 1)", repr(difference))
     domain, variance = variance_of(mechanism)
     guess = np.full(domain.size, 1 / domain.size)
     if theta is not None:

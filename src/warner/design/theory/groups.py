@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from warner._core.checks import distribution, integer, kind
-from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner.channels import Channel, DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -40,10 +40,10 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Ask
     people = n if isinstance(n, Sequence) else [n]
     if len(several) != len(people) or not several:
         rule = "must have one number of people for each mechanism, and at least one"
-        raise ArgumentError(message("n", rule, f"{len(people)} for {len(several)} mechanisms"))
+        raise ArgumentError("n", rule, f"{len(people)} for {len(several)} mechanisms")
     domains = [domain_of(each) for each in several]
     if any(domain != domains[0] for domain in domains):
-        raise MismatchError(message("mechanisms", "must be on one domain"))
+        raise MismatchError("mechanisms", "must be on one domain")
     counts = [integer("n", each, 1, MAX_PEOPLE) for each in people]
     return domains[0], list(zip(several, counts, strict=True))
 
@@ -62,7 +62,7 @@ def domain_of(asked: Asked) -> Domain:
     if isinstance(asked, Domain):
         return asked
     rule = "must be a Mechanism, or a Domain for no protection"
-    raise ArgumentTypeError(message("mechanism", rule, kind(asked)))
+    raise ArgumentTypeError("mechanism", rule, kind(asked))
 
 
 def tally_channel(asked: Asked) -> Channel:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, integer, numbers_of, real
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels import FloatArray, stacked
 from warner.design.theory.groups import (
     MAX_PEOPLE,
@@ -72,12 +72,10 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
         raise ArgumentError(
-            message(
-                "theta",
-                "must give every report a positive probability, else the information is infinite",
-                None,
-                "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros",
-            )
+            "theta",
+            "must give every report a positive probability, else the information is infinite",
+            None,
+            "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros",
         )
     return information
 
@@ -125,7 +123,7 @@ def cramer_rao(
         matrix = np.atleast_2d(numbers_of("weights", weights))
     if matrix.ndim != 2 or matrix.shape[1] != shares.size or not np.isfinite(matrix).all():
         rule = f"must be finite, of shape (r, {shares.size})"
-        raise ArgumentError(message("weights", rule, str(matrix.shape)))
+        raise ArgumentError("weights", rule, str(matrix.shape))
     return _bounds(information, infinite, matrix)
 
 
@@ -164,7 +162,7 @@ def effective_sample_size(
     shares = shares_of(theta, domain)
     spread = 1 - float(shares @ shares)
     if spread <= _NONE:
-        raise ArgumentError(message("theta", "must have at least two positive shares"))
+        raise ArgumentError("theta", "must have at least two positive shares")
     if choice("by", by, ("information", "inversion")) == "information":
         return spread / float(cramer_rao(mechanisms, theta, n).sum())
     people = [each for _, each in groups]
@@ -195,7 +193,7 @@ def minimax_sample_size(epsilon: float, n: int) -> float:
     40.0
     """
     if not 0 < real("epsilon", epsilon) <= _LARGEST_EPSILON:
-        raise ArgumentError(message("epsilon", "must lie in (0, 22/35]", repr(epsilon)))
+        raise ArgumentError("epsilon", "must lie in (0, 22/35]", repr(epsilon))
     return min(1.0, 4 * epsilon**2) * integer("n", n, 1, MAX_PEOPLE)
 
 
@@ -212,12 +210,10 @@ def _information(
             channel = report_channel(asked)
         if not channel.has_information:
             raise ArgumentError(
-                message(
-                    "mechanisms",
-                    "must have reports that are sets of values, or few enough to list",
-                    type(asked).__name__,
-                    "Compare methods on simulated tallies: compare(tally, methods)",
-                )
+                "mechanisms",
+                "must have reports that are sets of values, or few enough to list",
+                type(asked).__name__,
+                "Compare methods on simulated tallies: compare(tally, methods)",
             )
         finite, directions = channel.information(shares)
         total += people * finite

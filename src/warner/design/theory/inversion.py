@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, distribution, integer
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.design.theory.groups import MAX_PEOPLE, domain_of
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
@@ -139,11 +139,9 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
         return everything
     if mechanism.channel().support_law() is None:
         raise ArgumentError(
-            message(
-                "mechanism",
-                "must have reports that support some values, in the same way for all of one kind",
-                type(mechanism).__name__,
-            )
+            "mechanism",
+            "must have reports that support some values, in the same way for all of one kind",
+            type(mechanism).__name__,
         )
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask
 

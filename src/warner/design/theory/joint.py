@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from warner._core.checks import integer, real
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.channels import Channel
 from warner.design.theory.groups import MAX_PEOPLE, Asked, domain_of, tally_channel
 
@@ -52,19 +52,17 @@ def inversion_squares(
     """
     if len(sizes) != len(epsilons) or not len(sizes):
         raise ArgumentError(
-            message(
-                "epsilons",
-                "must have as many entries as sizes, at least one",
-                f"{len(epsilons)} for {len(sizes)}",
-            )
+            "epsilons",
+            "must have as many entries as sizes, at least one",
+            f"{len(epsilons)} for {len(sizes)}",
         )
     if not 0 <= real("squares", squares) <= 1:
-        raise ArgumentError(message("squares", "must lie in [0, 1]", repr(squares)))
+        raise ArgumentError("squares", "must lie in [0, 1]", repr(squares))
     product = 1.0
     for size, epsilon in zip(sizes, epsilons, strict=True):
         integer("size", size, 2)
         if real("epsilon", epsilon) <= 0:
-            raise ArgumentError(message("epsilon", "must be positive", repr(epsilon)))
+            raise ArgumentError("epsilon", "must be positive", repr(epsilon))
         # exp(epsilon) can overflow; exp(-epsilon) cannot.
         t = math.exp(-epsilon)
         product *= ((1 + (size - 2) * t) ** 2 + (size - 1) * t**2) / math.expm1(-epsilon) ** 2
@@ -98,9 +96,9 @@ def independence_bound(v: float, shape: Sequence[int]) -> float:
     0.25
     """
     if not 0 <= real("v", v) <= 1:
-        raise ArgumentError(message("v", "must lie in [0, 1]", repr(v)))
+        raise ArgumentError("v", "must lie in [0, 1]", repr(v))
     if len(shape) != 2:
-        raise ArgumentError(message("shape", "must have two entries", str(len(shape))))
+        raise ArgumentError("shape", "must have two entries", str(len(shape)))
     rows, columns = (integer("shape", size, 2) for size in shape)
     return v**2 * (min(rows, columns) - 1) / (rows * columns)
 
@@ -141,11 +139,11 @@ def rounding_error(mechanism: Asked, n: int, largest: float = 1.0) -> np.ndarray
     """
     domain_of(mechanism)
     if real("largest", largest) <= 0:
-        raise ArgumentError(message("largest", "must be positive", repr(largest)))
+        raise ArgumentError("largest", "must be positive", repr(largest))
     channel = tally_channel(mechanism)
     if channel.rows_per_report != 1:
         rule = "must count whole reports for a model of their rounding, not bit sums"
-        raise ArgumentError(message("mechanism", rule))
+        raise ArgumentError("mechanism", rule)
     deviation = np.sqrt(_squares(channel) / 3) * largest / integer("n", n, 1, MAX_PEOPLE)
     return np.asarray(math.sqrt(2 / math.pi) * deviation)
 
@@ -159,5 +157,5 @@ def _squares(channel: Channel) -> np.ndarray:
         return channel.inverse_moments(even)[0]
     if reports * size > _ENTRIES:
         rule = f"has an inverse with more than {_ENTRIES} entries"
-        raise ArgumentError(message("channel", rule, f"{reports} reports and {size} values"))
+        raise ArgumentError("channel", rule, f"{reports} reports and {size} values")
     return np.asarray((channel.influence(np.eye(size)) ** 2).sum(axis=0))

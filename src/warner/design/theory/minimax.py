@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from warner._core.checks import choice, integer, real
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.inversion import LOSSES
 
@@ -36,7 +36,7 @@ def minimax_rate(size: int, epsilon: float, n: int, loss: str = "l2", reports: i
     """
     integer("size", size, 1)
     if not 0 < real("epsilon", epsilon) <= 1:
-        raise ArgumentError(message("epsilon", "must lie in (0, 1]", repr(epsilon)))
+        raise ArgumentError("epsilon", "must lie in (0, 1]", repr(epsilon))
     people = integer("n", n, 1, MAX_PEOPLE) / integer("reports", reports, 1)
     root = size / math.sqrt(people * epsilon**2)
     return root if choice("loss", loss, LOSSES) == "l1" else root**2 / size

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, distribution, numbers_of, real
-from warner._core.errors import ArgumentError, ArgumentTypeError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError
 
 FORMS = ("exact", "published")
 
@@ -51,13 +51,13 @@ def reduction_error(
     """
     choice("form", form, FORMS)
     if real("error", error) < 0:
-        raise ArgumentError(message("error", "must not be negative", repr(error)))
+        raise ArgumentError("error", "must not be negative", repr(error))
     shares = distribution("theta", theta)
     names = numbers_of("labels", labels)
     if names.shape != shares.shape:
-        raise ArgumentError(message("labels", f"must have shape {shares.shape}", str(names.shape)))
+        raise ArgumentError("labels", f"must have shape {shares.shape}", str(names.shape))
     if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
-        raise ArgumentTypeError(message("labels", "must be whole numbers"))
+        raise ArgumentTypeError("labels", "must be whole numbers")
     component = np.unique(names, return_inverse=True)[1]
     sizes = np.bincount(component)
     means = np.bincount(component, shares) / sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from warner._core.checks import choice, integer, real
-from warner._core.errors import ArgumentError, message
+from warner._core.errors import ArgumentError
 
 FORMS = ("published", "tight")
 
@@ -40,7 +40,7 @@ def divergence_tail(delta: float, times: int, reports: int, form: str = "tight")
     1.0
     """
     if real("delta", delta) < 0:
-        raise ArgumentError(message("delta", "must not be negative", repr(delta)))
+        raise ArgumentError("delta", "must not be negative", repr(delta))
     integer("times", times, 1)
     integer("reports", reports, 1)
     if choice("form", form, FORMS) == "published":

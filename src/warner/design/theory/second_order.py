@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.errors import ArgumentError, IdentifiabilityError, message
+from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels import Channel, FloatArray
 from warner.design.theory.groups import Mechanisms, People, groups_of, report_channel, shares_of
 from warner.design.theory.information import cramer_rao, tangent
@@ -92,7 +92,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     domain, groups = groups_of(mechanisms, n)
     theta = shares_of(theta, domain)
     if (theta <= 0).any():
-        raise ArgumentError(message("theta", "must have no share at 0 for a second-order error"))
+        raise ArgumentError("theta", "must have no share at 0 for a second-order error")
     people = sum(each for _, each in groups)
     basis = tangent(domain.size)
     parts = [
@@ -102,9 +102,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     total = np.sum([p[0] * each for p, each in zip(parts, informations, strict=True)], axis=0)
     values = np.linalg.eigvalsh(total)
     if values.size and values[0] <= _SINGULAR * values[-1]:
-        raise IdentifiabilityError(
-            message("mechanisms", "leave some function of the shares undetermined")
-        )
+        raise IdentifiabilityError("mechanisms", "leave some function of the shares undetermined")
     q = -np.linalg.inv(total)
     one = 0.0
     for (share, s, chance), information in zip(parts, informations, strict=True):
@@ -124,12 +122,10 @@ def _scores(
     """T's of every report (m, K - 1), and its probability (m,)."""
     if channel.rows_per_report != 1 or channel.shape[0] > _LARGEST:
         raise ArgumentError(
-            message(
-                "mechanisms",
-                f"must have at most {_LARGEST} different reports for a second-order error",
-                None,
-                "Use maximum_likelihood_error, or a smaller domain",
-            )
+            "mechanisms",
+            f"must have at most {_LARGEST} different reports for a second-order error",
+            None,
+            "Use maximum_likelihood_error, or a smaller domain",
         )
     rows = channel.dense()
     chance = rows @ theta

@@ -17,7 +17,6 @@ from warner._core.checks import (
 )
 from warner._core.errors import (
     ArgumentError,
-    message,
 )
 from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
@@ -112,16 +111,14 @@ class BiasCorrection(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Estimator | None):
-            raise ArgumentError(
-                message("inner", "must be None or an estimator object", kind(self.inner))
-            )
+            raise ArgumentError("inner", "must be None or an estimator object", kind(self.inner))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
         elif real("alpha", self.alpha, "'published', 'uniform' and 'bootstrap' choose one") < 0:
-            raise ArgumentError(message("alpha", "must not be negative", show(self.alpha)))
+            raise ArgumentError("alpha", "must not be negative", show(self.alpha))
         for name in ("ridge", "tolerance"):
             if real(name, getattr(self, name)) <= 0:
-                raise ArgumentError(message(name, "must be positive", show(getattr(self, name))))
+                raise ArgumentError(name, "must be positive", show(getattr(self, name)))
 
     def __repr__(self) -> str:
         return repr_of_changes(self)
@@ -215,12 +212,10 @@ def second_order(
     size = theta.size
     if size > _LARGEST:
         raise ArgumentError(
-            message(
-                "domain",
-                f"of BiasCorrection has at most {_LARGEST} values",
-                str(size),
-                "Use MaximumLikelihood()",
-            )
+            "domain",
+            f"of BiasCorrection has at most {_LARGEST} values",
+            str(size),
+            "Use MaximumLikelihood()",
         )
     information, mean = np.zeros((size, size)), np.zeros(size)
     for s, weights in _scores(channel, w, theta):
@@ -245,12 +240,10 @@ def _scores(
         d = likelihoods @ theta
         if (d <= 0).any():
             raise ArgumentError(
-                message(
-                    "inner",
-                    "must not give a report that was seen the probability 0",
-                    None,
-                    "Use MaximumLikelihood()",
-                )
+                "inner",
+                "must not give a report that was seen the probability 0",
+                None,
+                "Use MaximumLikelihood()",
             )
         yield likelihoods / d[:, None], w[rows][observed]
 

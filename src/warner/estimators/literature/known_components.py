@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, ImpossibleReportError, ValuesError, message
+from warner._core.errors import ArgumentError, ImpossibleReportError, ValuesError
 from warner.channels import MergedChannel
 from warner.domains import Domain
 
@@ -46,13 +46,11 @@ def known_components(
             continue
         index = np.unique(_places(domain, name, values))
         if taken[index].any():
-            raise ArgumentError(
-                message(name, "must name a value in one place only", show(list(values)))
-            )
+            raise ArgumentError(name, "must name a value in one place only", show(list(values)))
         taken[index] = True
         labels[index] = index[0] if name == "groups" else -1
     if (labels < 0).all():
-        raise ArgumentError(message("absent", "must leave a value", f"all {domain.size}"))
+        raise ArgumentError("absent", "must leave a value", f"all {domain.size}")
     return numbered(labels)
 
 
@@ -63,7 +61,7 @@ def _places(domain: Domain, name: str, values: Sequence[Any]) -> np.ndarray:
     except ValuesError as error:
         value = values[error.position]
         rule = f"must be values of the domain of {domain.size}"
-    raise ArgumentError(message(name, rule, show(value)))
+    raise ArgumentError(name, rule, show(value))
 
 
 def numbered(labels: np.ndarray) -> np.ndarray:
@@ -84,10 +82,8 @@ def require_present(merged: MergedChannel, weights: np.ndarray) -> None:
     """
     if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
         raise ImpossibleReportError(
-            message(
-                "absent",
-                "names values without which a report that was seen is impossible",
-                None,
-                "Leave out fewer values",
-            )
+            "absent",
+            "names values without which a report that was seen is impossible",
+            None,
+            "Leave out fewer values",
         )

@@ -19,7 +19,6 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     IdentifiabilityError,
-    message,
 )
 from warner.channels import LikelihoodOperator, MergedChannel
 from warner.domains import Integers
@@ -147,39 +146,31 @@ class MixtureReduction(Estimator):
             self.inner, Estimator
         ):
             raise ArgumentError(
-                message(
-                    "inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)
-                )
+                "inner", "must be None, 'em', 'mle' or an estimator object", kind(self.inner)
             )
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))
         for name in ("tau", "tolerance"):
             if real(name, getattr(self, name)) <= 0:
-                raise ArgumentError(message(name, "must be positive", show(getattr(self, name))))
+                raise ArgumentError(name, "must be positive", show(getattr(self, name)))
         if self.k_min is not None:
             integer("k_min", self.k_min, 1)
 
         if real("tiny", self.tiny) < 0:
-            raise ArgumentError(message("tiny", "must not be negative", show(self.tiny)))
+            raise ArgumentError("tiny", "must not be negative", show(self.tiny))
         if self.tiny and not self.premerge:
-            raise ArgumentError(
-                message("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
-            )
+            raise ArgumentError("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
             raise ArgumentTypeError(
-                message(
-                    "groups",
-                    "must be lists of values",
-                    kind(self.groups),
-                    "For example [['a', 'b'], ['c', 'd']]",
-                )
+                "groups",
+                "must be lists of values",
+                kind(self.groups),
+                "For example [['a', 'b'], ['c', 'd']]",
             )
         if not is_list(self.absent):
             raise ArgumentTypeError(
-                message(
-                    "absent", "must be a list of values", kind(self.absent), "For example ['a']"
-                )
+                "absent", "must be a list of values", kind(self.absent), "For example ['a']"
             )
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
         object.__setattr__(self, "absent", tuple(self.absent))

@@ -10,7 +10,6 @@ import numpy as np
 from warner._core.checks import integer, real, show
 from warner._core.errors import (
     ArgumentError,
-    message,
 )
 from warner.estimators.base import Estimator, require_order
 from warner.estimators.em import (
@@ -82,7 +81,7 @@ class SmoothedEM(Estimator):
 
     def __post_init__(self) -> None:
         if real("tolerance", self.tolerance) < 0:
-            raise ArgumentError(message("tolerance", "must not be negative", show(self.tolerance)))
+            raise ArgumentError("tolerance", "must not be negative", show(self.tolerance))
         integer("steps", self.steps, 1)
         object.__setattr__(self, "start", checked_start(self.start, _STARTS))
 

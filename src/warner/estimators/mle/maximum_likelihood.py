@@ -13,7 +13,6 @@ from warner._core.checks import choice, real, show
 from warner._core.errors import (
     ArgumentError,
     MismatchError,
-    message,
 )
 from warner.channels import (
     LARGEST_DENSE,
@@ -350,7 +349,7 @@ class MaximumLikelihood(Estimator):
 
     def __post_init__(self) -> None:
         if real("gap", self.gap) <= 0:
-            raise ArgumentError(message("gap", "must be positive", show(self.gap)))
+            raise ArgumentError("gap", "must be positive", show(self.gap))
         choice("likelihood", self.likelihood, ("fullest", "reports", "supports"))
 
     def __repr__(self) -> str:
@@ -364,12 +363,10 @@ class MaximumLikelihood(Estimator):
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
             raise MismatchError(
-                message(
-                    "tally",
-                    "knows reports by their bit sums only",
-                    None,
-                    "Tally with keep_reports=True",
-                )
+                "tally",
+                "knows reports by their bit sums only",
+                None,
+                "Tally with keep_reports=True",
             )
         steps: int | None = None
         solve = _closed_form(channel)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import numbers_of
-from warner._core.errors import ArgumentError, ImpossibleReportError, message
+from warner._core.errors import ArgumentError, ImpossibleReportError
 from warner.channels import LikelihoodOperator
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -106,18 +106,14 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     channel, size = data.channel, data.domain.size
     thetas = numbers_of("theta", theta)
     if thetas.ndim == 0 or thetas.shape[-1] != size:
-        raise ArgumentError(
-            message("theta", f"must have shape (..., {size})", str(thetas.shape), _ORDER)
-        )
+        raise ArgumentError("theta", f"must have shape (..., {size})", str(thetas.shape), _ORDER)
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
         raise ArgumentError(
-            message(
-                "theta",
-                "must hold distributions: entries >= 0 that sum to 1",
-                f"sum {columns[:, worst].sum():.6g}",
-            )
+            "theta",
+            "must hold distributions: entries >= 0 that sum to 1",
+            f"sum {columns[:, worst].sum():.6g}",
         )
     observed = data.weights > 0
     w = data.weights[observed]
@@ -198,12 +194,10 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     if impossible.any():
         count = np.count_nonzero(impossible)
         raise ImpossibleReportError(
-            message(
-                "reports",
-                f"{count} of the reports seen have probability 0 under every value",
-                None,
-                "They cannot come from this mechanism: check the channel",
-            )
+            "reports",
+            f"{count} of the reports seen have probability 0 under every value",
+            None,
+            "They cannot come from this mechanism: check the channel",
         )
 
 

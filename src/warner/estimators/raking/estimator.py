@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from warner._core.checks import kind
-from warner._core.errors import ArgumentTypeError, IdentifiabilityError, message
+from warner._core.errors import ArgumentTypeError, IdentifiabilityError
 from warner.channels import (
     Channel,
     DenseCompositeChannel,
@@ -420,12 +420,10 @@ class RakedJoint(Estimator):
     def __post_init__(self) -> None:
         if self.single is not None and not callable(self.single):
             raise ArgumentTypeError(
-                message(
-                    "single",
-                    "must be a function from LikelihoodData to a Fit",
-                    kind(self.single),
-                    "For example EmpiricalBayes().fit",
-                )
+                "single",
+                "must be a function from LikelihoodData to a Fit",
+                kind(self.single),
+                "For example EmpiricalBayes().fit",
             )
 
     def _fit(self, data: LikelihoodData) -> Fit:
