@@ -27,13 +27,6 @@ def temporary_file(folder: str | os.PathLike[str] | None = None, suffix: str = "
 
     A file that is removed at no other time, because Ctrl-C came twice, is removed when the process
     ends, or by :func:`remove_unfinished`.
-
-    Args:
-        folder: where to make it; None for the folder of temporary files.
-        suffix: how its name ends.
-
-    Yields:
-        The path.
     """
     # The name is known before the file exists, so that no moment is left at which it would stay.
     name = f".warner-{secrets.token_hex(16)}{suffix}"
@@ -102,9 +95,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     reaches the disk before the name. The temporary file is readable by its owner alone, and is
     removed after an error or Ctrl-C. Links are followed, and an existing file keeps its
     permissions. A pipe or a device is not replaced: the content is copied to it at the end.
-
-    Raises:
-        FileError: the file cannot be written.
     """
     target = Path(path).resolve()
     regular = target.is_file() or not target.exists()

@@ -24,11 +24,7 @@ def show(value: Any) -> str:
 
 
 def legible(name: str, text: str) -> str:
-    """Return a label or a name, refused where a page or a terminal cannot show it.
-
-    Raises:
-        ArgumentError: a character that cannot be shown.
-    """
+    """Return a label or a name, refused where a page or a terminal cannot show it."""
     if (found := unreadable(text)) is not None:
         raise ArgumentError(
             name, f"must not hold {found}", show(text), "Write it in printable characters"
@@ -39,12 +35,7 @@ def legible(name: str, text: str) -> str:
 def integer(
     name: str, value: Any, low: int, high: int | None = None, remedy: str | None = None
 ) -> int:
-    """Return ``value`` as an int within [low, high]; booleans and floats are refused.
-
-    Raises:
-        ArgumentTypeError: another type.
-        ArgumentError: an integer outside [low, high].
-    """
+    """Return ``value`` as an int within [low, high]; booleans and floats are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(
             name, "must be an integer", f"{show(value)} ({kind(value)})", remedy
@@ -57,12 +48,7 @@ def integer(
 
 
 def real(name: str, value: Any, remedy: str | None = None) -> float:
-    """Return ``value`` as a finite float; booleans, strings and NaN are refused.
-
-    Raises:
-        ArgumentTypeError: another type.
-        ArgumentError: infinity or NaN.
-    """
+    """Return ``value`` as a finite float; booleans, strings and NaN are refused."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(name, "must be a number", f"{show(value)} ({kind(value)})", remedy)
     number = as_float(value)
@@ -80,12 +66,7 @@ def as_float(value: Any) -> float:
 
 
 def probability(name: str, value: Any) -> float:
-    """Return ``value`` as a float strictly between 0 and 1.
-
-    Raises:
-        ArgumentTypeError: another type.
-        ArgumentError: a number outside (0, 1).
-    """
+    """Return ``value`` as a float strictly between 0 and 1."""
     number = real(name, value)
     if not 0 < number < 1:
         remedy = f"Pass {number / 100:g} for {number:g} %" if 1 < number < 100 else None
@@ -94,13 +75,7 @@ def probability(name: str, value: Any) -> float:
 
 
 def confidence_level(value: Any) -> float:
-    """Return the level of an interval or a test as a float in [0.5, 1).
-
-    Raises:
-        ArgumentTypeError: another type.
-        ArgumentError: a number outside (0, 1), or below 0.5, which is a probability of error rather
-            than a level.
-    """
+    """Return the level of an interval or a test as a float in [0.5, 1)."""
     level = probability("level", value)
     if level < 0.5:
         rule = "must be the probability that an interval holds, at least 0.5"
@@ -109,17 +84,7 @@ def confidence_level(value: Any) -> float:
 
 
 def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
-    """Return ``value`` as a privacy budget in nats.
-
-    Args:
-        value: a positive number.
-        name: the name of the argument, for messages.
-        infinite: whether infinity is allowed.
-
-    Raises:
-        ArgumentTypeError: no number.
-        BudgetError: a number that is not positive, or not finite where it must be.
-    """
+    """Return ``value`` as a privacy budget in nats."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ArgumentTypeError(
             name,
@@ -159,10 +124,6 @@ def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers")
 
     Masked entries and complex numbers are refused, because the mask and the imaginary part would be
     lost.
-
-    Raises:
-        ArgumentError: masked entries.
-        ArgumentTypeError: no numbers, or complex numbers.
     """
     try:
         if np.ma.is_masked(value):
@@ -189,15 +150,7 @@ def distribution(
 ) -> np.ndarray:
     """Return ``value`` as a distribution (K,): entries >= 0 that sum to 1 within ``tolerance``.
 
-    Args:
-        name: the name of the argument, for messages.
-        value: (K,).
-        size: K; None for any.
-        tolerance: the largest difference of the sum from 1.
-
-    Raises:
-        ArgumentTypeError: no numbers.
-        ArgumentError: another shape, or no distribution.
+    Shapes: value (K,).
     """
     array = numbers_of(name, value)
     if array.ndim != 1 or (size is not None and array.size != size):

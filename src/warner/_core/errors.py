@@ -41,12 +41,6 @@ def message(name: str, rule: str, got: str | None = None, remedy: str | None = N
     Parts may come from files of others, so characters that screens cannot show are escaped. In a
     name line ends are escaped too.
 
-    Args:
-        name: the argument, file or place that breaks a rule.
-        rule: the rule.
-        got: the value or its kind, where that helps.
-        remedy: an action that helps the caller.
-
     >>> message("n", "must be positive", "-1", "Pass the number of people")
     'n: must be positive; got -1. Pass the number of people.'
     """

@@ -139,16 +139,7 @@ def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction
 
 
 def check_representable(epsilon: float, smallest: Decimal, event: str) -> None:
-    """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8).
-
-    Args:
-        epsilon: the requested budget, for the message.
-        smallest: the smallest probability of a mechanism.
-        event: the event with this probability, for the message.
-
-    Raises:
-        BudgetError: ``smallest`` is below 5e-11.
-    """
+    """Refuse probabilities that are too small for 64-bit thresholds (METHODS 8)."""
     if smallest < SMALLEST:
         rule = f"is too large for exact 64-bit sampling: {event} would have probability"
         rule = f"{rule} {float(smallest):.3g}, below {float(SMALLEST):.0e}"
@@ -170,17 +161,7 @@ def check_epsilon(epsilon: float) -> None:
 def realise(
     requested: float, high: int | Fraction, low: int | Fraction, times: int | Fraction = 1
 ) -> float:
-    """Return the realised epsilon, times ln(high / low), rounded up.
-
-    Args:
-        requested: the requested epsilon.
-        high: the numerator of the largest ratio of two probabilities of one report.
-        low: its denominator.
-        times: the power of the ratio.
-
-    Raises:
-        BudgetError: the realised epsilon exceeds the requested one, or is smaller by over 1e-9.
-    """
+    """Return the realised epsilon, times ln(high / low), rounded up."""
     if high <= low:
         rule = "is too small: with 64-bit thresholds reports would not depend on the value"
         remedy = "Pass a larger epsilon or use a smaller domain"
@@ -199,9 +180,6 @@ def doubling(ratio: int, digit: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         Pr(the binary digit of G is 1) = a^s / (1 + a^s),   Pr(G >= s) = a^s
 
     The binary digits of G are independent, because a^G is a product over them.
-
-    Returns:
-        Each probability as four words of 64 bits, the most significant first.
     """
     wide = decimal.Context(prec=120)
     a = wide.divide(Decimal(ratio), Decimal(ONE))

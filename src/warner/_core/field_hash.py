@@ -114,11 +114,7 @@ class FieldHash:
         The bucket z holds the residues z + k g for 0 <= k < c_z. So a y + b = z + k g, and
         division by g gives k. Where p <= g, k is 0, and there is nothing to divide.
 
-        Args:
-            a, b, bucket: of n reports, integers (n,).
-
-        Returns:
-            alpha, beta, length: int64 (n,).
+        Shapes: a, b, bucket (n,) -> (n,).
         """
         p = self.prime
         step = pow(self.buckets, -1, p) if p > self.buckets else 1
@@ -177,12 +173,7 @@ class FieldHash:
         With D about sqrt(n) this takes O(p sqrt(n)) steps, instead of n p for testing every pair of
         a report and a residue.
 
-        Args:
-            a, b, bucket: (n,), a in 1..p-1.
-            repeats: int64 (n,), how often each report counts; None for once each.
-
-        Returns:
-            int64 (p,).
+        Shapes: a, b, bucket (n,), repeats (n,) -> (p,).
 
         >>> FieldHash(5, 2).support_counts(np.array([1]), np.array([0]), np.array([1])).tolist()
         [0, 1, 0, 1, 0]
@@ -241,12 +232,7 @@ def _most_apart(n: int) -> int:
 def _progressions(
     alpha: np.ndarray, beta: np.ndarray, length: np.ndarray, p: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The residues y with (alpha y + beta) mod p < length, as y_0 + k s for k < length.
-
-    Returns:
-        y_0, s, and m > 0, d >= 0 with m s = d modulo p. Where there are more than ``length``
-        pieces, m is the length and d is 0: the members are listed one by one.
-    """
+    """The residues y with (alpha y + beta) mod p < length, as y_0 + k s for k < length."""
     step, pieces, distance = _short_vectors(alpha, p, _most_apart(alpha.size))
     start = (p - beta) * step % p
     back = distance < 0
@@ -291,11 +277,7 @@ def _add_terms(
 ) -> None:
     """Add ``sign``, times the weight, at start + i step modulo p for i < terms.
 
-    Args:
-        total: (p,), added to in place.
-        start, step, terms: (n,).
-        weight: (n,); None for 1.
-        sign: 1 or -1.
+    Shapes: total (p,), start, step, terms (n,), weight (n,).
     """
     p = total.size
     ends = np.cumsum(terms)

@@ -34,13 +34,7 @@ def _mix(h: np.ndarray) -> np.ndarray:
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
     """Return the buckets h_s(x).
 
-    Args:
-        seeds: s, 32-bit integers.
-        index: x, the indices of values; ``seeds`` and ``index`` are broadcast against each other.
-        count: g, the number of buckets, at most 2^16 - 1.
-
-    Returns:
-        uint32 in 0..g-1, in the broadcast shape.
+    With s = seeds, x = index, g = count.
 
     >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
     [0, 0, 1]

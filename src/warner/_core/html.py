@@ -26,15 +26,6 @@ def text(value: object) -> Markup:
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: object = "") -> Markup:
     """A table whose first column names its rows.
 
-    Args:
-        head: the names of the columns.
-        rows: one sequence of cells for each row, as long as ``head``. Cells are escaped, save for
-            :class:`Markup`.
-        caption: a sentence above the table; empty for none.
-
-    Returns:
-        The ``<table>``, of class "warner". Each heading says whether it is of a column or of a row.
-
     >>> print(table(["value", "share"], [["yes", 0.2]], caption="Shares"))
     <table class="warner"><caption>Shares</caption>
     <thead><tr><th scope="col">value</th><th scope="col">share</th></tr></thead>
@@ -70,18 +61,6 @@ def interval_bar(
     """A bar from 0 to an estimate, with its interval as a line. The scale starts at 0.
 
     Screen readers skip it: the numbers belong into the cells beside it.
-
-    Args:
-        estimate: the length of the bar, in the unit of ``largest``.
-        low: lower end of the interval.
-        high: upper end of the interval.
-        largest: the value at the right end of the picture, above 0; the same for all rows of a
-            table. The picture ends at 0 and at ``largest``.
-        width: pixels.
-        height: pixels.
-
-    Returns:
-        An ``<svg>`` element.
 
     >>> print(interval_bar(0.5, 0.25, 0.75, 1.0, width=100, height=12))
     <svg class="warner-bar" width="100" height="12" viewBox="0 0 100 12" aria-hidden="true">\

@@ -9,11 +9,7 @@ import numpy as np
 
 
 def without_cached(thing: object) -> dict[str, Any]:
-    """The attributes of an object, without the values that ``cached_property`` keeps.
-
-    Args:
-        thing: an object with a ``__dict__``.
-    """
+    """The attributes of an object, without the values that ``cached_property`` keeps."""
     kept = {
         name
         for cls in type(thing).__mro__

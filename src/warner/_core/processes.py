@@ -56,18 +56,7 @@ class Workers:
     def work(
         self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], Any]]:
-        """The finished pieces of work, as they come.
-
-        Args:
-            function: does a piece of work; of a module, not a lambda.
-            tasks: the arguments of the function for each piece.
-
-        Yields:
-            The arguments, and what the function returned for them.
-
-        Raises:
-            ArgumentError: a process ended, as in a script that each process runs again.
-        """
+        """The finished pieces of work, as they come."""
         if self._count == 1 or len(tasks) <= 1:
             for task in tasks:
                 yield task, function(*task)
@@ -152,11 +141,7 @@ class BoundedProcess:
         return self._stopped.is_set()
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """What a method of the object returns, or raises.
-
-        Raises:
-            Unfinished: it takes too much memory or time, or the process died twice.
-        """
+        """What a method of the object returns, or raises."""
         with self._one_at_a_time:
             try:
                 return self._answer(method, arguments)

@@ -152,14 +152,6 @@ def stage(name: str, total: int | None = None, seconds: float | None = None) -> 
 
     The command line announces a stage before it starts if ``seconds`` exceeds ten.
 
-    Args:
-        name: the work in a word or two. It is shown, so it holds no answer of a person.
-        total: the number of all steps, if it is known.
-        seconds: an estimate of the time from sizes, if there is one.
-
-    Yields:
-        A function that is called with the number of steps done.
-
     >>> with progress(print), stage("sum", 2) as tell:
     ...     tell(1)
     (Stage(name='sum', done=0, total=2, seconds=None),)
@@ -182,15 +174,6 @@ def steps(
     items: Iterable[Item], name: str, total: int | None = None, seconds: float | None = None
 ) -> Iterator[Item]:
     """The items one after the other, each a step of a stage; see :func:`stage`.
-
-    Args:
-        items: the items.
-        name: the work in a word or two.
-        total: the number of items; None to ask the items, where they know it.
-        seconds: an estimate of the time of all steps from sizes.
-
-    Yields:
-        Each item. The step is done when the next item is asked for.
 
     >>> with progress(lambda stages: print(*stages)):
     ...     squares = [x * x for x in steps([1, 2], "squares")]

@@ -102,13 +102,7 @@ class ProjectiveSpace:
           first such digit a becomes 1, and <u, v> = a. Otherwise <u, v> = 1, so digit L is 1. Both
           together reach each of the q^(t-1) points once.
 
-        Args:
-            index: (n,) points v.
-            orthogonal: (n,) booleans.
-            source: the randomness.
-
-        Returns:
-            int64 (n,), points u.
+        Shapes: index (n,), orthogonal (n,) -> (n,).
         """
         q, t = self.prime, self.dimension
         v, place = self.numbers(index), self.free_digits(index)
@@ -193,13 +187,7 @@ class ProjectiveBlocks:
         A report that is not orthogonal is one of h m - s. Of these, m - s are in the block of the
         value, and m in each of the h - 1 others.
 
-        Args:
-            index: (n,) values.
-            orthogonal: (n,) booleans.
-            source: the randomness.
-
-        Returns:
-            int64 (n,), reports.
+        Shapes: index (n,), orthogonal (n,) -> (n,).
         """
         points, block = self.space.points, index // self.each
         # Drawn for everyone, so that the number of random words is the same for all values.

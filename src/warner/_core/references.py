@@ -41,11 +41,7 @@ class Reference:
         return ". ".join(filter(None, [", ".join(self.authors), self.title, place])) + "."
 
     def bibtex(self, key: str) -> str:
-        """The reference as a BibTeX entry.
-
-        Args:
-            key: the key of the entry.
-        """
+        """The reference as a BibTeX entry."""
         fields = {
             "author": " and ".join(self.authors),
             "title": f"{{{self.title}}}",
@@ -538,9 +534,6 @@ SOFTWARE = Reference(
 
 def bibtex_of(keys: Iterable[str]) -> str:
     """The BibTeX entries of references, each once.
-
-    Args:
-        keys: keys of ``REFERENCES``, or whole BibTeX entries, which begin with "@".
 
     >>> print(bibtex_of(["warner1965"]))
     @article{warner1965,

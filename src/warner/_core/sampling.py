@@ -104,13 +104,7 @@ class Source:
         return np.asarray(words.view(dtype)[:n])
 
     def below(self, threshold: int, n: int, more: tuple[int, ...] = ()) -> np.ndarray:
-        """Return booleans (n,), each true with probability exactly threshold / 2^64.
-
-        Args:
-            threshold: 0..2^64 - 1.
-            n: the number of booleans.
-            more: further 64-bit words of the threshold, for a more exact probability.
-        """
+        """Return booleans (n,), each true with probability exactly threshold / 2^64."""
         head = self.words(n, np.uint16)
         pivot = threshold >> 48
         result = head < pivot
@@ -128,8 +122,7 @@ class Source:
 
         The random words drawn and the operations do not tell the thresholds.
 
-        Args:
-            thresholds: (n,) uint64.
+        Shapes: thresholds (n,).
         """
         head = self.words(len(thresholds), np.uint16)
         pivot = (thresholds >> np.uint64(48)).astype(np.uint16)
@@ -277,8 +270,7 @@ class Source:
         One word is drawn for each integer, also where the bound is 1. Another word is drawn with a
         probability below bound / 2^64.
 
-        Args:
-            bounds: (n,) int64, at least 1.
+        Shapes: bounds (n,).
         """
         bounds = bounds.astype(np.uint64)
         width = np.uint64(2**64 - 1) // bounds
@@ -312,10 +304,6 @@ class Source:
 
 def geometric_digits(ratio: int) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
     """The thresholds of a geometric number G with Pr(G >= k) = a^k and a = ratio / 2^64.
-
-    Returns:
-        For each binary digit below 2^j, the probability that it is 1, and the probability a^(2^j)
-        of each further step of 2^j. Each is four words of 64 bits, the most significant first.
 
     >>> digits, rest = geometric_digits(2**63)
     >>> len(digits), hex(rest[0])
@@ -354,10 +342,6 @@ def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Cells of 512-bit integers for bytes whose bits are 1 with probability T / 2^64.
 
     The cell of a byte with k ones has the width T^k (2^64 - T)^(8 - k).
-
-    Returns:
-        The byte of all integers with a 16-bit prefix (-1 where there are several), the upper 64
-        bits of the 255 inner edges, and the whole edges.
     """
     exact = list(
         accumulate(

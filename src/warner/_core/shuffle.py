@@ -49,13 +49,7 @@ class Pieces:
     """Collects rows and passes them on in pieces of a fixed size, and the rest at the end."""
 
     def __init__(self, rows: int, width: int, take: Callable[[np.ndarray], None]) -> None:
-        """Make an empty collector.
-
-        Args:
-            rows: the number of rows in a piece.
-            width: the number of bytes in a row.
-            take: called with each piece (rows, width) uint8, which is overwritten afterwards.
-        """
+        """Make an empty collector."""
         self._take = take
         self._rows = rows
         self._held = np.empty((0, width), np.uint8)
@@ -104,13 +98,7 @@ class Shuffle:
     """
 
     def __init__(self, width: int, source: Source, folder: str) -> None:
-        """Make an empty shuffle.
-
-        Args:
-            width: the number of bytes in a row.
-            source: the source of random words.
-            folder: the folder for a temporary file.
-        """
+        """Make an empty shuffle."""
         self._width = width
         self._source = source
         self._folder = folder

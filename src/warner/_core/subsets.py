@@ -32,12 +32,7 @@ def uniform_subsets(
 ) -> np.ndarray:
     """Return subsets of the items 0..total-1 as packed bits, uint8 (n, width).
 
-    Args:
-        source: random words.
-        total: the number of items, at least 1.
-        size: the number of members, 1..total.
-        fewer: booleans (n,), which subsets have one member less than ``size``.
-        width: bytes of a subset, at least total / 8; what lies beyond the items is 0.
+    Shapes: fewer (n,).
 
     >>> rng = np.random.default_rng(1)
     >>> found = uniform_subsets(Source(rng), 10, 4, np.array([False, True]), 2)

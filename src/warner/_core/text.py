@@ -97,9 +97,6 @@ def file_name_key(text: str) -> str:
 def unreadable(text: str) -> str | None:
     """Return the first character of ``text`` that screens cannot show, in words for a message.
 
-    Returns:
-        The kind and the code of the character; None where all characters can be shown.
-
     >>> unreadable("<b>plain</b>"), unreadable("a\\x1b[2J")
     (None, 'the control character U+001B')
     """
@@ -171,10 +168,6 @@ def in_one_line(text: str) -> str:
 def nearest(written: str, known: Iterable[str]) -> str | None:
     """The known word that is nearest to a written one, in any case; None where none is near.
 
-    Args:
-        written: a word that is not known.
-        known: the words that are.
-
     >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
     'RandomizedResponse'
     """
@@ -186,10 +179,6 @@ def nearest(written: str, known: Iterable[str]) -> str | None:
 def meant(written: str, known: Iterable[str]) -> str | None:
     """The remedy that names the nearest known word; None where none is near.
 
-    Args:
-        written: a word that is not known.
-        known: the words that are.
-
     >>> meant("mechnism", ["mechanism", "epsilon"])
     "Is 'mechanism' meant?"
     """
@@ -199,9 +188,6 @@ def meant(written: str, known: Iterable[str]) -> str | None:
 
 def duration(seconds: float) -> str:
     """A time in words.
-
-    Args:
-        seconds: the time in seconds.
 
     >>> duration(0.34), duration(12.0), duration(185.0)
     ('0.3 s', '12 s', '3.1 min')

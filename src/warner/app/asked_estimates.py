@@ -40,12 +40,7 @@ def chosen_tallies(
 def asked_tallies(
     tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...], joint: tuple[str, ...]
 ) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
-    """What to estimate, as the options say.
-
-    Yields:
-        A name for the result, the tallies, and the attributes whose joint shares are wanted; None
-        for all attributes of the tallies.
-    """
+    """What to estimate, as the options say."""
     inside = {name: attributes_of(parts) for name, parts in tallies.items()}
     names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
     unknown = [name for name in only if name not in names]

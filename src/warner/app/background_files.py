@@ -19,16 +19,7 @@ def backgrounds(
 ) -> dict[str, dict[str, np.ndarray]]:
     """The distributions of the values that people hide under tags.
 
-    Args:
-        estimates: the estimates of all attributes.
-        options: ``TAG=FILE`` or ``ATTRIBUTE.TAG=FILE``, each tag at most once.
-
-    Returns:
-        {attribute: {tag: shares (K,)}}. A value that a file does not name has share 0.
-
-    Raises:
-        ArgumentError: an option that names no tag, or a tag a second time.
-        FileError: a file that does not hold values of the domain and their shares.
+    Returns (K,).
     """
     found: dict[str, dict[str, np.ndarray]] = {}
     domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}

@@ -157,11 +157,7 @@ class Checkpoint:
         os.fsync(self._file.fileno())
 
     def _match(self, inputs: Sequence[files.DataFile]) -> None:
-        """Find the line of each file, and refuse lines of files that are not asked for.
-
-        Raises:
-            ArgumentError: a line of another file.
-        """
+        """Find the line of each file, and refuse lines of files that are not asked for."""
         left = dict(self._entries)
         for file in inputs:
             if file.place in left:
@@ -182,11 +178,7 @@ class Checkpoint:
         return file.path in self._known
 
     def found(self, file: files.DataFile) -> CountedFile | None:
-        """What was counted in a file; None for a file that is not counted yet.
-
-        Raises:
-            FileError: a file that was changed since it was counted.
-        """
+        """What was counted in a file; None for a file that is not counted yet."""
         entry = self._known.get(file.path)
         if entry is None:
             return None
@@ -205,16 +197,7 @@ class Checkpoint:
         return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
 
     def add(self, file: files.DataFile, before: files.State, counted: CountedFile) -> None:
-        """Keep what was counted in a file, after it passed all checks.
-
-        Args:
-            file: the file.
-            before: its state before it was counted.
-            counted: what was counted.
-
-        Raises:
-            FileError: the file was changed meanwhile.
-        """
+        """Keep what was counted in a file, after it passed all checks."""
         if file.state() != before:
             rule = "was changed while it was counted"
             raise FileError(file.name, rule, None, "Count it again")

@@ -95,11 +95,7 @@ def of_group(path: str, group: str | None) -> str:
 
 
 def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None, str]:
-    """The file of each group: ``path`` itself where there is one group only.
-
-    Raises:
-        ArgumentError: two groups whose files would have one name on some systems.
-    """
+    """The file of each group: ``path`` itself where there is one group only."""
     known = list(groups)
     keys = {file_name_key(str(group)): group for group in known}
     if len(keys) < len(known):
@@ -116,18 +112,7 @@ def warn_of_simulation(path: str) -> None:
 def tallies_together(
     paths: Sequence[str], read: Callable[[str], dict[str, _T]], equal: bool, simulated: bool
 ) -> dict[str, list[_T]]:
-    """The tallies of several files, by attribute, to be estimated together.
-
-    Args:
-        paths: at least one file.
-        read: reads the tallies of a file.
-        equal: whether two files may have equal counts.
-        simulated: whether simulated reports may stand beside real ones.
-
-    Raises:
-        MismatchError: files of different attributes or domains, or only some of them simulated.
-        ArgumentError: a file twice, or two files with equal counts.
-    """
+    """The tallies of several files, by attribute, to be estimated together."""
     refuse_repeated(paths)
     parts = {path: read(path) for path in steps(paths, "reading files")}
     marked = _of_one_origin(parts, simulated)
@@ -148,11 +133,7 @@ def tallies_together(
 def apart(
     tallies: Mapping[str, Sequence[AnyTally]],
 ) -> tuple[dict[str, list[Tally]], dict[str, list[GroupedTally]]]:
-    """The tallies without groups, or those with groups: files are all of one sort.
-
-    Raises:
-        MismatchError: files with and without groups, or with other public columns.
-    """
+    """The tallies without groups, or those with groups: files are all of one sort."""
     flat, grouped = {}, {}
     for name, parts in tallies.items():
         flat[name], grouped[name] = by_sort(parts)
@@ -181,11 +162,7 @@ def refuse_repeated(paths: Sequence[str]) -> None:
 def _of_one_origin(
     parts: Mapping[str, dict[str, _T]], allow_simulated: bool
 ) -> dict[str, dict[str, _T]]:
-    """The tallies of several inputs, all marked as simulated where some may be and are.
-
-    Raises:
-        MismatchError: only some are simulated, and that is not allowed.
-    """
+    """The tallies of several inputs, all marked as simulated where some may be and are."""
     marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
     if not allow_simulated:
         require_same_origin(marks, "tallies")
@@ -261,18 +238,7 @@ def add_tallies(
     allow_simulated: bool,
     inputs: Sequence[str] = (),
 ) -> dict[str, AnyTally]:
-    """The sum of the tallies of several inputs.
-
-    Args:
-        parts: {path: {attribute: tally}}.
-        allow_equal: whether two inputs may have equal counts.
-        allow_simulated: whether simulated reports may be added to real ones.
-        inputs: all inputs of the command, where ``parts`` are only some of them.
-
-    Raises:
-        MismatchError: the inputs are of different attributes, or only some of them are simulated.
-        ArgumentError: two inputs have equal counts.
-    """
+    """The sum of the tallies of several inputs."""
     parts = _of_one_origin(parts, allow_simulated)
     total: dict[str, AnyTally] = {}
     for part in steps(parts.values(), "adding tallies"):

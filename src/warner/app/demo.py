@@ -37,13 +37,7 @@ _FILES = (
 
 
 def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None:
-    """Randomise, count and estimate education and marital status of UCI Adult.
-
-    Args:
-        folder: where all files are written.
-        rng: the source of randomness; None for the operating system's.
-        simulation: whether the reports are marked as simulated.
-    """
+    """Randomise, count and estimate education and marital status of UCI Adult."""
     folder.mkdir(parents=True, exist_ok=True)
     data = resources("warner.app") / "data"
     write_whole(folder / "study.toml", (data / "adult.toml").read_bytes())

@@ -67,15 +67,7 @@ class Draft:
 
     @classmethod
     def load(cls, path: str) -> Self:
-        """Read a draft, or a complete study.
-
-        Args:
-            path: a study file.
-
-        Raises:
-            StudyError: a rule of study files is broken, other than that an attribute has a
-                mechanism and an epsilon.
-        """
+        """Read a draft, or a complete study."""
         return cls.parse(study_text(path), path)
 
     @classmethod
@@ -102,15 +94,6 @@ class Draft:
 
         A budget that the other attributes leave is split so that the intervals of shares have the
         same ratio to the wanted width, as far as the epsilons of the ladder tell.
-
-        Args:
-            people: number of people who will answer.
-            share: the share whose interval is judged.
-            width: the wanted width of the interval of a share.
-
-        Raises:
-            ArgumentError: an attribute that no mechanism can be proposed for, or a budget that
-                leaves nothing.
         """
         parts = self._parts(people, share, width)
         return {
@@ -178,11 +161,7 @@ class Draft:
         return {name: _rounded_down(part) for name, part in split(left, curves).items()}
 
     def total(self, planned: Mapping[str, Planned]) -> float:
-        """The epsilon of a person who answers all questions, as the completed study spends it.
-
-        Args:
-            planned: what is proposed for each attribute that lacks anything.
-        """
+        """The epsilon of a person who answers all questions, as the completed study spends it."""
         stated = next(iter(self.study.by_group.values())).mechanisms
         return sum(each.proposal.epsilon * each.times for each in planned.values()) + sum(
             mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
@@ -217,15 +196,7 @@ class Draft:
         return {name: partial(_made, attribute, {**kept, "mechanism": name}) for name in names}
 
     def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
-        """The text of the study with the proposed lines, all else as it was.
-
-        Args:
-            planned: the proposals, by attribute.
-            comments: {attribute: lines of a comment that are written above the added lines}.
-
-        Raises:
-            StudyError: a table that cannot be completed as text.
-        """
+        """The text of the study with the proposed lines, all else as it was."""
         if self.text.lstrip().startswith("{"):
             remedy = "Write the study as TOML"
             raise StudyError("study", "in JSON cannot be completed as text", None, remedy)
@@ -246,13 +217,6 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
 
     Between two epsilons of a curve log width is linear in log epsilon. Beyond the ends a width
     falls as 1 / epsilon.
-
-    Args:
-        left: the budget.
-        curves: {name: [(epsilon, width), ...]}, by epsilon.
-
-    Returns:
-        {name: epsilon}, whose sum is the budget.
 
     >>> split(3.0, {"a": [(1.0, 0.1)], "b": [(1.0, 0.2)]})
     {'a': 1.0, 'b': 2.0}

@@ -36,12 +36,7 @@ class Signals:
         raise stop
 
     def stop_if_asked(self) -> None:
-        """Raise the exception of a signal that was heard, unless another one is on its way.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C.
-            SystemExit: another signal.
-        """
+        """Raise the exception of a signal that was heard, unless another one is on its way."""
         if self._stop is not None and sys.exc_info()[0] is None:
             raise self._stop
 

@@ -33,12 +33,6 @@ def load_all(names: Iterable[str]) -> None:
 
     An entry point that fails is left out with a line on standard error: it may belong to a package
     that this command does not need.
-
-    Args:
-        names: as for :func:`load`.
-
-    Raises:
-        ArgumentError: a file or module that is named and cannot be imported.
     """
     for point in declared():
         try:
@@ -51,14 +45,7 @@ def load_all(names: Iterable[str]) -> None:
 
 
 def load(name: str) -> ModuleType:
-    """Import a file or a module, which registers its mechanisms and estimators.
-
-    Args:
-        name: a file, which ends in ``.py``, or the dotted name of a module that can be imported.
-
-    Raises:
-        ArgumentError: it cannot be imported; the message has the reason.
-    """
+    """Import a file or a module, which registers its mechanisms and estimators."""
     try:
         return _file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
     except Exception as problem:

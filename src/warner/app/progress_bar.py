@@ -110,12 +110,7 @@ class Notices:
 
 
 def _announcement(stage: Stage, left: float | None) -> str | None:
-    """The line that announces a stage, if it is long.
-
-    Args:
-        stage: the stage.
-        left: the seconds that its rest takes, by its steps so far; None if unknown.
-    """
+    """The line that announces a stage, if it is long."""
     if stage.seconds is not None:
         if stage.seconds <= _LONG:
             return None

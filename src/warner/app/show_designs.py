@@ -174,12 +174,7 @@ _TINY, _LARGE = 0.05, 5.0
 
 
 def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[str]:
-    """One line on the attributes with a uselessly small epsilon, and one on those with a large one.
-
-    Args:
-        mechanisms: {attribute: mechanism}.
-        rows: the most rows of answers of one person.
-    """
+    """One line on attributes with a uselessly small epsilon, and one on those with a large one."""
     nats = {
         name: compose([m.guarantee] * rows).between_any_values().epsilon
         for name, m in mechanisms.items()

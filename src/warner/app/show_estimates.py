@@ -57,12 +57,7 @@ def show_estimate(
 ) -> None:
     """Print the table of one estimate, its intervals and its status.
 
-    Args:
-        result: the estimate.
-        level: coverage of the intervals.
-        target: ``"population"`` or ``"respondents"``.
-        truth: the true shares (K,), where they are known.
-        kind: the kind of intervals of the shares; None for the default.
+    Shapes: truth (K,).
     """
     if keys := result.key_rows(level, target):
         return _show_keys(result, keys, level)
@@ -135,16 +130,7 @@ def show_groups(
     kind: str | None = None,
     summaries: Callable[[Estimate], Sequence[Named]] | None = None,
 ) -> None:
-    """Print one table of the estimates of groups.
-
-    Args:
-        names: the names of the public columns.
-        estimates: the public values of each group, and its estimate.
-        level: coverage of the intervals.
-        target: ``"population"`` or ``"respondents"``.
-        kind: the kind of the intervals; None for the default of each estimate.
-        summaries: the summaries of each estimate, in place of its shares where there are any.
-    """
+    """Print one table of the estimates of groups."""
     columns: dict[str, Side] = dict.fromkeys(names, "left")
     columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
     columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}

@@ -27,14 +27,7 @@ _EXPLAINED = (0.5, 1.0, 2.0)
 def show_proposals(
     planned: Mapping[str, Planned], sizes: Sequence[int], fixed: Mapping[str, str], total: float
 ) -> None:
-    """Print what is proposed for each attribute, and what epsilon means in odds.
-
-    Args:
-        planned: the proposals, by attribute.
-        sizes: numbers of people of groups whose intervals are printed too.
-        fixed: {attribute: what the file states}, of those that need no proposal.
-        total: the epsilon of a person who answers all questions.
-    """
+    """Print what is proposed for each attribute, and what epsilon means in odds."""
     for attribute, found in planned.items():
         _show(attribute, found, sizes)
     out = console()
@@ -102,11 +95,7 @@ def _show_groups(proposal: Proposal, sizes: Sequence[int]) -> None:
 
 
 def sentences(planned: Planned) -> list[str]:
-    """What to expect, as sentences.
-
-    Args:
-        planned: what is proposed for one attribute.
-    """
+    """What to expect, as sentences."""
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
     found, level = best.expected, 100 * proposal.level
@@ -146,12 +135,7 @@ def sentences(planned: Planned) -> list[str]:
 
 
 def in_odds(odds: Odds, times: int = 1) -> list[str]:
-    """What the reports of one person can tell somebody who sees them, as sentences.
-
-    Args:
-        odds: of all reports of the person.
-        times: how many these are.
-    """
+    """What the reports of one person can tell somebody who sees them, as sentences."""
     seen = "the report" if times == 1 else f"all {times:,} reports of a person"
     sure = f"{100 * odds.surer():.3g} %"
     which = "a sensitive one" if odds.of_sensitive else "one of them"

@@ -39,10 +39,6 @@ class Wanted:
     def of_options(cls, texts: Iterable[str], default: str = "") -> Wanted:
         """What the options --summary say.
 
-        Args:
-            texts: ``mean,above:14`` for all attributes, ``NAME=mean`` for one.
-            default: the summaries of attributes of numbers where no option is given for all.
-
         >>> wanted = Wanted.of_options(["mean", "alcohol=mean,above:14"])
         >>> [named.text for named in wanted.own["alcohol"]], len(wanted.common)
         (['mean', 'share above 14'], 1)
@@ -65,11 +61,7 @@ class Wanted:
         return applicable(result.domain, asked)
 
     def check(self, results: Sequence[Estimate]) -> None:
-        """Refuse summaries that are of no attribute.
-
-        Raises:
-            ArgumentError: no attribute of the name, or none that is a number.
-        """
+        """Refuse summaries that are of no attribute."""
         known = list(dict.fromkeys(str(result.attribute) for result in results))
         for name, asked in self.own.items():
             if name not in known:

@@ -70,15 +70,7 @@ def group_and_file(text: str) -> tuple[str, str]:
 
 
 def read_margins(path: str, groups: Groups) -> dict[str, dict[Any, float]]:
-    """The margins of a population in a CSV file with the columns column,value,number.
-
-    Args:
-        path: the file. With a single public column, ``column`` may be left out.
-        groups: the groups; their values may be numbers, which a file writes as texts.
-
-    Raises:
-        FileError: another header, or a number that is none.
-    """
+    """The margins of a population in a CSV file with the columns column,value,number."""
     columns = tuple(getattr(groups, "names", ("group",)))
     values = {column: {str(key[i]): key[i] for key in groups} for i, column in enumerate(columns)}
     with open(path, newline="", encoding="utf-8-sig") as file:

@@ -21,11 +21,6 @@ Side = Literal["left", "right"]
 def plural(n: int, one: str, many: str) -> str:
     """A number of things in words.
 
-    Args:
-        n: the number.
-        one: the name of a single thing.
-        many: the name of several things.
-
     >>> plural(1, "person", "people"), plural(2000, "person", "people")
     ('1 person', '2,000 people')
     """
@@ -34,9 +29,6 @@ def plural(n: int, one: str, many: str) -> str:
 
 def in_people(weight: float | None) -> str:
     """The weight of one report in words.
-
-    Args:
-        weight: the weight in people; None where it is not known.
 
     >>> in_people(2.1640), in_people(1.0), in_people(None)
     ('2.164 people', '1 person', '')
@@ -119,10 +111,5 @@ class FittingTable:
 
 
 def table(columns: Mapping[str, Side], rows: Sequence[Sequence[str]]) -> FittingTable:
-    """A table for the screen.
-
-    Args:
-        columns: {title: the side on which the cells of the column are aligned}.
-        rows: the cells as texts.
-    """
+    """A table for the screen."""
     return FittingTable(columns, rows)

@@ -12,9 +12,6 @@ from warner._core.errors import StudyError
 def toml(value: object) -> str:
     """A value as TOML: text in quotes with escapes, a list, a table, a number or a truth value.
 
-    Raises:
-        StudyError: a value of another type.
-
     >>> toml(["a", 1, True]), toml('"'), toml(0.5)
     ('["a", 1, true]', '"\\\\""', '0.5')
     >>> toml({"en": "no", "pt-BR": 1})

@@ -21,13 +21,7 @@ def kron(left: FloatArray, right: FloatArray) -> FloatArray:
 def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
     """The sum of the weights with each index.
 
-    Args:
-        index: (n,) integers in 0..size-1.
-        weights: (n,) numbers.
-        size: the number of sums.
-
-    Returns:
-        (size,) sums.
+    Shapes: index (n,), weights (n,).
 
     >>> weighted_counts(np.array([0, 2, 2]), np.array([0.5, 1.0, 2.0]), 4).tolist()
     [0.5, 0.0, 3.0, 0.0]
@@ -40,13 +34,6 @@ def joint_log_factors(
     factors: Sequence[FloatArray | float], rows: Sequence[int]
 ) -> FloatArray | float:
     """The ``log_factors`` of tuples of reports in C order, the sums of those of their parts.
-
-    Args:
-        factors: of each part, (m_k,) or one number.
-        rows: the numbers m_k of rows.
-
-    Returns:
-        One number if each of ``factors`` is one, else (product of m_k,).
 
     >>> joint_log_factors([np.array([1.0, 2.0]), 0.5], [2, 2])
     array([1.5, 1.5, 2.5, 2.5])
@@ -63,12 +50,7 @@ def joint_log_factors(
 def numbered_pairs(size: int) -> tuple[IntArray, IntArray, IntArray]:
     """The pairs x <= z of ``size`` values, and the number of each pair.
 
-    Args:
-        size: U.
-
-    Returns:
-        x and z (U (U + 1) / 2,) in the order of ``numpy.triu_indices``, and a matrix (U, U), the
-        number of the pair in this order. The arrays are kept, so they are read-only.
+    Returns (U, U).
 
     >>> numbered_pairs(2)[2].tolist()
     [[0, 1], [1, 2]]

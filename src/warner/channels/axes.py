@@ -12,14 +12,6 @@ from warner.channels.arrays import FloatArray
 def summed(v: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArray:
     """Sums over the attributes that are not kept.
 
-    Args:
-        v: (prod shape, ...), a table of the attributes in C order.
-        shape: the number of values of each attribute.
-        keep: the positions of the attributes that are kept.
-
-    Returns:
-        (prod of the kept sizes, ...), with the attributes in the order of ``keep``.
-
     >>> summed(np.arange(6), (2, 3), [0]).tolist()
     [3, 12]
     """
@@ -34,14 +26,6 @@ def summed(v: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArr
 
 def lifted(u: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArray:
     """The transpose of :func:`summed`: each value gets the entry of its kept attributes.
-
-    Args:
-        u: (prod of the kept sizes, ...), with the attributes in the order of ``keep``.
-        shape: the number of values of each attribute.
-        keep: the positions of the attributes that are kept.
-
-    Returns:
-        (prod shape, ...).
 
     >>> lifted(np.array([3, 12]), (2, 3), [0]).tolist()
     [3, 3, 3, 12, 12, 12]

@@ -114,12 +114,7 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     width). The column of a bin is the mean over numbers that are uniform in the bin. So the weight
     of start k is the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
 
-    Args:
-        outputs: m, the number of cells of the report.
-        width: the number of cells in a window.
-        size: K, the number of bins of [0, 1].
-        low: Pr(one cell outside the window).
-        gain: Pr(one cell inside the window) - low.
+    With m = outputs, K = size.
     """
     return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
 

@@ -847,10 +847,7 @@ class CompositeChannel(Channel):
 def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
     """Simulated report frequencies (m,) of people[x] people with value x, report by report.
 
-    Args:
-        channel: a channel whose ``sample_rows`` is fast.
-        people: (K,) the people with each value.
-        rng: the randomness.
+    Shapes: people (K,).
     """
     n, ends = int(people.sum()), np.cumsum(people)
     total = np.zeros(channel.shape[0], dtype=np.int64)
@@ -866,13 +863,7 @@ def polarized(
 ) -> FloatArray:
     """E[g_x g_z] for each pair of K sums of weights of rows, from E[(g_x + g_z)^2].
 
-    Args:
-        second_moments: :meth:`Channel.second_moments`.
-        weights: (K, m).
-        theta: (K,) the distribution of the values.
-
-    Returns:
-        (K, K).
+    Shapes: weights (K, m), theta (K,) -> (K, K).
     """
     single = second_moments(weights) @ theta
     second = np.diag(single)

@@ -25,13 +25,7 @@ EXACT_GRAM = 512
 
 
 def block_starts(size: int, lead: int, block: int) -> IntArray:
-    """The first values of the cells: the two ends, aligned blocks, and what is left beside them.
-
-    Args:
-        size: K.
-        lead: the number of values before the first block.
-        block: the number of values in a block.
-    """
+    """The first values of the cells: the two ends, aligned blocks, and what is left beside them."""
     blocks = np.arange(lead, size - block, block)
     rest = blocks[-1] + block if blocks.size else 1
     return np.unique(np.concatenate([[0, 1], blocks, [rest, size - 1]]))
@@ -118,14 +112,7 @@ def bordered(
 ) -> tuple[BorderedChannel, FloatArray]:
     """The channel on cells and the frequencies of its rows.
 
-    Args:
-        channel: A (m, K).
-        w: (m,) report frequencies.
-        starts: (C,), the first value of each cell.
-        inner: the telling rows on the blocks, times ``factor``.
-        telling: the telling reports.
-        factor: see ``inner``.
-        level: the mean entry of another row over a block.
+    Shapes: channel (m, K), w (m,), starts (C,).
     """
     sizes = np.diff(starts, append=channel.shape[1])
     # The blocks are the cells of the largest size, and the last of them stands before the end.

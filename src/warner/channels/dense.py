@@ -105,8 +105,7 @@ def quick(operator: LikelihoodOperator) -> LikelihoodOperator:
     Products of fewer entries take less time than the calls of a structured product. The products of
     randomised response and of bit sums are quicker from 2^14 entries on.
 
-    Args:
-        operator: A (m, K).
+    Shapes: operator (m, K).
     """
     separate = operator.reports_are_values or operator.rows_are_bit_sums
     small = operator.shape[0] * operator.shape[1] <= (_QUICK // 4 if separate else _QUICK)

@@ -77,11 +77,7 @@ class HashedReports:
         return a, b, z
 
     def packed_bits(self, a: IntArray, b: IntArray, z: IntArray) -> NDArray[np.uint8]:
-        """Which values each report supports, as bits, most significant first, (m, ceil(K / 8)).
-
-        Raises:
-            ArgumentError: more than 2^31 bytes.
-        """
+        """Which values each report supports, as bits, most significant first, (m, ceil(K / 8))."""
         width = -(-self.size // 8)
         if len(a) * width > _LARGEST_BITS:
             rule = f"of {len(a)} whole reports take {len(a) * width} bytes, more than 2^31"
@@ -389,11 +385,7 @@ def _places(hashes: FieldHash, size: int) -> IntArray:
 def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
     """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more.
 
-    Args:
-        values: (alphas, p).
-        length: L, below p.
-        out: (alphas, kinds, p), written. Entry t is the sum over t, .., t + L - 1, and of a second
-            kind over t, .., t + L.
+    With L = length.
     """
     p = values.shape[1]
     sums = np.zeros((len(values), p + 1))
@@ -410,12 +402,7 @@ def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
 def _windows_around(weights: FloatArray, length: int) -> FloatArray:
     """The sum of the weights of the windows that hold each place, the adjoint of the sums.
 
-    Args:
-        weights: (alphas, kinds, p).
-        length: L, below p.
-
-    Returns:
-        (alphas, p).
+    With L = length.
     """
     p = weights.shape[2]
     # Place j is in the windows of length L that start at j - L + 1, .., j.

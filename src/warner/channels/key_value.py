@@ -270,9 +270,7 @@ class TiedChannel(Channel):
     ) -> FloatArray:
         """Report frequencies (m,) of people with each key, and of all others about that key.
 
-        Args:
-            people: (d,) the number of people with each key.
-            sent: for each key, how many of its people report each value.
+        Shapes: people (d,).
         """
         n = int(people.sum())
         counts = np.stack([rng.multinomial(n - p, _probabilities(self.other)) for p in people])

@@ -86,13 +86,7 @@ def on_cells(
     columns of its values. Rows that are then proportional may be added, and rows may have other
     factors. Of whole reports of bits it is the quasi-likelihood of the support counts.
 
-    Args:
-        channel: A (m, K).
-        w: (m,) report frequencies.
-        starts: (C,), the first value of each cell, increasing from 0.
-
-    Returns:
-        An operator on the shares of the C cells, and the frequencies of its rows.
+    Shapes: channel (m, K), w (m,), starts (C,).
     """
     found = channel.coarsened(w, starts)
     if found is not None:

@@ -317,11 +317,7 @@ def _least_work(
 ) -> int:
     """The distance up to which cells are reached by transforms; -1 where a matrix is less work.
 
-    Args:
-        beyond: (U,) how far the reported cells lie beyond the values' rectangle.
-        ends: the first and the last row of that rectangle, and the same for columns.
-        values: K.
-        grid: the rows and columns of the rectangle of all cells.
+    Shapes: beyond (U,).
     """
     heights = [last - first + 1 for first, last in ends]
     best, least = -1, float(beyond.size) * values

@@ -184,12 +184,7 @@ def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
     the sums for all b. The lines through 0 are the points of the smaller space. Where t = 2 the
     sums have one term each and are exact.
 
-    Args:
-        f: (m,) or (m, B).
-        space: PG(t-1, q).
-
-    Returns:
-        (m,) or (m, B).
+    Shapes: f (m,), space (t-1, q) -> (m,).
 
     >>> hyperplane_sums(np.array([1.0, 2.0, 4.0, 8.0]), ProjectiveSpace(3, 2)).tolist()
     [1.0, 2.0, 8.0, 4.0]

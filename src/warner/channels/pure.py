@@ -75,13 +75,7 @@ def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> 
     With rows a_y + b_y [y belongs to x], A[y, x] A[y, z] is a_y^2, and a_y b_y more in the rows of
     x and in those of z. Where x = z it is b_y^2 more in the rows of x.
 
-    Args:
-        all_rows: (B,), sum_y a_y^2 r_y.
-        one: (U, B), sum a_y b_y r_y over the rows of each value.
-        both: (U, B), sum b_y^2 r_y over the rows of each value.
-
-    Returns:
-        (U (U + 1) / 2, B), in the order of ``numpy.triu_indices``.
+    Shapes: all_rows (B,), one (U, B), both (U, B).
     """
     left, right, number = numbered_pairs(len(one))
     out = one[left]
@@ -649,8 +643,7 @@ class HadamardChannel(SupportInverse, Channel):
 def walsh(values: FloatArray) -> FloatArray:
     """The Walsh-Hadamard transform, sum_y (-1)^popcount(x & y) values_y for every x.
 
-    Args:
-        values: (B,) or (B, C), B a power of two. The transform is along the first axis.
+    Shapes: values (B,).
 
     >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
     [3.0, -1.0, -1.0, 3.0]

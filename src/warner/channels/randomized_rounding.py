@@ -47,9 +47,6 @@ def rounded(steps: int, bins: int) -> tuple[IntArray, FloatArray]:
 
     A number s in [0, steps] goes to k with probability max(0, 1 - |s - k|). The probability of a
     bin is the mean over its numbers (METHODS 2).
-
-    Returns:
-        The grid points of each bin, (bins, r), and their probabilities, (bins, r).
     """
     edges = np.arange(bins + 1) * (steps / bins)
     point = (

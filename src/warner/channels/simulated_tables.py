@@ -40,9 +40,6 @@ def marked_table(
     """:func:`whole_table` where some reports count in several rows.
 
     It draws person by person, because the rows of one report belong together.
-
-    Raises:
-        ArgumentError: the number of people times the number of counts is above 2^36.
     """
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:

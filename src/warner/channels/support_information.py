@@ -33,16 +33,7 @@ def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray,
     transform picks out the sum. Reports that one value alone makes (q_x = 0) add p_x / theta_x
     to the diagonal.
 
-    Args:
-        law: q, gap and the number of ones.
-        theta: (K,) a distribution.
-
-    Returns:
-        The information (K, K) of reports with a positive probability at theta. And a matrix (K, K)
-        whose range is spanned by the rows of the others, where the information is infinite.
-
-    Raises:
-        ArgumentError: too many values.
+    Shapes: q = law, theta (K,) -> (K, K).
     """
     size, p = theta.size, law.q + law.gap
     named = law.q <= 0

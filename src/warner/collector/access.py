@@ -69,9 +69,6 @@ class Owner:
 def new_codes(n: int) -> list[str]:
     """Invitation codes: 16 random letters each, 78 bits, in groups of four.
 
-    Args:
-        n: how many.
-
     >>> code, = new_codes(1)
     >>> len(code), code[4], code[9], code[14]
     (19, '-', '-', '-')
@@ -98,10 +95,6 @@ def invited_id(digest: str, code: str) -> bytes:
     It is the first 16 bytes of the SHA-256 of three lines: "warner invitation", the digest of the
     study, the code. There is no line end after the code. An id is counted once, so a code is good
     for one report, and that it was used is all that is stored.
-
-    Args:
-        digest: the digest of the study, 64 hexadecimal digits.
-        code: the invitation code.
     """
     text = f"warner invitation\n{digest}\n{plain_code(code)}"
     return hashlib.sha256(text.encode()).digest()[:ID_BYTES]
@@ -111,10 +104,6 @@ def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
     """The ids of the reports of invited people, uint8 (n, 16).
 
     They are sorted, so that the store does not know the order in which people were invited.
-
-    Args:
-        digest: the digest of the study, 64 hexadecimal digits.
-        codes: the invitation codes.
     """
     ids = b"".join(sorted(invited_id(digest, code) for code in codes))
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
@@ -123,18 +112,13 @@ def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
 def invitations_body(digest: str, ids: np.ndarray) -> bytes:
     """The body of a request that invites people: a mark, the digest of the study, the ids.
 
-    Args:
-        digest: the digest of the study, 64 hexadecimal digits.
-        ids: uint8 (n, 16), see :func:`invited_ids`; at most 10,000.
+    Shapes: ids (n, 16).
     """
     return _INVITING + bytes.fromhex(digest) + ids.tobytes()
 
 
 def invitations_in(body: bytes, digest: str) -> np.ndarray:
     """The ids in such a body, uint8 (n, 16).
-
-    Raises:
-        Refused: ``malformed`` or ``other_study``.
 
     >>> ids = invited_ids("00" * 32, new_codes(3))
     >>> invitations_in(invitations_body("00" * 32, ids), "00" * 32).tolist() == ids.tolist()

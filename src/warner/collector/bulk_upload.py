@@ -67,30 +67,14 @@ class BulkUpload:
         return self._file.n
 
     def require_study(self, layout: str, url: str) -> None:
-        """Refuse a collector of another study.
-
-        Args:
-            layout: of the study that is collected, as its survey document states it.
-            url: where, for the message.
-
-        Raises:
-            MismatchError: another study.
-        """
+        """Refuse a collector of another study."""
         if layout != self._form.layout:
             rule = f"holds reports of another study than {url} collects"
             remedy = "Randomise the answers with the study that is collected"
             raise MismatchError(self._file.path, rule, None, remedy)
 
     def bodies(self, start: int = 0) -> Iterator[tuple[bytes, int]]:
-        """The bodies of requests, each with the number of rows up to its end.
-
-        Args:
-            start: the number of rows that are left out.
-
-        Raises:
-            ReportError: a report that its mechanism cannot have sent.
-            FileError: a file with another number of rows than it states.
-        """
+        """The bodies of requests, each with the number of rows up to its end."""
         size = max(1, min(AT_ONCE, (_LARGEST_BODY - HEAD_BYTES) // self._form.length))
         row = 0
         for columns in self._file.batches():

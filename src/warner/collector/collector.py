@@ -296,16 +296,7 @@ class Collector:
     # What requests ask for.
 
     def submit(self, batch: Batch) -> Future[Accepted]:
-        """Count the submissions of a batch, unless they are counted already.
-
-        Args:
-            batch: checked submissions.
-
-        Returns:
-            A future. It resolves when the submissions are committed, or it raises :class:`Refused`;
-            then none of them was counted, as far as the store could tell: to send them again is
-            always right.
-        """
+        """Count the submissions of a batch, unless they are counted already."""
         future: Future[Accepted] = Future()
         future.set_running_or_notify_cancel()  # a request that is dropped is counted
         refused = self._refusal() or self._uninvited(batch.ids)
@@ -325,14 +316,7 @@ class Collector:
         return future
 
     def is_spent(self, submission_id: bytes) -> bool:
-        """Whether a submission with this id is counted. One that still waits is not.
-
-        Args:
-            submission_id: 16 bytes.
-
-        Raises:
-            Refused: ``not_open``, ``closed`` or ``not_invited``, as for a submission with this id.
-        """
+        """Whether a submission with this id is counted. One that still waits is not."""
         ids = np.frombuffer(submission_id, np.uint8).reshape(1, ID_BYTES)
         refused = self._refusal() or self._uninvited(ids)
         if refused is not None:
@@ -341,14 +325,7 @@ class Collector:
             return bool(self._spent.has(words_of(ids))[0])
 
     def reject(self, reason: str) -> None:
-        """Count a request that was refused, by its reason alone.
-
-        Args:
-            reason: a name of small letters and ``_``, such as those of ``refusals.NAMES``.
-
-        Raises:
-            ArgumentError: no such name.
-        """
+        """Count a request that was refused, by its reason alone."""
         if not re.fullmatch("[a-z][a-z_]{0,39}", reason):
             rule = "must be a name of small letters"
             raise ArgumentError("reason", rule, None, "For example 'malformed'")
@@ -419,28 +396,12 @@ class Collector:
         return self._dropped
 
     def wait_for(self, version: int, timeout: float | None = None) -> bool:
-        """Wait until the state is newer than ``version``.
-
-        Args:
-            version: of a state.
-            timeout: seconds; None to wait without limit.
-
-        Returns:
-            Whether it is newer.
-        """
+        """Wait until the state is newer than ``version``."""
         with self._changed:
             return self._changed.wait_for(lambda: self._version > version, timeout)
 
     def subscribe(self, listener: Callable[[int], object]) -> Callable[[], None]:
-        """Have a function called with the version after each change.
-
-        Args:
-            listener: called in the writer's thread. It must return at once, as
-                ``loop.call_soon_threadsafe`` does.
-
-        Returns:
-            A function that ends the subscription.
-        """
+        """Have a function called with the version after each change."""
         with self._changed:
             self._listeners.append(listener)
 
@@ -456,29 +417,17 @@ class Collector:
 
         The ids are dropped where the study says so, else they are sorted together. After ids were
         dropped, the survey cannot be opened again: a repeat would be counted twice.
-
-        Raises:
-            Refused: the store cannot be written.
         """
         self._ask(self._close)
 
     def open_survey(self) -> None:
-        """Take submissions from now on, whatever the clock says.
-
-        Raises:
-            Refused: ``ids_dropped``, or the store cannot be written.
-        """
+        """Take submissions from now on, whatever the clock says."""
         self._ask(self._open)
 
     def invite(self, ids: np.ndarray) -> None:
         """Take submissions with these ids in a study for which people are invited.
 
-        Args:
-            ids: uint8 (n, 16), different, as they follow from invitation codes.
-
-        Raises:
-            Refused: the survey is closed for good, or the store cannot be written.
-            ArgumentError: another shape.
+        Shapes: ids (n, 16).
         """
         if ids.ndim != 2 or ids.shape[1] != ID_BYTES or ids.dtype != np.uint8:
             rule = f"must be uint8 of shape (n, {ID_BYTES})"
@@ -501,11 +450,7 @@ class Collector:
         return self._owner
 
     def keep_owner_hash(self, digest: bytes) -> None:
-        """Keep the SHA-256 of the owner's token.
-
-        Raises:
-            Refused: the store cannot be written.
-        """
+        """Keep the SHA-256 of the owner's token."""
 
         def keep() -> None:
             self._commit(_Group({_OWNER: digest}))
@@ -518,11 +463,7 @@ class Collector:
         return self._remembered.get(_REMEMBERED + name)
 
     def remember(self, name: str, content: bytes) -> None:
-        """Keep something beside the counts, such as the last result that was published.
-
-        Raises:
-            Refused: the store cannot be written.
-        """
+        """Keep something beside the counts, such as the last result that was published."""
 
         def keep() -> None:
             self._commit(_Group({_REMEMBERED + name: content}))
@@ -535,9 +476,6 @@ class Collector:
 
         What was written in the last seconds tells it. Else as many bytes are written as failed, or
         as some reports need: a full disk often has space for a small change.
-
-        Raises:
-            Refused: ``store_full`` or ``store_failed``.
         """
         when, problem, size = self._written
         if time.monotonic() - when >= _TRUSTED:
@@ -692,11 +630,7 @@ class Collector:
         return lambda keys: self._store.pages(table, keys)
 
     def _commit(self, group: _Group) -> None:
-        """Write a group of changes, with the counters of rejects, and then apply it to memory.
-
-        Raises:
-            Refused: it was not written, or nobody knows. Then it is settled before the next group.
-        """
+        """Write a group of changes, with the counters of rejects, and then apply it to memory."""
         self._settle()
         with self._news:
             group.rejects = dict(self._unsaved)
@@ -724,11 +658,7 @@ class Collector:
         raise problem
 
     def _settle(self) -> None:
-        """Have the store open, and know whether the last change took place.
-
-        Raises:
-            Refused: the store does not answer, or another process has written to it.
-        """
+        """Have the store open, and know whether the last change took place."""
         group = self._unsettled
         if not self._store.open() and group is None:
             return

@@ -135,14 +135,7 @@ class Counts:
     # Adding.
 
     def added(self, batch: Batch) -> Added:
-        """What a batch adds; nothing is changed yet.
-
-        Args:
-            batch: checked submissions, each of which counts once.
-
-        Raises:
-            Refused: ``too_many_groups``.
-        """
+        """What a batch adds; nothing is changed yet."""
         numbers, place = self._groups_of(batch)
         new = [group for group in numbers if group not in self._row_of]
         if len(self._row_of) + len(new) > self._most:

@@ -39,14 +39,6 @@ FORMAT, SCHEMA = "warner-deployment-card", 1
 def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any]:
     """The deployment card of a study that is served.
 
-    Args:
-        study: the study.
-        view: what the live page shows; None for a card of the study alone.
-
-    Returns:
-        JSON data: ``deployment``, ``privacy``, ``questions``, ``unprotected``, ``accounting``,
-        ``who_sees_what``, ``retention``, ``publication``, ``implementation`` and ``study``.
-
     >>> study = Study.parse('''
     ... [attributes.smokes]
     ... values = ["no", "yes"]
@@ -199,12 +191,7 @@ def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
 
 
 def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
-    """The largest ratio of the probabilities of a report, as the exact fraction of the thresholds.
-
-    Returns:
-        The fraction, and what devices hold it against; None where the law has no such fraction, or
-        devices do not know the mechanism.
-    """
+    """The largest ratio of probabilities of a report, as the exact fraction of the thresholds."""
     try:
         program = mechanism.device_program()
     except WarnerError:

@@ -60,11 +60,7 @@ class DistinctCounts:
             self._counts[row], self._keys[row], self._rows[key] = start[2], key, row
 
     def pages(self, times: Mapping[Row, int]) -> dict[int, bytes | None]:
-        """The pages of the store after more reports; nothing is changed yet.
-
-        Args:
-            times: how often each distinct report occurred in addition.
-        """
+        """The pages of the store after more reports; nothing is changed yet."""
         found: dict[int, bytes | None] = {}
         for row, more in times.items():
             key = self._key(row, found)

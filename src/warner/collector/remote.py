@@ -65,9 +65,6 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 def checked_url(url: str) -> str:
     """The address of a collector without a slash at its end.
 
-    Raises:
-        ArgumentError: it is no address of HTTP, or holds more than a host and a path.
-
     >>> checked_url("https://survey.example.org/smoking/")
     'https://survey.example.org/smoking'
     """
@@ -109,12 +106,7 @@ class Remote:
         return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     def study_layout(self) -> str:
-        """The layout of the study that is collected there, see :attr:`warner.Study.layout`.
-
-        Raises:
-            Refused: the collector cannot be reached or refuses.
-            FileError: something else answers there.
-        """
+        """The layout of the study that is collected there, see :attr:`warner.Study.layout`."""
         try:
             layout = json.loads(self._ask("/study.json"))["layout"]
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -125,14 +117,7 @@ class Remote:
         return layout
 
     def tally(self, by: str | None = None) -> bytes:
-        """The owner's tally file.
-
-        Args:
-            by: a public column, for a tally of its groups; None for all people together.
-
-        Raises:
-            Refused: the collector cannot be reached or refuses.
-        """
+        """The owner's tally file."""
         return self._ask("/live/tally.json" + ("" if by is None else f"?by={quote(by, safe='')}"))
 
     def send(self, body: bytes) -> int:
@@ -140,12 +125,6 @@ class Remote:
 
         A reply that is lost does no harm: the same bytes are sent again, and their ids are counted
         once.
-
-        Returns:
-            How many reports were accepted.
-
-        Raises:
-            Refused: the collector cannot be reached, or refuses for good.
         """
         return self._sent("/reports", body, "accepted")
 
@@ -154,15 +133,7 @@ class Remote:
 
         Ids that are sent again are kept once.
 
-        Args:
-            digest: the digest of the study, 64 hexadecimal digits.
-            ids: uint8 (n, 16), see :func:`warner.collector.access.invited_ids`.
-
-        Returns:
-            How many people are invited in all.
-
-        Raises:
-            Refused: the collector cannot be reached, or refuses for good.
+        Shapes: ids (n, 16).
         """
         invited = 0
         for start in range(0, len(ids), MOST_INVITED):
@@ -185,12 +156,7 @@ class Remote:
         raise FileError(self.url, rule, None, "Give the address of the survey page")
 
     def _ask(self, path: str, body: bytes | None = None) -> bytes:
-        """The body of the answer to a request.
-
-        Raises:
-            Later: the collector cannot be reached, or asks to try again later.
-            Refused: the collector refuses.
-        """
+        """The body of the answer to a request."""
         headers = {} if body is None else {"Content-Type": "application/octet-stream"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"

@@ -43,14 +43,7 @@ class Remembering(Protocol):
 
 
 def texts_of(document: bytes) -> dict[str, str]:
-    """The texts of questions, public columns and choices in a served survey document.
-
-    Args:
-        document: what :func:`warner.collector.survey_document.survey_bytes` returned; b"" for none.
-
-    Returns:
-        {place: text}, such as ``attributes.smokes.label.en``. The text of answers is a JSON list.
-    """
+    """The texts of questions, public columns and choices in a served survey document."""
     data = json.loads(document or b"{}")
     found: dict[str, str] = {}
     for part, table in _PLACES:
@@ -101,14 +94,7 @@ class Start:
             raise Refused("store_damaged", "store", rule) from None
 
     def check(self, new_texts: bool = False) -> None:
-        """Refuse questions and conditions that differ from those of the people who are counted.
-
-        Args:
-            new_texts: whether the owner says that changed texts mean the same.
-
-        Raises:
-            ArgumentError: texts that changed, by their places, or a smaller step.
-        """
+        """Refuse questions and conditions that differ from those of the people who are counted."""
         if not self._collector.n:
             return
         changed = [] if new_texts else changed_texts(self._known["texts"], self._texts)
@@ -128,11 +114,7 @@ class Start:
             raise ArgumentError("step", rule, f"{self._step:,}", remedy)
 
     def keep(self) -> None:
-        """Keep the texts and the step, for the next start.
-
-        Raises:
-            Refused: the store cannot be written.
-        """
+        """Keep the texts and the step, for the next start."""
         before = self._known["texts"] if self._collector.n else {}
         content = canonical({"texts": {**before, **self._texts}, "step": self._step}).encode()
         if content != self._collector.remembered(FACT):

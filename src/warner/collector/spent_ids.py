@@ -38,11 +38,7 @@ _FULL = 0.6  # of the slots of a table, when the next one is begun
 def words_of(ids: np.ndarray) -> np.ndarray:
     """Ids as pairs of numbers.
 
-    Args:
-        ids: uint8 (n, 16).
-
-    Returns:
-        uint64 (n, 2).
+    Shapes: ids (n, 16) -> (n, 2).
     """
     return np.ascontiguousarray(ids).view("<u8").astype(np.uint64, copy=False)
 
@@ -129,11 +125,7 @@ class IdSet:
     def has(self, words: np.ndarray) -> np.ndarray:
         """Which of the ids are in the set.
 
-        Args:
-            words: uint64 (n, 2), see :func:`words_of`.
-
-        Returns:
-            booleans (n,).
+        Shapes: words (n, 2) -> (n,).
         """
         masked, hashes = self._hashed(words)
         found = np.zeros(len(words), dtype=bool)
@@ -144,8 +136,7 @@ class IdSet:
     def add(self, words: np.ndarray) -> None:
         """Add ids that are different, and not in the set.
 
-        Args:
-            words: uint64 (n, 2).
+        Shapes: words (n, 2).
         """
         masked, hashes = self._hashed(words)
         start = 0
@@ -183,12 +174,7 @@ class Runs:
     def with_ids(self, words: np.ndarray, read: Read) -> tuple[Runs, dict[int, bytes | None]]:
         """The pages after ids were added, and those that are to be written.
 
-        Args:
-            words: uint64 (n, 2), ids that are different.
-            read: reads pages of the store.
-
-        Returns:
-            The pages, and {key: content} of those that change; None deletes one.
+        Shapes: words (n, 2).
         """
         sizes, gone = dict(self.sizes), []
         if self.small is not None:

@@ -29,10 +29,6 @@ def usual_store(study: str | os.PathLike[str]) -> str:
 def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
     """A store as messages name it: the address of a database may hold a password.
 
-    Args:
-        address: as :func:`store_at` takes it; None for the file beside the study.
-        study: the study file.
-
     >>> shown_store(None, "smoking.toml"), shown_store("postgresql://me:secret@host/db", "x.toml")
     ('smoking.counts.sqlite', 'postgresql://...')
     """
@@ -42,15 +38,7 @@ def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
 
 
 def store_at(address: str) -> Store:
-    """The store at an address, which is not opened yet.
-
-    Args:
-        address: the path of a file, or ``postgresql://...`` as libpq reads it.
-
-    Raises:
-        MissingExtraError: PostgreSQL without the extra "postgres".
-        ArgumentError: a file in a folder that web servers publish by custom.
-    """
+    """The store at an address, which is not opened yet."""
     if address.startswith(_POSTGRES):
         return PostgresStore(address)
     folders = {part.lower() for part in Path(address).resolve().parent.parts}

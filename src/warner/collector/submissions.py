@@ -127,15 +127,7 @@ class SubmissionFormat:
         return f"SubmissionFormat({self.length} bytes)"
 
     def parse(self, body: bytes) -> Batch:
-        """The submissions in the body of a request, checked.
-
-        Args:
-            body: the bytes that :meth:`seal` and devices make.
-
-        Raises:
-            Refused: ``malformed`` bytes, with the position of the first wrong submission where one
-                is wrong; or ``other_study``.
-        """
+        """The submissions in the body of a request, checked."""
         if not body.startswith(MAGIC) or len(body) < HEAD_BYTES:
             rule = f"must begin with {MAGIC.decode()} and the layout of the study"
             raise Refused("malformed", _PLACE, rule)
@@ -188,15 +180,7 @@ class SubmissionFormat:
     ) -> bytes:
         """The body of a request with the reports of n people.
 
-        Args:
-            reports: {attribute: n reports} of the same people in the same order.
-            public: {name: n values} of the public columns.
-            ids: uint8 (n, 16); None for new ones, from the operating system's randomness.
-
-        Raises:
-            ArgumentError: other attributes, columns or numbers of people.
-            MismatchError, ReportError: reports of another mechanism.
-            ValuesError: a public value that was never declared.
+        Shapes: ids (n, 16).
         """
         given = dict(public or {})
         if reports.keys() != self._schemas.keys() or given.keys() != self._sizes.keys():
@@ -227,12 +211,7 @@ class SubmissionFormat:
         return Batch(self, np.concatenate([batch.rows for batch in batches]))
 
     def columns(self, name: str, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of the reports on one attribute.
-
-        Args:
-            name: the attribute.
-            rows: uint8 (n, length), the bytes of submissions.
-        """
+        """The columns of the reports on one attribute."""
         return {column.name: column.of(rows) for column in self._columns[name]}
 
 

@@ -36,16 +36,6 @@ _MOST_DELTA = 1e-3  # as warner.js
 def survey_document(study: Study) -> dict[str, Any]:
     """What a device is told of a study, as JSON data.
 
-    Args:
-        study: the study; it must be one that devices can answer.
-
-    Returns:
-        The texts in all languages; each question with its domain, its device program and the odds
-        that it may have; the public columns; and when and by whom it can be answered.
-
-    Raises:
-        StudyProblems: a study that cannot be served, with one message for each attribute.
-
     >>> study = Study.parse('''
     ... [attributes.smokes]
     ... values = ["no", "yes"]
@@ -91,40 +81,24 @@ def survey_document(study: Study) -> dict[str, Any]:
 
 
 def survey_bytes(study: Study) -> bytes:
-    """The bytes of :func:`survey_document` as they are served: canonical JSON, in ASCII.
-
-    Raises:
-        StudyProblems: a study that cannot be served.
-    """
+    """The bytes of :func:`survey_document` as they are served: canonical JSON, in ASCII."""
     return canonical(survey_document(study)).encode("ascii")
 
 
 def survey_digest(served: bytes) -> str:
-    """The SHA-256 of a served document, in hexadecimal digits, as the survey page shows it.
-
-    Args:
-        served: what :func:`survey_bytes` returned.
-    """
+    """The SHA-256 of a served document, in hexadecimal digits, as the survey page shows it."""
     return hashlib.sha256(served).hexdigest()
 
 
 @cache
 def integrity(*path: str) -> str:
-    """The SHA-256 of a script in this package, as the attribute ``integrity`` of a page states it.
-
-    Args:
-        path: the folders below the package and the name of the script.
-    """
+    """The SHA-256 of a script of this package, as the attribute ``integrity`` of a page has it."""
     script = resources.files("warner").joinpath(*path).read_bytes()
     return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}"
 
 
 def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
-    """Refuse an attribute that no device can answer.
-
-    Raises:
-        StudyProblems: the attribute, the reason and a remedy.
-    """
+    """Refuse an attribute that no device can answer."""
     domain, place = mechanism.domain, f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
@@ -140,11 +114,7 @@ def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
 
 
 def _refuse_domain(place: str, domain: Domain) -> None:
-    """Refuse values that a page cannot ask for or that are no numbers of a browser.
-
-    Raises:
-        StudyProblems: the place, the reason and a remedy.
-    """
+    """Refuse values that a page cannot ask for or that are no numbers of a browser."""
     spec = domain.spec()
     if spec["kind"] not in (*_ASKED, "dates"):
         rule = "cannot be served: pages ask for values, integers, numbers or cells of a grid"
@@ -157,11 +127,7 @@ def _refuse_domain(place: str, domain: Domain) -> None:
 
 
 def _program(place: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
-    """The device program of a mechanism, which may be one with weak protection.
-
-    Raises:
-        StudyProblems: a mechanism without one, or odds that no browser accepts.
-    """
+    """The device program of a mechanism, which may be one with weak protection."""
     problem = None
     try:
         program = mechanism.device_program()
@@ -198,11 +164,7 @@ def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
 
 
 def _question(texts: Texts, name: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
-    """One question with its program.
-
-    Raises:
-        StudyProblems: an attribute that no device can answer.
-    """
+    """One question with its program."""
     _refuse_attribute(name, mechanism)
     domain, guarantee = mechanism.domain, mechanism.guarantee
     return {

@@ -16,16 +16,7 @@ _NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", 
 
 
 def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
-    """Draw rows of a benchmark, all of one loss.
-
-    Args:
-        rows: as of ``Benchmark.rows``.
-        loss: the loss in words.
-        x: the horizontal axis, one of ``AXES``; None for the first that has several values.
-
-    Returns:
-        The Altair chart.
-    """
+    """Draw rows of a benchmark, all of one loss."""
     alt = require_altair()
     counts = {key: len({row[key] for row in rows}) for key in (*AXES, "truth")}
     axis = x or next((key for key in AXES if counts[key] > 1), "n")

@@ -13,12 +13,7 @@ _SPECIAL = {each: f"\\{each}" for each in "&%$#_{}"} | {
 
 
 def tables(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
-    """One table for each truth, for the package booktabs.
-
-    Args:
-        rows: the rows of a benchmark, of one loss.
-        digits: the significant digits of a mean.
-    """
+    """One table for each truth, for the package booktabs."""
     truths = dict.fromkeys(row["truth"] for row in rows)
     parts = []
     for truth in truths:
@@ -64,10 +59,6 @@ def _table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
 
 def number(value: float, digits: int) -> str:
     r"""A number with its significant digits, zeros at the end too.
-
-    Args:
-        value: the number.
-        digits: the significant digits.
 
     >>> print(number(0.21, 3), number(120.0, 3), number(0.0000123, 2))
     0.210 120 $1.2 \cdot 10^{-5}$

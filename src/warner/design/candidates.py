@@ -78,16 +78,6 @@ def candidates(
     """The names and makers of mechanisms to compare.
 
     A maker refuses a domain that it does not fit.
-
-    Args:
-        domain: the values.
-        sensitive: the values to protect; None for all.
-        delta: of an approximate guarantee; None for a pure one.
-        distance: the distance of two values that epsilon is for; None for any two values.
-        near: whether to include mechanisms that use the distances of values.
-
-    Returns:
-        Pairs of a name and a function that makes the mechanism from a domain and a budget in nats.
     """
     if distance is not None:
         for name, make in _METRIC.items():
@@ -124,12 +114,7 @@ def _added(distance: float | None, near: bool) -> Iterator[tuple[str, Maker]]:
 def _of_kind(
     cls: type[Mechanism], distance: float | None, near: bool, domain: Domain, epsilon: float
 ) -> Mechanism:
-    """A mechanism from outside the package, if its guarantee is of the kind that is asked for.
-
-    Raises:
-        ArgumentTypeError: another guarantee, so that errors would not be comparable.
-        BudgetError: it cannot be made; the message says why.
-    """
+    """A mechanism from outside the package, if its guarantee is of the kind that is asked for."""
 
     def made(domain: Domain, epsilon: float) -> Mechanism:
         try:

@@ -88,14 +88,7 @@ def clusters_of(
 ) -> tuple[tuple[str, ...], ...]:
     """The groups that :func:`clusters` forms, for a known joint distribution.
 
-    Args:
-        domain: a Product of K combinations of values.
-        theta: (K,) the shares of the combinations.
-        threshold: the least V, in [0, 1].
-        largest: the most combinations of values in a group.
-
-    Returns:
-        The names in each group, in the order of the domain.
+    Shapes: theta (K,).
 
     >>> from warner import Categorical
     >>> coin = Categorical(["heads", "tails"])
@@ -118,15 +111,7 @@ def grouped(
     threshold: float,
     largest: int,
 ) -> tuple[tuple[str, ...], ...]:
-    """Groups of attributes that are merged pair by pair, the strongest dependence first.
-
-    Args:
-        names: of the attributes.
-        sizes: the number of values of each.
-        dependence: the strength of the dependence of the attributes at two positions.
-        threshold: the least dependence, in [0, 1].
-        largest: the most combinations of values in a group.
-    """
+    """Groups of attributes that are merged pair by pair, the strongest dependence first."""
     if not 0 <= real("threshold", threshold) <= 1:
         raise ArgumentError("threshold", "must lie in [0, 1]", show(threshold))
     integer("largest", largest, 1)

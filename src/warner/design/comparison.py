@@ -262,10 +262,6 @@ def compare(
 def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:
     """The names of the methods that are compared where none is named.
 
-    Args:
-        tally: the tally of the reports.
-        loss: the loss of the comparison; losses of a mean also rank the mean of reports.
-
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> usual_methods(coin.tally(coin.randomize(["no"])))[:3]

@@ -56,14 +56,7 @@ class BudgetRow:
 def wanted_difference(
     difference: float | None, groups: int, power: float, error: float | None, loss: str
 ) -> WantedDifference | None:
-    """The difference that is asked for, or None.
-
-    Args:
-        difference, groups, power, error, loss: the arguments of :func:`warner.plan`.
-
-    Raises:
-        ArgumentError: a difference together with a wanted error, or with the loss ``"w1"``.
-    """
+    """The difference that is asked for, or None."""
     if difference is None:
         return None
     if error is not None:
@@ -81,17 +74,7 @@ def what_epsilon_buys(
     makers: Mapping[str, Callable[[Domain, float], Mechanism]],
     people: Callable[[Mechanism], int],
 ) -> tuple[BudgetRow, ...]:
-    """The mechanism that needs the fewest people at a quarter to four times of a budget.
-
-    Args:
-        domain: the values.
-        epsilon: the budget, in nats.
-        makers: {name: a function that makes a mechanism of the domain and a budget}.
-        people: the number of people that a mechanism needs.
-
-    Returns:
-        One row for each budget for which any mechanism can be made and needs at most 10^15 people.
-    """
+    """The mechanism that needs the fewest people at a quarter to four times of a budget."""
     found = []
     for budget in BUDGETS:
         needed = []

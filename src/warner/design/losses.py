@@ -37,15 +37,7 @@ class Loss:
     of_mean: bool = False
 
     def require(self, name: str, domain: Domain) -> None:
-        """Refuse a domain whose values do not meet the requirement of the loss.
-
-        Args:
-            name: the name of the loss, for the message.
-            domain: the domain.
-
-        Raises:
-            ArgumentError: values without coordinates, or not on a line.
-        """
+        """Refuse a domain whose values do not meet the requirement of the loss."""
         points = domain.points
         if self.axes == "any" or (
             points is not None and (self.axes == "places" or points.shape[1] == 1)

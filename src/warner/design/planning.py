@@ -301,9 +301,6 @@ def _check_guarantee(
 def can_simulate(domain: Domain) -> bool:
     """Whether mechanisms on a domain can be compared by the loss ``"w1"``.
 
-    Args:
-        domain: the values.
-
     >>> from warner import Categorical, Integers
     >>> can_simulate(Integers(0, 9)), can_simulate(Categorical(["a", "b"]))
     (True, False)
@@ -317,11 +314,7 @@ def made_shares(domain: Domain) -> np.ndarray:
 
         theta_x ~ prod_k t_k (1 - t_k)^3,   t_k = 0.05 + 0.9 (x_k - low_k) / (high_k - low_k)
 
-    Args:
-        domain: K values with coordinates. Where silence is a value, it has the share 0.1.
-
-    Returns:
-        (K,) shares, none of which is 0.
+    Returns (K,).
 
     >>> from warner import Integers
     >>> made_shares(Integers(0, 4)).round(2).tolist()
@@ -340,9 +333,7 @@ def made_shares(domain: Domain) -> np.ndarray:
 def with_silent(shares: np.ndarray, domain: Domain) -> np.ndarray:
     """Made shares of numbers on a domain in which silence may be a value: of one in ten people.
 
-    Args:
-        shares: (K,) the shares of the numbers.
-        domain: the numbers, with silence or without.
+    Shapes: shares (K,).
     """
     if measured(domain) is domain:
         return shares
@@ -354,16 +345,7 @@ def simulated_error(
 ) -> tuple[float, float, str]:
     """The mean error of simulated estimates, its standard error, and how it was found.
 
-    Args:
-        domain: K values with coordinates.
-        mechanism: the mechanism; None for no protection.
-        theta: (K,) the distribution that people are drawn from.
-        n: number of people.
-        runs: number of simulated tallies, at least 2.
-
-    Returns:
-        The mean Wasserstein-1 distance in the unit of the values, its standard error, and the
-        method in words.
+    Shapes: theta (K,).
     """
     if mechanism is not None:
         return _simulated_again(canonical(mechanism.header), theta.tobytes(), n, runs)
@@ -376,11 +358,7 @@ def simulated_error(
 def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[float, float, str]:
     """:func:`simulated_error` of a mechanism; kept, for attributes often have equal candidates.
 
-    Args:
-        header: the mechanism's header, canonical.
-        theta: the bytes of the distribution (K,).
-        n: number of people.
-        runs: number of simulated tallies.
+    Shapes: theta (K,).
     """
     mechanism, shares = from_header(json.loads(header)), np.frombuffer(theta)
     domain, channel = mechanism.domain, mechanism.channel()

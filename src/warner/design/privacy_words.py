@@ -41,9 +41,6 @@ _STRONG_NATS, _MOST_NATS = math.log(19), math.log(22027)
 def strength(promised: Guarantee) -> Strength:
     """How well a guarantee hides the answers that it protects.
 
-    Args:
-        promised: the guarantee; with metric privacy that of the two most distant answers counts.
-
     >>> from warner.privacy import LDP, MetricLDP
     >>> strength(LDP(1.0)).name, strength(LDP(10.0)).name, strength(MetricLDP(1.0, 200.0)).name
     ('STRONG', 'WEAK', 'NONE')
@@ -84,11 +81,7 @@ def certainty(epsilon: float, delta: float = 0.0) -> str:
 
 
 def of_mechanism(mechanism: Mechanism) -> list[str]:
-    """What one report tells of one answer, as sentences.
-
-    Args:
-        mechanism: whose law is sampled; all numbers are of the integers that it compares with.
-    """
+    """What one report tells of one answer, as sentences."""
     promised = mechanism.guarantee
     if math.isinf(promised.total):
         return ["Answers were sent without protection: a report shows the answer."]
@@ -96,14 +89,7 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
 
 
 def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> list[str]:
-    """What a guarantee bounds, as sentences.
-
-    Args:
-        promised: the guarantee.
-        subject: what it is of, as the subject of a sentence: "A report".
-        several: whether it is of several questions together. Where some of them protect sensitive
-            answers only, it is of people whose answers to all of these are sensitive.
-    """
+    """What a guarantee bounds, as sentences."""
     total = promised.total
     if math.isinf(total):
         return [f"{subject}: there is no protection."]
@@ -186,16 +172,7 @@ def _quoted(label: str) -> str:
 def of_a_person(
     mechanisms: Mapping[str, Mechanism], reports_per_person: int, rounds: int
 ) -> tuple[Guarantee | None, Guarantee | None]:
-    """The guarantee of all reports of a person, and that of several rounds of the whole survey.
-
-    Args:
-        mechanisms: {question: mechanism}; a person answers all of them.
-        reports_per_person: the most reports on one question that a person sends in one round.
-        rounds: how often the survey is repeated with fresh reports.
-
-    Returns:
-        The guarantee of one round and that of all. None where there is no single statement.
-    """
+    """The guarantee of all reports of a person, and that of several rounds of the whole survey."""
     try:
         each = {
             name: compose([mechanism.guarantee] * reports_per_person)

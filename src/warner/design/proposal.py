@@ -135,18 +135,13 @@ class Proposal:
         return self.best.epsilon
 
     def widths(self, n: int) -> Expected:
-        """What to expect of the proposed mechanism with another number of people.
-
-        Args:
-            n: number of people, such as of one group.
-        """
+        """What to expect of the proposed mechanism with another number of people."""
         return expect(self.mechanism, self.questions, integer("n", n, 1, MAX_PEOPLE))
 
     def people(self, width: float) -> int | None:
         """The number of people with whom the interval of the share has a width.
 
-        Args:
-            width: of the interval, in (0, 1).
+        Shapes: width (0, 1).
         """
         return _people(self.mechanism, self.questions, self.n, self.best.expected, width)
 
@@ -193,29 +188,9 @@ def propose(
     the wanted width, and that of the mean of numbers at most the same part of the range. If none
     has, the largest is proposed, and ``meets`` is False.
 
-    Args:
-        domain: the values that can be answered.
-        n: number of people who will answer.
-        epsilon: budget in nats; None to choose one.
-        sensitive: the values to protect; None for all.
-        share: a share, in (0, 1), whose interval is judged. Of numbers it is the share of the
-            largest ones.
-        width: the wanted width of its interval, in (0, 1).
-        level: coverage of the intervals.
-        theta: (K,) a guess of the distribution; None for a made one.
-        among: {name: a function of the domain and epsilon}, the mechanisms to choose from; None for
-            all that fit.
-        ladder: the epsilons to choose from.
-
-    Returns:
-        Proposal: the mechanism, the error and the widths of intervals to expect, the number of
-        people that the wanted width needs, and what epsilon means in odds.
-
-    Raises:
-        BudgetError: no mechanism can be made.
-        ArgumentError: a number outside its range.
-
     Source: METHODS 5, 6.
+
+    Shapes: share (0, 1), width (0, 1), theta (K,).
 
     >>> from warner import Categorical, Integers
     >>> answer = propose(Categorical(["no", "yes"]), n=2000, epsilon=1.0)
@@ -341,11 +316,6 @@ def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
     """The error and the widths of one mechanism, on average over the distributions.
 
     Of more values fewer tallies are simulated, and fewer distributions.
-
-    Args:
-        mechanism: the mechanism.
-        questions: one or more distributions on its domain.
-        n: number of people.
     """
     domain, size = questions[0].domain, questions[0].domain.size
     if can_simulate(domain) and not domain.answered.is_ordered:
@@ -412,13 +382,7 @@ def questions_of(
     1 / rank, equal shares and shares that fall as 0.7^rank. Where silence is a value beside
     numbers, one person in ten is silent.
 
-    Args:
-        domain: K values.
-        theta: (K,) a guess; None for made distributions.
-        share: the share that one label or place gets. Numbers keep their shares.
-        level: the coverage of the intervals.
-        sensitive: (K,) booleans, the values that are protected; None for all. The label is one of
-            them.
+    Shapes: theta (K,), sensitive (K,).
     """
     numbers = domain.answered
     if theta is not None:

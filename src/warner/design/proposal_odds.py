@@ -48,8 +48,7 @@ class Odds:
 
             Pr(right) <= after + delta (1 - after)   for equally likely answers.
 
-        Args:
-            before: the probability before, in (0, 1).
+        Shapes: before (0, 1).
 
         >>> round(Odds(1.0, math.exp(1)).surer(), 3)
         0.731
@@ -59,11 +58,7 @@ class Odds:
         return after + self.delta * (1 - after)
 
     def of_all(self, times: int) -> Odds:
-        """The odds of several reports of one person together, without an example.
-
-        Args:
-            times: the number of reports.
-        """
+        """The odds of several reports of one person together, without an example."""
         if times == 1:
             return self
         total = self.epsilon * times
@@ -81,9 +76,6 @@ def odds_of(mechanism: Mechanism) -> Odds:
 
     With sensitive values only they are protected, and the odds are of reports that a sensitive
     value can make.
-
-    Args:
-        mechanism: any mechanism.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> odds = odds_of(RandomizedResponse(Categorical(["no", "yes"]), 1.0))

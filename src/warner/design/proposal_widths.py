@@ -109,14 +109,7 @@ class Question:
     def estimates(
         self, mechanism: Mechanism, n: int, runs: int, rng: np.random.Generator
     ) -> Iterator[Solution]:
-        """The recommended estimates of simulated tallies.
-
-        Args:
-            mechanism: the mechanism.
-            n: number of people.
-            runs: number of tallies.
-            rng: the source of the tallies.
-        """
+        """The recommended estimates of simulated tallies."""
         for channel, weights in mechanism.channel().simulate_tallies(self.theta, n, rng, runs):
             data = LikelihoodData(channel, weights, n, self.domain)
             with threads_for(data):
@@ -156,12 +149,6 @@ def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Exp
     """The mean error and widths over simulated tallies, always the same ones.
 
     Score intervals are not simulated, see :func:`score_width`.
-
-    Args:
-        mechanism: the mechanism.
-        question: the distribution and the share.
-        n: number of people.
-        runs: number of simulated tallies, at least 2.
     """
     losses, shares, means = [], [], []
     kind = "none"
@@ -189,15 +176,6 @@ def expected_at_once(
 
     It ranks mechanisms of numbers without the chance of simulated tallies. The widths are about a
     tenth too small, because a real tally is noisier than its expectation.
-
-    Args:
-        mechanism: the mechanism.
-        question: the distribution and the share.
-        n: number of people.
-        has_widths: whether the widths are computed, which take longer than the error.
-
-    Returns:
-        Expected, with margin 0; None where the recommended method has no posterior intervals.
     """
     channel = mechanism.channel()
     weights = channel.matvec(question.theta)
@@ -220,13 +198,6 @@ def share_width(
 
     A posterior's width is scaled by that for expected tallies. Widths that are neither of a
     posterior nor of score intervals are simulated.
-
-    Args:
-        mechanism: the mechanism.
-        question: the distribution and the share.
-        n: number of people.
-        known: what is expected with ``known_n`` people.
-        known_n: number of people.
     """
     if known.kind == "score":
         return score_width(mechanism.channel(), question, n)
@@ -245,14 +216,6 @@ def score_width(channel: LikelihoodOperator, question: Question, n: int) -> floa
 
     null and own are the second moments of the inverse's weight of one report under other values
     and under the value itself.
-
-    Args:
-        channel: of the mechanism.
-        question: the distribution and the share.
-        n: number of people.
-
-    Returns:
-        The width; None where the channel has no inverse.
     """
     from scipy.special import ndtri
 
@@ -275,10 +238,7 @@ def score_width(channel: LikelihoodOperator, question: Question, n: int) -> floa
 def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
     """Wasserstein-1 distance in the unit of the values, added over the coordinates.
 
-    Args:
-        p, q: (K,) two distributions.
-        domain: K values with coordinates. Where silence is a value, it is the distance of the
-            distributions among those who answered.
+    Shapes: p, q (K,).
     """
     total, points = 0.0, domain.points
     if domain.silence is not None:

@@ -100,9 +100,6 @@ def to_nine_digits(error: float) -> float:
 
     Errors that differ by rounding errors alone are then equal on every machine.
 
-    Args:
-        error: the error.
-
     >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
     True
     """

@@ -28,16 +28,6 @@ def report_weight(mechanism: Mechanism) -> float | None:
     For keys with values it is the change of the count of a key. For a large pool of hashes it is
     1 / (p - q), with q the average share of the values that a report supports.
 
-    Args:
-        mechanism: any mechanism.
-
-    Returns:
-        The weight in people. None where the counts have no unbiased estimate, or where the inverse
-        is too large to form.
-
-    Raises:
-        ArgumentTypeError: not a mechanism.
-
     >>> from warner import Categorical, RandomizedResponse
     >>> round(report_weight(RandomizedResponse(Categorical(["no", "yes"]), 1.0)), 3)
     2.164

@@ -21,16 +21,7 @@ def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
     shares are the truth. Another number of floats that sum to 1 is refused, because it is rather a
     truth of another domain than a few answers.
 
-    Args:
-        truth: (K,) shares; n values of the domain; or {name: either of them}.
-        domain: the K values.
-
-    Returns:
-        {name: (K,) shares}; the name of a single one is ``"truth"``.
-
-    Raises:
-        ArgumentError: no distribution.
-        ValuesError: a value that is not in the domain, by its position.
+    Shapes: truth (K,) -> (K,).
 
     >>> from warner import Categorical
     >>> truths_of(["b", "a", "b", "b"], Categorical(["a", "b"]))

@@ -27,15 +27,7 @@ NUMBER_TYPES = (int, float, np.integer, np.floating)
 def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] | np.ndarray:
     """Return ``values`` as a list, a tuple or an array of at least one dimension.
 
-    Args:
-        values: the answers.
-        one_each: whether an answer is one entry. Then a single column, such as a data frame of one
-            column or an array (n, 1), is returned as an array (n,).
-
-    Raises:
-        ArgumentTypeError: a scalar, a string or a mapping.
-        EmptyError: no answers.
-        ValuesError: a masked entry.
+    Shapes: one_each (n, 1).
     """
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
@@ -67,19 +59,7 @@ def numbers(
 ) -> np.ndarray:
     """Return answers as one array, where each answer is a number or a fixed count of numbers.
 
-    Args:
-        values: a list or an array of answers.
-        allowed: the Python and NumPy types that the numbers may have.
-        rule: what an array must be, for messages, such as "an array of integers".
-        width: how many numbers make an answer; None where an answer is one number.
-        each: what an answer must be, for messages; only used if it is several numbers.
-
-    Returns:
-        Integers or floats of the type that they came with, (n,) or (n, width).
-
-    Raises:
-        ValuesError: an answer of a type that is not allowed, or with the wrong count of numbers.
-        ArgumentTypeError: an array of another shape or type.
+    Returns (n,).
     """
     found = sequence(values, one_each=width is None)
     whole = np.floating not in allowed
@@ -105,13 +85,7 @@ def numbers(
 def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.ndarray) -> np.ndarray:
     """What ``encode`` makes of the answers at ``places``; its errors name the place among all.
 
-    Args:
-        encode: the method of a domain.
-        answers: a list, a tuple or an array of n answers.
-        places: (k,) positions among them.
-
-    Raises:
-        ValuesError: an answer that is refused.
+    Shapes: places (k,).
     """
     problem = None
     try:
@@ -165,14 +139,6 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
     """Refuse the first part of an answer whose type is not allowed.
 
     A boolean counts as an integer only where booleans are allowed.
-
-    Args:
-        parts: the parts of all answers, one answer after the other.
-        allowed: the types that parts may have.
-        per_answer: how many parts make an answer.
-
-    Raises:
-        ValuesError: a part of another type, with the position of its answer.
     """
     takes_booleans = bool({bool, np.bool_} & set(allowed))
     refused = {

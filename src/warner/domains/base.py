@@ -251,13 +251,7 @@ class Domain(ABC):
         return array.astype(np.int64)
 
     def _refuse(self, outside: np.ndarray, got: str, remedy: str | None = None) -> None:
-        """Raise ValuesError for the positions at which ``outside`` (n,) is true.
-
-        Args:
-            outside: (n,) booleans; nothing is raised where none is true.
-            got: the kind of these answers.
-            remedy: what to do; None for the usual remedy.
-        """
+        """Raise ValuesError for the positions at which ``outside`` (n,) is true."""
         where = np.flatnonzero(outside)
         if where.size:
             rule = f"not in the domain of {self.size} values"

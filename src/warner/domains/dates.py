@@ -54,11 +54,7 @@ class Dates(Domain):
         self.size = _SIZES[self.unit]
 
     def encode(self, values: Any) -> np.ndarray:
-        """The index (n,) of the unit that holds each date.
-
-        Args:
-            values: ISO texts, labels of units, ``datetime.date`` objects or numpy's datetime64.
-        """
+        """The index (n,) of the unit that holds each date."""
         dates = sequence(values)
         if isinstance(dates, np.ndarray) and dates.dtype.kind == "M" and dates.ndim == 1:
             return self._of_numpy(dates)

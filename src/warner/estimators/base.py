@@ -116,17 +116,7 @@ class Estimator(ABC):
 
 
 def require_fit(name: str, fit: Fit, size: int) -> None:
-    """Refuse what an estimator outside the package may return in place of a fit of K values.
-
-    Args:
-        name: of the estimator, for the message.
-        fit: what its ``_fit`` returned.
-        size: K.
-
-    Raises:
-        ArgumentTypeError: no fit, or no status.
-        ArgumentError: shares that are not K, not finite, or no distribution.
-    """
+    """Refuse what an estimator outside the package may return in place of a fit of K values."""
     if not isinstance(fit, Fit):
         remedy = "Write Fit(shares, Status.COMPLETED)"
         raise ArgumentTypeError(name, "_fit must return a Fit", kind(fit), remedy)
@@ -156,20 +146,13 @@ def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
 
     Otherwise all threads are used. Setting the number of threads takes about as long as a small
     fit. So many fits of one size should run in one such block.
-
-    Args:
-        data: the data of one of the fits.
     """
     rows, size = data.channel.shape
     return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
 
 def repr_of_changes(estimator: Estimator) -> str:
-    """The repr of an estimator, with only those options that differ from their defaults.
-
-    Args:
-        estimator: a dataclass of options.
-    """
+    """The repr of an estimator, with only those options that differ from their defaults."""
     changed = []
     for option in fields(estimator):  # type: ignore[arg-type]
         value = getattr(estimator, option.name)
@@ -179,15 +162,7 @@ def repr_of_changes(estimator: Estimator) -> str:
 
 
 def require_order(domain: Domain, name: str) -> None:
-    """Refuse domains whose values are not points on a line.
-
-    Args:
-        domain: the domain of the estimate.
-        name: the name of the method, for the message.
-
-    Raises:
-        ArgumentError: the values are not points on a line.
-    """
+    """Refuse domains whose values are not points on a line."""
     points = domain.points
     if points is None or points.shape[1] != 1:
         raise ArgumentError(

@@ -77,13 +77,7 @@ def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarr
     A lengthened step that would remove more than nine tenths of a share is shortened. It never
     becomes shorter than EM's own step.
 
-    Args:
-        theta: (K,), or (K, F) with pace 1.
-        score: s at theta, of the same shape.
-        pace: the factor, at least 1.
-
-    Returns:
-        The next theta. It sums to one as theta does.
+    Shapes: theta (K,).
     """
     if pace <= 1:
         out: np.ndarray = theta * score
@@ -101,13 +95,7 @@ def warm_up(
 ) -> np.ndarray:
     """Take EM steps, from whose end Newton's methods start.
 
-    Args:
-        theta: (K,) the start.
-        score_at: gives the score s (K,) at theta (K,).
-        steps: the number of steps.
-
-    Returns:
-        theta (K,) after the steps.
+    Shapes: theta (K,), score_at (K,) -> (K,).
     """
     run = iterate(theta, lambda t: em_step(t, score_at(t)), lambda t, n: None, steps)
     return run.state
@@ -116,10 +104,7 @@ def warm_up(
 def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> EMState:
     """The state of EM before its first step.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,) the start.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
     return EMState(theta, *score_and_log_likelihood(channel, w, theta), channel.rows_per_report)
 
@@ -136,13 +121,7 @@ def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMSta
     EM's own step never lowers the likelihood. If a longer step lowers it, the pace is halved until
     it no longer does, down to 1. The next step starts from twice the accepted pace.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        state: the state before the step.
-
-    Returns:
-        The state after the step.
+    Shapes: channel (m, K), w (m,).
     """
     pace = state.pace
     while True:
@@ -165,17 +144,7 @@ def run_em(
 ) -> Run[EMState]:
     """Run EM until a step raises the log-likelihood of all reports by less than ``tolerance``.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        n: number of reports.
-        theta: (K,), the start.
-        tolerance: nats over all n reports; None to take ``most`` steps.
-        most: the largest number of steps.
-        observe: called with every state, the first and the last included.
-
-    Returns:
-        The run. Its status is ``STOPPED``, or ``STEP_LIMIT`` if the tolerance was not met.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
 
     def stop(state: EMState, steps: int) -> Status | None:
@@ -195,13 +164,7 @@ def run_em(
 def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Take EM steps from the uniform start for several sets of reports together.
 
-    Args:
-        channel: A (m, K), with one row for each report.
-        w: frequencies (m, B) of the rows in each set.
-        steps: (B,), the number of steps of each set.
-
-    Returns:
-        The shares (K, B).
+    Shapes: channel (m, K), w (m, B), steps (B,) -> (K, B).
     """
     size = channel.shape[1]
     out = np.full((size, len(steps)), 1 / size)
@@ -221,14 +184,7 @@ def em_of_each(channel: LikelihoodOperator, w: np.ndarray, steps: np.ndarray) ->
 def moved_or_not(fit: Fit, start: np.ndarray, n: int, least: float) -> Fit:
     """Give a fit the status ``NOT_MOVED`` if it stayed at a start that is no maximum.
 
-    Args:
-        fit: a fit with its gap.
-        start: (K,), where the steps began.
-        n: number of reports.
-        least: l1 distance below which theta counts as not moved.
-
-    Returns:
-        The fit, with its status changed or not.
+    Shapes: start (K,).
     """
     gap = np.inf if fit.gap is None else fit.gap
     still = float(np.abs(fit.shares - start).sum()) < least and n * gap > _NOTHING
@@ -248,16 +204,7 @@ _PRINTED = 8  # shares that a repr prints
 def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
     """Check a start, and return it in an immutable form; an array becomes a tuple.
 
-    Args:
-        start: one of ``names``, an estimator, or a distribution (K,).
-        names: the names that are allowed.
-
-    Returns:
-        A name, an estimator, or a tuple of K shares.
-
-    Raises:
-        ArgumentError: another name, or numbers that are no distribution.
-        ArgumentTypeError: another type.
+    Shapes: start (K,).
     """
     if isinstance(start, Estimator):
         return start
@@ -273,11 +220,7 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
 
 
 def repr_of_start(start: CheckedStart) -> str:
-    """The start as Python code; for many shares their number is given instead.
-
-    Args:
-        start: the result of :func:`checked_start`.
-    """
+    """The start as Python code; for many shares their number is given instead."""
     if isinstance(start, tuple) and len(start) > _PRINTED:
         return f"<{len(start)} shares>"
     return repr(start)
@@ -286,8 +229,7 @@ def repr_of_start(start: CheckedStart) -> str:
 def uniform_start(size: int) -> np.ndarray:
     """The uniform distribution (K,).
 
-    Args:
-        size: K, the number of values.
+    With K = size.
     """
     return np.full(size, 1 / size)
 
@@ -303,16 +245,6 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
     - a tuple: these shares as they are.
 
     Shares are made positive by mixing in 1 % of the uniform distribution, and only where one is 0.
-
-    Args:
-        start: the result of :func:`checked_start`.
-        data: the reports, on a domain of K values.
-
-    Returns:
-        The start (K,).
-
-    Raises:
-        ArgumentError: a tuple of another length than K, or reports without a histogram.
     """
     size = data.domain.size
     if isinstance(start, tuple):
@@ -464,16 +396,7 @@ def chosen_steps(
     of t steps on the other folds. Each count is split multinomially among the folds. Given the
     distribution of reports, the folds are then independent. The split is a function of the counts.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        n: number of reports.
-        start_from: takes the frequencies (m,) of the reports that are not held out, and returns the
-            start (K,). The start then does not depend on the held-out reports. None for the uniform
-            distribution.
-
-    Returns:
-        The number of steps. It is at least 1 from the uniform start.
+    Shapes: channel (m, K), w (m,), start_from (m,).
     """
     uniform = start_from is None
     folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
@@ -504,13 +427,7 @@ def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> 
 
     A step is one product with the folds of all sets. A set whose search has ended is left out.
 
-    Args:
-        channel: A (m, K), with one row for each report.
-        w: frequencies (m, B) of the rows in each set.
-        n: number of reports of each set.
-
-    Returns:
-        The number of steps (B,).
+    Shapes: channel (m, K), w (m, B) -> (B,).
     """
     size, steps = channel.shape[1], np.ones(w.shape[1], dtype=np.int64)
     split = [split_into_folds(counts) for counts in np.rint(w * n).astype(np.int64).T]

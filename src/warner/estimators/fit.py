@@ -78,9 +78,6 @@ def status_of_parts(statuses: Iterable[Status]) -> Status:
     ``CONVERGED`` becomes ``COMPLETED``, because the certificate of one fit does not hold for the
     whole estimate.
 
-    Args:
-        statuses: the statuses of the other fits.
-
     >>> status_of_parts([Status.EXACT, Status.CONVERGED])
     <Status.COMPLETED: ...>
     >>> status_of_parts([Status.STOPPED, Status.STEP_LIMIT]).name

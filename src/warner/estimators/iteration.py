@@ -39,16 +39,6 @@ def iterate(
     The steps are a stage of :func:`warner.progress`. Most methods stop long before ``most`` steps,
     so the stage has no total.
 
-    Args:
-        start: the first state.
-        step: takes a state and returns the next one, or None if no step is possible.
-        stop: takes a state and the number of steps so far; returns a reason to end, or None.
-        most: the largest number of steps.
-        observe: called with every state, the first and the last included, such as to keep a path.
-
-    Returns:
-        The last state, the number of steps and the reason for the end.
-
     >>> halve = iterate(1.0, lambda x: x / 2, lambda x, n: Status.CONVERGED if x < 0.3 else None, 9)
     >>> halve.state, halve.steps, halve.status.name
     (0.25, 2, 'CONVERGED')

@@ -34,18 +34,7 @@ KeyedGroup: TypeAlias = tuple[TiedChannel, FloatArray, int]
 
 
 def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain, Domain]:
-    """The groups of people in the data, and the domains of keys and of values.
-
-    Args:
-        data: reports about keys with values.
-        name: the name of the method that needs the groups, for the error message.
-
-    Returns:
-        The groups, the domain of keys and the domain of values.
-
-    Raises:
-        ArgumentError: reports that are not about keys with values.
-    """
+    """The groups of people in the data, and the domains of keys and of values."""
     groups = keyed_groups(data.channel, data.weights, data.n)
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
@@ -60,15 +49,7 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
 
 
 def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
-    """The reports about keys alone, as data on the domain of keys.
-
-    Args:
-        data: reports about keys with values.
-        name: the name of the calling method, for the error message.
-
-    Raises:
-        ArgumentError: reports that are not about keys with values.
-    """
+    """The reports about keys alone, as data on the domain of keys."""
     groups, keys, _ = groups_of(data, name)
     found = _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
     return replace(found, reports_per_person=data.reports_per_person)
@@ -77,20 +58,7 @@ def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
 def of_values(
     data: LikelihoodData, key: int, frequency: float, name: str = "this"
 ) -> LikelihoodData | None:
-    """The reports of the values of one key, as data on the domain of values.
-
-    Args:
-        data: reports about keys with values.
-        key: the position of the key.
-        frequency: the share of people who have the key.
-        name: the name of the calling method, for the error message.
-
-    Returns:
-        The data, or None if no report is about the key.
-
-    Raises:
-        ArgumentError: reports that are not about keys with values.
-    """
+    """The reports of the values of one key, as data on the domain of values."""
     groups, _, values = groups_of(data, name)
     observed: list[tuple[LikelihoodOperator, FloatArray, int]] = []
     for channel, w, n in groups:
@@ -146,17 +114,6 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
 
     Where one person sent up to t reports, the sample has at least n / t people. So (t - 1) / n
     times an upper bound of the variance of the values is added to the variance of n reports.
-
-    Args:
-        data: reports about keys with numbers.
-        name: the name of the calling method, for the error message.
-
-    Returns:
-        The estimates for all keys.
-
-    Raises:
-        ArgumentError: reports that are not about keys with values.
-        ArgumentTypeError: values that are not numbers.
     """
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:

@@ -92,8 +92,7 @@ class LikelihoodData:
     def restricted(self, index: IntArray) -> LikelihoodData:
         """The same reports, as data on some of the values; all other values have share 0.
 
-        Args:
-            index: (k,) the indices of these values, increasing.
+        Shapes: index (k,).
         """
         domain = Subset(self.domain, index)
         return replace(self, channel=SomeValues(self.channel, index), domain=domain)

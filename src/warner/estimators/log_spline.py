@@ -78,8 +78,7 @@ class Cells:
 def cells_for(channel: LikelihoodOperator) -> Cells | None:
     """Cells on which the channel is small; None where there are few values.
 
-    Args:
-        channel: A (m, K).
+    Shapes: channel (m, K).
     """
     size = channel.shape[1]
     if size <= MOST_CELLS:
@@ -123,9 +122,7 @@ class Likelihood:
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """The information U' A' diag(n w / d^2) A U (P, P) about some directions.
 
-        Args:
-            d: (m,), A theta.
-            directions: U (K, P), the directions in which theta changes.
+        Shapes: d (m,), U = directions (K, P).
         """
         v = safe_divide(safe_divide(self.weights, d), d)
         return self.count * self.rows.gram_of(v, directions)
@@ -228,10 +225,7 @@ class FineColumns:
 def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0) -> np.ndarray:
     """The distribution theta (K,) with log theta = base + X phi + a constant.
 
-    Args:
-        columns: X (K, P).
-        phi: (P,) coefficients.
-        base: (K,) or one number.
+    Shapes: X = columns (K, P), phi (P,), base (K,).
     """
     heights = columns @ phi + base
     theta = np.exp(heights - heights.max())
@@ -250,13 +244,7 @@ def design(size: int, basis: int, order: int) -> Design:
     scaled to mean variance 1. So the coefficients and s are in units of log theta for every basis.
     The constant does not change theta and is left out.
 
-    Args:
-        size: K, the number of values.
-        basis: the number of splines.
-        order: p, the order of the differences.
-
-    Returns:
-        The columns X and their kinds.
+    With K = size, p = order.
     """
     powers = _powers(size, order)
     rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
@@ -276,10 +264,7 @@ def design_of_cells(cells: Cells, basis: int, order: int) -> Design:
 
     The columns are orthogonal, and scaled, over the values. So phi and s mean the same.
 
-    Args:
-        cells: the cells; the first and the last value are cells of their own.
-        basis: the number of splines, below the number of cells.
-        order: p, the order of the differences.
+    With p = order.
     """
     size, count = cells.size, len(cells.starts)
     powers, splines = _powers(size, order), _sparse_splines(size, basis)
@@ -322,10 +307,7 @@ def design_with_silence(size: int, basis: int, order: int) -> Design:
     The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
     as not.
 
-    Args:
-        size: K + 1, the number of values and silence.
-        basis: the number of splines.
-        order: p, the order of the differences.
+    With p = order.
     """
     of_values = design(size - 1, basis, order)
     columns = np.zeros((size, of_values.columns.shape[1] + 1))
@@ -390,8 +372,7 @@ class CoefficientPrior:
         Hessian of -log of a normal law. This law equals the prior at phi and is below it elsewhere.
         The matrix is always positive, unlike the Hessian of a Cauchy.
 
-        Args:
-            phi: (P,) coefficients.
+        Shapes: phi (P,).
         """
         precision = np.full(phi.size, 1 / self.scale**2)
         hessian = np.zeros((phi.size, phi.size))
@@ -460,11 +441,7 @@ def derivatives(
     The first matrix is never negative. The second matrix is 0 at an unpenalised maximum inside the
     simplex. At the true theta it has mean 0.
 
-    Args:
-        likelihood: the likelihood of the reports.
-        columns: X (K, P).
-        theta: (K,) shares.
-        d: (m,), A theta.
+    Shapes: X = columns (K, P), theta (K,), d (m,).
     """
     s = likelihood.score(theta, d)
     excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
@@ -503,11 +480,7 @@ def maximize_penalized(
     The objective need not be concave, because softmax is not. If minus its Hessian is not positive,
     the first matrix of :func:`derivatives`, which is always positive, is used instead.
 
-    Args:
-        likelihood: the likelihood of the reports. Its count of steps is raised.
-        x: the columns X (K, P) and the kinds of their coefficients.
-        order, scale: p and s.
-        phi: (P,), the start; None for the uniform distribution.
+    Shapes: x (K, P), phi (P,).
     """
     from scipy.linalg import cho_solve
 
@@ -592,16 +565,7 @@ _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 def fit_grid(
     likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
 ) -> list[Model]:
-    """Fit every order and scale, on the coarsest basis that a finer one does not improve.
-
-    Args:
-        likelihood: the likelihood of the reports.
-        cells: the cells whose shares the likelihood is of; None where it is of values.
-        silence: whether the last value is silence, which has no place among the others.
-
-    Returns:
-        One model for each order and scale.
-    """
+    """Fit every order and scale, on the coarsest basis that a finer one does not improve."""
     size = likelihood.rows.shape[1] - silence
     finest = size if cells is None else size // _CELLS_OF_SPLINE
     basis = min(_BASIS, size)
@@ -633,12 +597,6 @@ def posterior_of_models(models: list[Model]) -> np.ndarray:
     """The posterior probabilities of the models: evidence times prior, divided by the sum.
 
     The density of s is proportional to s^(-1/2), and so its prior on a geometric grid to s^(1/2).
-
-    Args:
-        models: the result of :func:`fit_grid`.
-
-    Returns:
-        One probability for each model.
     """
     logs = np.array([model.evidence + _POWER * np.log(model.scale) for model in models])
     chances = np.exp(logs - logs.max())
@@ -787,14 +745,6 @@ def weight_of_smoothed_em(
     log theta. So w falls with the information in the reports, not with their number. J(v) is small
     where reports blur neighbouring values. Where they do not, as in randomised response, J(v) is
     J(z) and w is 0: such reports show single high shares, which smoothed EM would spread.
-
-    Args:
-        likelihood: the likelihood of the reports.
-        cells: the cells whose shares the likelihood is of; None where it is of values.
-        silence: whether the last value is silence. Its share is then half, and does not change.
-
-    Returns:
-        A number from 0 to 0.7.
     """
     rows = likelihood.rows
     size = rows.shape[1] - silence if cells is None else cells.size
@@ -824,11 +774,6 @@ def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarr
 
     From 256 values smoothed EM has 128 to 255 cells of consecutive values, whose shares are
     even within cells.
-
-    Args:
-        data: the channel, the frequencies of the reports and n.
-        theta: (K,) shares.
-        weight: the weight of smoothed EM.
     """
     silence = data.domain.silence is not None
     size = theta.size - silence

@@ -127,8 +127,7 @@ def _least_risk(
 def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[FloatArray, float]:
     """The affine function of a report score whose means are nearest to the points (K,).
 
-    Returns:
-        The function, (m,), and the largest distance of its means from the points.
+    Returns (m,).
     """
     candidates = []
     for numbers in channel.report_scores():
@@ -144,15 +143,7 @@ def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[Flo
 def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArray:
     """The function g of a report whose mean over the reports is an unbiased estimate of the mean.
 
-    Args:
-        channel: A (m, K).
-        points: (K,) the numbers that the values stand for.
-
-    Returns:
-        g (m,), with A'g = points.
-
-    Raises:
-        IdentifiabilityError: reports do not determine the mean without bias.
+    Shapes: channel (m, K), points (K,) -> (m,).
     """
     scores = affine(channel, points)
     return channel.influence(points) if scores is None else scores
@@ -161,12 +152,7 @@ def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArr
 def affine(channel: LikelihoodOperator, points: FloatArray) -> FloatArray | None:
     """The g of :func:`unbiased_scores` that is an affine function of a report score.
 
-    Args:
-        channel: A (m, K).
-        points: (K,) the numbers that the values stand for.
-
-    Returns:
-        g (m,), or None if no such function is unbiased.
+    Shapes: channel (m, K), points (K,) -> (m,).
     """
     first, last = int(np.argmin(points)), int(np.argmax(points))
     if first == last:

@@ -23,18 +23,7 @@ def chart(
     caption: str,
     most: int = MOST_PANELS,
 ) -> Any:
-    """A chart of the rows of ``GroupEstimates.rows``.
-
-    Args:
-        rows: of all groups and values.
-        names: the public columns.
-        time: the column with the time, where groups are on a path; None for dots by group.
-        caption: the line below the title.
-        most: the number of panels.
-
-    Returns:
-        The Altair chart.
-    """
+    """A chart of the rows of ``GroupEstimates.rows``."""
     alt = require_altair()
     values = list(dict.fromkeys(_text(row["value"]) for row in rows))
     groups = list(dict.fromkeys(_group(row, names) for row in rows))

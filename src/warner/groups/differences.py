@@ -66,11 +66,7 @@ class Sample:
 
     @classmethod
     def of(cls, name: str, data: LikelihoodData, target: str) -> Sample:
-        """The sample of a group.
-
-        Raises:
-            EmptyError: fewer than two reports, which tell nothing of their own noise.
-        """
+        """The sample of a group."""
         if data.n < _LEAST_REPORTS:
             rule = "must have at least 2 reports for a difference"
             raise EmptyError(f"group {name}", rule, str(data.n), "Join it with another")
@@ -550,8 +546,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 
         p_(i) <- max over j <= i of min(1, (m - j + 1) p_(j)),   p_(1) <= .. <= p_(m)
 
-    Args:
-        p: (m,).
+    Shapes: p (m,).
 
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
@@ -564,11 +559,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def no_difference(samples: Sequence[Sample]) -> WaldTest:
-    """The Wald test that all groups have the same shares.
-
-    Args:
-        samples: the groups; their mechanisms may differ.
-    """
+    """The Wald test that all groups have the same shares."""
     sizes = np.array([s.data.n for s in samples], dtype=np.float64)
     name = f"{len(samples)} groups have the same shares"
     if len(samples) == 2:
@@ -667,15 +658,9 @@ def dealt_moments(
     The statistic is tr(H K), where H (N, N) projects on the means of the groups less that of all,
     and K holds the inner products of the reports' coordinates.
 
-    Args:
-        sizes: (G,) reports of each group.
-        shares: (m,) the frequency of each kind of report.
-        lengths: (m,) the squared length of its coordinates, of which the mean is their number.
-
-    Returns:
-        None for fewer than four reports.
-
     Source: Kazi-Aoual, Hitier, Sabatier and Lebreton (1995).
+
+    Shapes: sizes (G,), shares (m,), lengths (m,).
     """
     n, groups = float(sizes.sum()), sizes.size
     if n < 4:

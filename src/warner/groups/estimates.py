@@ -493,15 +493,7 @@ def estimate(
 
 
 def table_of(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
-    """The reports of groups, of a mapping of tallies or of their estimates.
-
-    Args:
-        groups: {public values: tally}, or GroupEstimates.
-        attributes: for tallies of several attributes, the names of those asked for.
-
-    Raises:
-        ArgumentError: attributes of groups that are already estimated.
-    """
+    """The reports of groups, of a mapping of tallies or of their estimates."""
     if not isinstance(groups, GroupEstimates):
         return GroupTable.of(groups, attributes)
     if attributes is not None:
@@ -621,9 +613,6 @@ def moment(name: str, value: Any) -> float:
 
     >>> moment("week", 3), moment("day", "1970-01-11"), moment("week", "1970-W02")
     (3.0, 10.0, 4.0)
-
-    Raises:
-        ArgumentError: neither a number nor a date.
     """
     import datetime
 

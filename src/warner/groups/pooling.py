@@ -79,11 +79,7 @@ def exchangeable(
 ) -> Callable[[float], Moments]:
     """The posterior of groups without an order, as a function of s.
 
-    Args:
-        z: (G, J) coordinates of the unbiased estimates.
-        sizes: (G,) reports; 0 for a group without reports, which gets the mean of the others.
-        ratios: lambda (J,).
-        per_person: t.
+    Shapes: z (G, J), sizes (G,), ratios (J,).
     """
     n = np.maximum(sizes, 1)[:, None].astype(np.float64)
     known = (sizes > 0)[:, None]
@@ -121,12 +117,7 @@ def along_time(
     first group of a path is as free as can be, s = 1. Coordinates are independent, so each is a
     local level model, whose posterior a Kalman filter and a backward pass give.
 
-    Args:
-        z: (G, J) coordinates of the unbiased estimates.
-        sizes: (G,) reports; 0 for a group without reports.
-        ratios: lambda (J,).
-        times: (G,) numbers.
-        series: (G,) the number of the path of each group.
+    Shapes: z (G, J), sizes (G,), ratios (J,), times (G,), series (G,).
     """
     order = np.lexsort((times, series))
     first = np.r_[True, np.diff(series[order]) > 0]
@@ -169,10 +160,7 @@ def along_time(
 def pooled(at: Callable[[float], Moments], coordinates: Coordinates, sizes: np.ndarray) -> Pooled:
     """The posterior of the shares, averaged over s.
 
-    Args:
-        at: the posterior at a value of s, of :func:`exchangeable` or :func:`along_time`.
-        coordinates: of the groups.
-        sizes: (G,) reports.
+    Shapes: sizes (G,).
     """
     ratios = coordinates.ratios
     unit = float(np.median(sizes[sizes > 0])) * max(float(np.median(ratios)), 1e-300)
@@ -193,12 +181,7 @@ def pooled(at: Callable[[float], Moments], coordinates: Coordinates, sizes: np.n
 def _posterior_of_spread(
     at: Callable[[float], Moments], unit: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values of s and their posterior weights; the grid is refined around the largest weights.
-
-    Args:
-        at: the posterior at a value of s.
-        unit: n lambda of the middle group and coordinate.
-    """
+    """Values of s and their posterior weights; the grid is refined around the largest weights."""
     low, high = min(np.log(_LOWEST / unit), -1.0), 0.0
     for _ in steps(range(_ROUNDS), "prior of groups"):
         grid = np.linspace(low, high, _GRID)
@@ -221,12 +204,7 @@ def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     is cut and noise above is not. So the table is then raked: rows and columns are multiplied by
     factors until rows sum to 1 again and the mean over all people is that of the estimates given.
 
-    Args:
-        shares: (G, K), rows that sum to 1.
-        sizes: (G,) the weights of the groups in the mean.
-
-    Returns:
-        (G, K), in [0, 1].
+    Shapes: shares (G, K), sizes (G,) -> (G, K).
 
     >>> to_simplex(np.array([[1.1, -0.1], [0.7, 0.3]]), np.array([1, 1])).round(3).tolist()
     [[1.0, 0.0], [0.8, 0.2]]

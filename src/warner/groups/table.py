@@ -84,20 +84,7 @@ class GroupTable:
     def of(
         cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
     ) -> GroupTable:
-        """The table of a mapping from public values to tallies.
-
-        Args:
-            groups: {public values: Tally}. A key is a tuple of the values of the public columns, or
-                the value of the only one. The attribute ``names``, where the mapping has it, names
-                the columns.
-            attributes: as for :func:`warner.estimate`.
-            only: the name of the only public column of a mapping that names none.
-
-        Raises:
-            ArgumentTypeError: not a mapping to tallies.
-            EmptyError: no groups, or no reports in any group.
-            MismatchError: tallies of different mechanisms or kinds, or some of them simulated.
-        """
+        """The table of a mapping from public values to tallies."""
         tallies, keys = _tallies_of(groups)
         names = _names_of(groups, len(keys[0]), only)
         sizes = np.array([t.n for t in tallies], dtype=np.int64)
@@ -114,11 +101,7 @@ class GroupTable:
         return cls(names, keys, sizes, shares, whole, tuple(parts), guarantee)
 
     def place(self, key: Any, name: str = "group") -> int:
-        """The position of a group.
-
-        Raises:
-            ArgumentError: no such group.
-        """
+        """The position of a group."""
         asked = key if isinstance(key, tuple) else (key,)
         if asked in self.keys:
             return self.keys.index(asked)

@@ -334,9 +334,7 @@ def _require_one_total(targets: list[Target]) -> None:
 def _raked(sizes: np.ndarray, targets: list[Target]) -> tuple[np.ndarray, bool]:
     """Weights (G,) with the sum 1 that meet all margins, and whether they do.
 
-    Args:
-        sizes: (G,) reports; a group without reports keeps the weight 0.
-        targets: the margins.
+    Shapes: sizes (G,).
     """
     weights = sizes / sizes.sum()
     for _ in steps(range(_ROUNDS), "raking"):

@@ -100,13 +100,7 @@ def _is_web(address: str) -> bool:
 
 @contextmanager
 def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
-    """Replace the errors of a file system, which may quote an address.
-
-    Args:
-        address: the address.
-        rule: what the message says.
-        ours: whether the block has work of our own, whose mistakes must not be taken for such.
-    """
+    """Replace the errors of a file system, which may quote an address."""
     try:
         yield
         return
@@ -125,17 +119,7 @@ State = tuple[int, int | str]
 
 
 def listed(address: str) -> dict[str, State | None]:
-    """The files at an address: one file, those below a folder, or those of a pattern.
-
-    Args:
-        address: an address; of ``http`` and ``https`` that of one file.
-
-    Returns:
-        {address of a file: its state, or None where it was not asked for}.
-
-    Raises:
-        FileError: an address that cannot be listed.
-    """
+    """The files at an address: one file, those below a folder, or those of a pattern."""
     if _is_web(address):
         return {address: None}
     system = _system_of(address)
@@ -184,11 +168,7 @@ def _listed_by_duckdb(address: str) -> list[str]:
 
 
 def state_of(address: str) -> State:
-    """The state of a file at an address, asked anew; zeros where it is not known.
-
-    Raises:
-        FileError: an address that cannot be read.
-    """
+    """The state of a file at an address, asked anew; zeros where it is not known."""
     system = _system_of(address)
     if system is None:
         return _state_by_duckdb(address)

@@ -208,16 +208,7 @@ class AnswerColumn:
         encode: Callable[[Any], np.ndarray] | None,
         remedy: str | None = None,
     ) -> None:
-        """Raise ValuesError for the rows at which ``bad`` (n,) is true, and what others break.
-
-        Args:
-            column: the column.
-            bad: (n,) booleans; nothing is raised where none is true.
-            rule: the rule that these rows break.
-            got: the kind of their answers.
-            encode: takes the answers of all other rows; None where they are not looked at.
-            remedy: what to do; None for the usual remedy.
-        """
+        """Raise ValuesError for the rows at which ``bad`` (n,) is true, and what others break."""
         places = np.flatnonzero(bad)
         if not places.size:
             return

@@ -63,13 +63,6 @@ def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
 
     The kinds of a Parquet file are those of its schema, except for texts. Empty cells and usual
     spellings of a missing answer do not count. A column without an answer holds labels.
-
-    Args:
-        path: a file of answers.
-        columns: the columns to look at; no other column is read.
-
-    Raises:
-        EmptyError, FileError: as :func:`warner.io.read_answers.read_values`.
     """
     patterns = _patterns(path, columns)
     counts = {name: dict.fromkeys(_PATTERNS, 0) for name in columns}
@@ -98,15 +91,6 @@ def contents_of(
     """Return the labels, or the smallest and the largest number, of columns.
 
     THESE ARE ANSWERS OF PEOPLE. Call it only where the user asked for copies.
-
-    Args:
-        path: a file of answers.
-        columns: {column: its kind}, of labels, integers, numbers and booleans.
-        most_labels: more different labels are refused: they would be free text, or names.
-
-    Raises:
-        ArgumentError: too many labels, or labels that no screen shows; no label is quoted.
-        EmptyError, FileError: as :func:`kinds_of`.
     """
     labels: dict[str, set[str | bool]] = {name: set() for name in columns}
     limits: dict[str, list[float]] = {name: [] for name in columns}
@@ -137,13 +121,6 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
 
     A file without a line of names has answers there. So nothing is returned, and no name shown,
     unless all of ``columns`` are among the names.
-
-    Args:
-        path: a file of answers.
-        columns: the columns that are known.
-
-    Raises:
-        FileError: a column that the file does not have; only names of ``columns`` are shown.
     """
     _, names = _header(path, columns)
     lacking = [name for name in columns if name not in names]
@@ -275,11 +252,7 @@ def _number(number: Any) -> float:
 
 
 def _distinct(column: pa.Array, name: str) -> list[str | bool]:
-    """The different answers of a column of labels, as they are written.
-
-    Raises:
-        ArgumentError: a column whose answers are no texts.
-    """
+    """The different answers of a column of labels, as they are written."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

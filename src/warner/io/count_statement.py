@@ -57,10 +57,6 @@ def mark_of(study: str, simulated: bool = False) -> str:
     Simulated and real reports of one study have different digits. So a simulation does not become
     real where one word is deleted.
 
-    Args:
-        study: the digest of the study.
-        simulated: whether its reports are simulated.
-
     >>> mark_of("5f1d")[:12], mark_of("5f1d", simulated=True)[:22]
     ('study 59be61', 'simulated study 639643')
     """
@@ -184,12 +180,6 @@ def stated_columns(
 ) -> dict[str, dict[str, str]]:
     """The columns of each attribute in a table that is not at hand: {attribute: {part: column}}.
 
-    Args:
-        mechanisms, columns: as in :func:`count_statement`.
-
-    Raises:
-        ArgumentError: an attribute or a part that is not there.
-
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
     >>> stated_columns({"smokes": coin}, {"smokes": "said"})
@@ -215,11 +205,7 @@ def stated_columns(
 
 
 def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
-    """The columns of reports that are counted together, such as the seed and the bucket of a hash.
-
-    Raises:
-        ArgumentError: reports that no GROUP BY of their columns counts.
-    """
+    """The columns of reports that are counted together, such as seed and bucket of a hash."""
     schema = mechanism.schema
     names = list(schema.file_columns())
     if not schema.group_bys:

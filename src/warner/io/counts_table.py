@@ -184,11 +184,7 @@ class CountsTable:
         return found
 
     def _part(self, attribute: str, part: str) -> list[_Row]:
-        """The rows of a part.
-
-        Raises:
-            FileError: there are none.
-        """
+        """The rows of a part."""
         rows = self._rows.get((attribute, part))
         if rows is None:
             rule = f"lacks the counts of {show(part)} of {show(attribute)}"

@@ -106,13 +106,7 @@ class CsvFormat(FileFormat):
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` as text, a batch at a time; an empty line holds empty cells.
-
-        Args:
-            path: a file name, an open file, or ``-`` for standard input.
-            names: the columns to read.
-            bare: whether the file has no line of names; its columns are then ``names`` in order.
-        """
+        """The columns ``names`` as text, a batch at a time; an empty line holds empty cells."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -172,11 +166,6 @@ def _delimiter(begin: bytes, names: list[str], bare: bool) -> tuple[str, list[st
 
     It is a comma, unless the first line has more of the columns with a semicolon or a tab. Without
     names, the first lines must have as many cells as there are columns.
-
-    Args:
-        begin: the first bytes of the file.
-        names: the columns to read.
-        bare: whether the first line has no names.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv

@@ -20,10 +20,6 @@ from warner.reports.schema import ReportSchema
 def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
     """The columns of an attribute's reports in a file: {name: how many values it may take}.
 
-    Args:
-        attribute: the name of the attribute.
-        schema: the schema of its reports.
-
     >>> from warner.reports.schema import BitVector
     >>> file_columns("age", BitVector(10))
     {'age_bits_0': 256, 'age_bits_1': 256}
@@ -43,13 +39,7 @@ def records_column(attribute: str) -> str:
 def to_file(
     attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The columns of a file, (n,) each, from the columns of an attribute's reports.
-
-    Args:
-        attribute: the name of the attribute.
-        schema: the schema of its reports.
-        columns: {column of the schema: its entries for n reports}.
-    """
+    """The columns of a file, (n,) each, from the columns of an attribute's reports."""
     return {f"{attribute}_{name}": column for name, column in schema.to_file(columns).items()}
 
 
@@ -58,10 +48,7 @@ def from_file(
 ) -> dict[str, np.ndarray]:
     """The columns of an attribute's reports from the columns of a file; undoes :func:`to_file`.
 
-    Args:
-        attribute: the name of the attribute.
-        schema: the schema of its reports.
-        columns: {name in the file: (n,) entries}.
+    Shapes: columns (n,).
     """
     return schema.from_file(
         {name: columns[f"{attribute}_{name}"] for name in schema.file_columns()}

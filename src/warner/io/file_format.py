@@ -32,11 +32,7 @@ class GroupedRows(GroupedColumns, Protocol):
     """The columns of a report file in groups of people, counted by GROUP BY."""
 
     def groups(self) -> Groups:
-        """The groups, whose numbers are those of the first axis of counts.
-
-        Raises:
-            ValuesError: a public value that is missing or was never declared.
-        """
+        """The groups, whose numbers are those of the first axis of counts."""
 
 
 class ReportSink(ABC):
@@ -86,11 +82,7 @@ class FileFormat(ABC):
 
     @abstractmethod
     def read_ends(self, path: str) -> tuple[bytes, bytes]:
-        """The header and the end of a report file as JSON texts; empty where they are missing.
-
-        Raises:
-            FileError: a file that cannot be read in this format.
-        """
+        """The header and the end of a report file as JSON texts; empty where they are missing."""
 
     def is_intact(self, path: str, end: Mapping[str, Any]) -> bool:
         """Whether the file has the digest that its end states."""
@@ -98,51 +90,27 @@ class FileFormat(ABC):
 
     @abstractmethod
     def columns(self, path: str) -> dict[str, str]:
-        """The columns of a report file: {name: its dtype as numpy calls it, "" for text}.
-
-        Raises:
-            FileError: a file that cannot be read in this format.
-        """
+        """The columns of a report file: {name: its dtype as numpy calls it, "" for text}."""
 
     @abstractmethod
     def batches(
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
-        """The reports of a file, a batch at a time, in their order.
-
-        Args:
-            path: a file that was found whole.
-            columns: {name: how many values it may take}, all columns of reports.
-            public: {name: domain}, the public columns, which stand before those of reports.
-        """
+        """The reports of a file, a batch at a time, in their order."""
 
     def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``.
-
-        Args:
-            path: a file that was found whole.
-            names: its columns, which hold bytes.
-            rows: how many rows a batch has, at most.
-        """
+        """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``."""
         raise NotImplementedError
 
     def ungrouped(self, path: str) -> AbstractContextManager[GroupedColumns]:
         """The columns of a report file, counted for all people; only where ``groups``.
 
         Reading raises FileError for rows that are no reports.
-
-        Args:
-            path: a file that was found whole.
         """
         raise NotImplementedError
 
     def grouped(self, path: str, by: Mapping[str, Domain]) -> AbstractContextManager[GroupedRows]:
-        """The columns of a report file, counted by GROUP BY; as :meth:`ungrouped`.
-
-        Args:
-            path: a file that was found whole.
-            by: the public columns by which people are grouped, at least one.
-        """
+        """The columns of a report file, counted by GROUP BY; as :meth:`ungrouped`."""
         raise NotImplementedError
 
     # Reports out.
@@ -154,24 +122,11 @@ class FileFormat(ABC):
         columns: Mapping[str, int],
         public: Mapping[str, Domain] = NO_PUBLIC,
     ) -> ReportSink:
-        """A new report file; only where ``is_writable``.
-
-        Args:
-            path: where to write.
-            header: a JSON text.
-            columns: {name: how many values it may take}.
-            public: {name: domain} of the public columns, which stand before those of reports.
-        """
+        """A new report file; only where ``is_writable``."""
         raise NotImplementedError
 
     def block_sink(self, path: str, header: str, names: list[str]) -> ReportSink:
-        """A new report file of blocks; only where ``holds_blocks``.
-
-        Args:
-            path: where to write.
-            header: a JSON text.
-            names: the columns, which hold bytes. They are written as lists of bytes.
-        """
+        """A new report file of blocks; only where ``holds_blocks``."""
         raise NotImplementedError
 
     # Answers in.
@@ -179,30 +134,12 @@ class FileFormat(ABC):
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` of a file of answers, a batch at a time; with ``holds_answers``.
-
-        Args:
-            path: the file.
-            names: the columns to read.
-            bare: the file is CSV without a line of names.
-
-        Raises:
-            FileError: a column is missing or occurs twice.
-        """
+        """The columns ``names`` of a file of answers, a batch at a time; with ``holds_answers``."""
         raise NotImplementedError
 
 
 def require_columns(path: str, names: list[str], found: list[str]) -> None:
-    """Refuse a file of answers that lacks one of the columns ``names``.
-
-    Args:
-        path: the file, for the message.
-        names: the columns that are needed.
-        found: the columns of the file.
-
-    Raises:
-        FileError: a column is missing.
-    """
+    """Refuse a file of answers that lacks one of the columns ``names``."""
     missing = [name for name in names if name not in found]
     if not missing:
         return
@@ -219,15 +156,7 @@ def require_columns(path: str, names: list[str], found: list[str]) -> None:
 
 
 def refuse_repeated(names: list[str], found: list[str]) -> None:
-    """Refuse a file of answers in which one of the columns ``names`` occurs twice.
-
-    Args:
-        names: the columns that are needed.
-        found: the columns of the file.
-
-    Raises:
-        FileError: a column occurs twice.
-    """
+    """Refuse a file of answers in which one of the columns ``names`` occurs twice."""
     for name in names:
         if found.count(name) > 1:
             remedy = "Keep the column that holds the answers"

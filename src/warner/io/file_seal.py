@@ -15,11 +15,7 @@ _PIECE = 2**24  # bytes
 
 
 def seal(path: str) -> None:
-    """Replace the 64 zeros in the place of the digest by the digest.
-
-    Args:
-        path: the file.
-    """
+    """Replace the 64 zeros in the place of the digest by the digest."""
     digest, place = digest_of(path)
     with open(path, "r+b") as file:
         file.seek(place)
@@ -27,14 +23,7 @@ def seal(path: str) -> None:
 
 
 def digest_of(path: str) -> tuple[str, int]:
-    """The digest that a file must state, in hexadecimal, and its position in the file.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The digest and the position in bytes; ("", 0) for a file without a place for a digest.
-    """
+    """The digest that a file must state, in hexadecimal, and its position in the file."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         place = data.rfind(_MARK) + len(_MARK)
         if place < len(_MARK):

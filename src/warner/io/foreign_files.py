@@ -359,14 +359,7 @@ def columns_of_texts(
     mechanisms: Mapping[str, Mechanism],
     columns: Mapping[str, ColumnNames] | None = None,
 ) -> dict[str, str]:
-    """The columns that hold reports as texts.
-
-    Args:
-        file, mechanisms, columns: as in :func:`tally_foreign`.
-
-    Returns:
-        {attribute: column}, of the attributes whose column has at least one text of a report.
-    """
+    """The columns that hold reports as texts."""
     named = {name: (columns or {}).get(name, f"{name}_report") for name in mechanisms}
     found = {a: c for a, c in named.items() if isinstance(c, str) and c in file._texts}
     if not found:
@@ -390,20 +383,7 @@ def _decoded(
     by: Mapping[str, Domain],
     values: Mapping[str, str],
 ) -> pa.Table:
-    """The columns that are counted, with those of texts as numbers.
-
-    Args:
-        file: the file.
-        mechanisms: {attribute: mechanism} of the attributes whose reports are texts.
-        texts: {attribute: column} of these.
-        starts: as in :func:`tally_foreign`.
-        named: {attribute: its columns} of all other attributes.
-        by: {name: domain} of public columns.
-        values: {public column: the value of all rows}, of those that the file lacks.
-
-    Raises:
-        ReportError: cells that hold no report, by their rows.
-    """
+    """The columns that are counted, with those of texts as numbers."""
     import pyarrow as pa
 
     others = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
@@ -466,13 +446,7 @@ def _counted_records(
 
 
 def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping[str, str]) -> None:
-    """Refuse public values that are missing or not declared, or that a folder denies.
-
-    Args:
-        file: the file.
-        by: {name: domain} of the public columns.
-        values: {public column: the value that a folder states}.
-    """
+    """Refuse public values that are missing or not declared, or that a folder denies."""
     for name, domain in by.items():
         if name not in values:
             if name not in file.names:
@@ -522,14 +496,7 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
 
 
 def _located(file: ForeignFile, names: Mapping[str, str], said: str, row: int | None) -> str:
-    """The message of reports that are wrong, with their first row.
-
-    Args:
-        file: the file.
-        names: the columns of the reports.
-        said: what is wrong.
-        row: the first row, from 0; None where none can be told.
-    """
+    """The message of reports that are wrong, with their first row."""
     if row is None:
         return f"{file.path}: {said}"
     if file.is_text:

@@ -19,15 +19,7 @@ _TEXT = re.compile(rb"[^\x00-\x08\x0e-\x1f]*")
 
 
 def require_content(path: str, suffix: str) -> None:
-    """Refuse a file that is empty, or whose content does not agree with its ending.
-
-    Args:
-        path: a file of this machine.
-        suffix: how its name ends, ``.parquet`` or ``.csv``.
-
-    Raises:
-        FileError: what the file is instead.
-    """
+    """Refuse a file that is empty, or whose content does not agree with its ending."""
     with open(path, "rb") as file:
         begin = file.read(_BEGIN)
     is_parquet = begin.startswith(_PARQUET)
@@ -49,12 +41,6 @@ def refuse_ragged(path: str) -> None:
     """Refuse a CSV file with a row of more or fewer fields than its first line.
 
     The whole file is read, so this is asked only where it could not be counted.
-
-    Args:
-        path: a file of this machine.
-
-    Raises:
-        FileError: the first such row, counted from 1 without the line of names.
     """
     with open(path, newline="", encoding="utf-8-sig") as file:
         try:
@@ -75,9 +61,6 @@ def refuse_ragged(path: str) -> None:
 
 def no_number(cells: Mapping[str, str | None]) -> str | None:
     """The first column of a row of CSV whose cell has a text that is no whole number.
-
-    Args:
-        cells: {column: the text of its cell, or None for an empty one}.
 
     >>> no_number({"a_report": "1.0", "b_report": None, "c_report": "two"})
     'c_report'

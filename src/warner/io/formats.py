@@ -44,12 +44,7 @@ def is_report_file(path: str) -> bool:
 
 
 def report_format(path: str) -> FileFormat:
-    """The format of a file of reports.
-
-    Raises:
-        ArgumentError: a suffix of no format.
-        FileError: no such file, or one at an address.
-    """
+    """The format of a file of reports."""
     if is_remote(path):
         rule = "is an address, and no report file of warner on this machine"
         remedy = "Count it with 'warner tally', and with --study if another program wrote it"
@@ -68,11 +63,7 @@ def report_format(path: str) -> FileFormat:
 
 
 def output_format(path: str) -> FileFormat:
-    """The format in which a new file of reports is written, by its suffix; CSV for ``-``.
-
-    Raises:
-        ArgumentError: a suffix of no format, or of one that cannot be written.
-    """
+    """The format in which a new file of reports is written, by its suffix; CSV for ``-``."""
     suffix = CsvFormat.suffix if path == "-" else Path(path).suffix
     for form in FORMATS:
         if form.suffix == suffix and form.is_writable:
@@ -83,15 +74,6 @@ def output_format(path: str) -> FileFormat:
 def answer_batches(
     path: str | BinaryIO, names: list[str], bare: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """The columns ``names`` of a file of answers, a batch at a time.
-
-    Args:
-        path: a file; an open file or ``-`` for standard input is CSV, as is any unknown suffix.
-        names: the columns to read.
-        bare: the file is CSV without a line of names.
-
-    Raises:
-        FileError: a column is missing or occurs twice.
-    """
+    """The columns ``names`` of a file of answers, a batch at a time."""
     known = [f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)]
     return (known[0] if known else CsvFormat()).answers(path, names, bare)

@@ -18,14 +18,6 @@ def batches(lazy: Any, names: Sequence[str], rows: int = ROWS) -> Iterator[Any] 
     """Some columns of a frame in batches, in its order.
 
     DuckDB, Polars and Ibis stream them. Frames in memory are cut.
-
-    Args:
-        lazy: a lazy Narwhals frame.
-        names: the columns.
-        rows: how many rows a batch has, at most or about.
-
-    Returns:
-        Eager Narwhals frames; None where the library gives no batches, as Spark.
     """
     wanted = lazy.select(list(names))
     native, library = wanted.to_native(), wanted.implementation
@@ -81,18 +73,6 @@ def records_in(
 
     A report is its record, as :meth:`Reports.records <warner.Reports.records>` gives them: for bits
     the packed bytes. A block is several records, one behind the other.
-
-    Args:
-        schema: the schema of the reports.
-        column: an Arrow array or chunked array of binary values.
-        name: the name of the column, for messages.
-
-    Returns:
-        The columns of n reports, checked, and the number of reports in each row.
-
-    Raises:
-        ReportError: a gap, an empty value, bytes that are no whole number of records, or reports
-            that the mechanism cannot have sent.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -161,20 +161,7 @@ def count_frame(
     keep_reports: bool = False,
     files: Sequence[str] = (),
 ) -> Tally:
-    """Count the reports in some columns of a data frame.
-
-    Args:
-        mechanism: the mechanism that made the reports.
-        data: a frame, eager or lazy.
-        names: {name in the schema: column of the frame}, as :func:`report_columns` returns them.
-        ways: as in :func:`tally_frame`.
-        keep_reports: as in :meth:`warner.mechanisms.Mechanism.tally`.
-        files: Parquet files of this machine whose columns are those of the frame. They are read
-            instead, which is faster, as long as every row is a report.
-
-    Raises:
-        EmptyError, ReportError: as in :func:`tally_frame`.
-    """
+    """Count the reports in some columns of a data frame."""
     lazy = _lazy(data)
     try:
         if is_counted_by_columns(mechanism, ways, keep_reports):
@@ -242,11 +229,7 @@ def _tally(
 
 
 def _sum(tallies: Iterable[_T]) -> _T:
-    """The sum of the tallies of batches.
-
-    Raises:
-        EmptyError: no tallies.
-    """
+    """The sum of the tallies of batches."""
     total: _T | None = None
     for tally in tallies:
         total = tally if total is None else total + tally
@@ -256,15 +239,7 @@ def _sum(tallies: Iterable[_T]) -> _T:
 
 
 def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> Reports:
-    """The reports in some columns of a data frame, in its order.
-
-    Args:
-        mechanism, data, names: as in :func:`count_frame`.
-
-    Raises:
-        EmptyError: no reports.
-        ReportError: gaps, or reports that the mechanism cannot have sent.
-    """
+    """The reports in some columns of a data frame, in its order."""
     rows = _lazy(data).select(list(names.values())).collect()
     arrays = {
         name: _checked_column(rows[names[name]], names[name], size)
@@ -316,15 +291,7 @@ def count_frame_by(
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> GroupedTally:
-    """Count the reports in some columns of a data frame for each group of people.
-
-    Args:
-        by: {public column of the frame: its domain, or None}.
-        mechanism, data, names, ways, keep_reports: as in :func:`count_frame`.
-
-    Raises:
-        EmptyError, ReportError: as in :func:`tally_frame_by`.
-    """
+    """Count the reports in some columns of a data frame for each group of people."""
     lazy = _lazy(data)
     columns = GroupedFrame(lazy, by)
     try:
@@ -355,16 +322,7 @@ def count_records(
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> Tally:
-    """Count the reports in a column of bytes of a data frame, in batches.
-
-    Args:
-        mechanism, data, ways, keep_reports: as in :func:`count_frame`.
-        name: the column; each row holds the record of a report, or of several, one behind the
-            other.
-
-    Raises:
-        EmptyError, ReportError: as in :func:`tally_frame`.
-    """
+    """Count the reports in a column of bytes of a data frame, in batches."""
     parts = _record_batches(mechanism, data, [name], name)
     return _sum(_tally(mechanism, columns, ways, keep_reports) for _, columns, _ in parts)
 
@@ -377,16 +335,7 @@ def count_records_by(
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> GroupedTally:
-    """Count the reports in a column of bytes for each group of people.
-
-    Args:
-        mechanism, data, name, ways, keep_reports: as in :func:`count_records`.
-        by: {public column of the frame: its domain, or None}. A row has one value of each, which
-            is that of all its reports.
-
-    Raises:
-        EmptyError, ReportError: as in :func:`tally_frame_by`.
-    """
+    """Count the reports in a column of bytes for each group of people."""
     parts = _record_batches(mechanism, data, [*by, name], name)
     return _sum(
         mechanism.tally_groups(columns, _groups_of(rows, by, many), None, ways, keep_reports)
@@ -452,25 +401,6 @@ def report_columns(
 ) -> dict[str, str]:
     """The columns of a frame that hold reports.
 
-    Args:
-        schema: the schema of the reports.
-        found: the names of the frame's columns.
-        column: the column of a report of one number. Of several numbers it is the beginning of
-            their names: ``"age"`` for age_seed and age_bucket. Or {name in the schema: name in the
-            frame}. None looks for the schema's names, then for those of a report file, and takes
-            the only column of a frame.
-        may_hold_answers: whether ``found`` is a line of a text file, which may be answers by
-            mistake. Messages do not show it then.
-        remedy: what helps where a column is not there; None for what helps with a frame.
-
-    Returns:
-        {name in the schema: name in the frame}.
-
-    Raises:
-        ReportError: a column that is not there, or columns of reports of more values.
-        ArgumentTypeError: a name that is no text.
-        ArgumentError: names that the schema does not have, or reports of several attributes.
-
     >>> from warner.reports.schema import IntegerColumns
     >>> report_columns(IntegerColumns(("seed", "bucket"), (9, 2)), ["a_seed", "day", "a_bucket"])
     {'seed': 'a_seed', 'bucket': 'a_bucket'}
@@ -507,12 +437,7 @@ def report_columns(
 
 
 def _refuse_more(named: Mapping[str, str], found: Sequence[str]) -> None:
-    """Refuse a frame with bits or digits beyond the last: its reports are of more values.
-
-    Args:
-        named: {name in the schema: name in the frame}.
-        found: the names of the frame's columns.
-    """
+    """Refuse a frame with bits or digits beyond the last: its reports are of more values."""
     last: dict[str, int] = {}
     for part, own in named.items():
         of, numbered = _NUMBERED.fullmatch(part), _NUMBERED.fullmatch(own)
@@ -528,11 +453,7 @@ def _refuse_more(named: Mapping[str, str], found: Sequence[str]) -> None:
 
 
 def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """The columns that are named as in a report file, or the only one; None where there are none.
-
-    Raises:
-        ArgumentError: columns of several attributes.
-    """
+    """The columns that are named as in a report file, or the only one; None if there are none."""
     ending = f"_{wanted[0]}"
     starts = [name.removesuffix(ending) for name in found if name.endswith(ending)]
     fits = [start for start in starts if all(f"{start}_{name}" in found for name in wanted)]
@@ -555,12 +476,6 @@ def records_column(
     schema: ReportSchema, column: ColumnNames, found: Sequence[str], binary: Sequence[str]
 ) -> str | None:
     """The column of bytes that holds whole reports; None where the reports are in other columns.
-
-    Args:
-        schema: the schema of the reports.
-        column: as in :func:`report_columns`.
-        found: the names of the frame's columns.
-        binary: those that hold bytes.
 
     >>> from warner.reports.schema import BitVector
     >>> records_column(BitVector(9), "age", ["age_records", "day"], ["age_records"])
@@ -585,11 +500,7 @@ def records_column(
 
 
 def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | None:
-    """The public columns of a frame as {name: domain or None}; None where values are given.
-
-    Raises:
-        ArgumentError: no names, or a column that is not there.
-    """
+    """The public columns of a frame as {name: domain or None}; None where values are given."""
     if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
         return None
     wanted = dict.fromkeys([by]) if isinstance(by, str) else None
@@ -604,16 +515,7 @@ def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | N
 
 
 def _list_matrix(rows: Any, name: str) -> np.ndarray:
-    """A column of arrays of one length as a matrix (n, length).
-
-    Args:
-        rows: an eager Narwhals frame.
-        name: the column.
-
-    Raises:
-        EmptyError: no rows.
-        ReportError: missing arrays, or arrays of several lengths.
-    """
+    """A column of arrays of one length as a matrix (n, length)."""
     if not len(rows):
         raise EmptyError("data", "holds no reports")
     column = rows.to_arrow().column(name).combine_chunks()
@@ -774,11 +676,7 @@ class FrameOfReports:
 
 
 def frame_of_reports(data: Any) -> FrameOfReports | None:
-    """The frame that an object is; None for another object, or where Narwhals is not installed.
-
-    Args:
-        data: an object of any class.
-    """
+    """The frame that an object is; None for another object, or where Narwhals is not installed."""
     try:
         import narwhals.stable.v2 as nw
 

@@ -79,17 +79,7 @@ class GroupedFrame:
     def groups(
         self, columns: Mapping[str, int], most: int | None = None
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The different rows of some columns, checked, (m,) each, and how often each occurs.
-
-        Args:
-            columns: {name: the number of values that the column may take}.
-            most: how many different rows may leave the library; None for as many as there are.
-
-        Raises:
-            EmptyError: no rows.
-            ReportError: a gap, a value that is no report, a column of no integers, or too many
-                different rows.
-        """
+        """The different rows of some columns, checked, (m,) each, and how often each occurs."""
         import narwhals.stable.v2 as nw
 
         keys = self._keys
@@ -183,15 +173,7 @@ _GAPS = f"{_INTEGERS} without gaps"
 
 
 def require_numbers(name: str, dtype: Any) -> None:
-    """Refuse a column whose type holds no whole numbers.
-
-    Args:
-        name: the name of the column.
-        dtype: its type in Narwhals.
-
-    Raises:
-        ReportError: texts, truth values, or whatever else is no number.
-    """
+    """Refuse a column whose type holds no whole numbers."""
     if not dtype.is_numeric():
         raise ReportError(name, _INTEGERS, str(dtype), "Cast it to integers")
 
@@ -215,11 +197,7 @@ def gap(name: str, dtype: Any) -> ReportError:
 
 
 def _code(dtype: Any, name: str, size: int) -> Any:
-    """A column as a Narwhals expression of the integers 0..size-1, GAP, BEYOND and _FRACTION.
-
-    Raises:
-        ReportError: a column that does not hold numbers.
-    """
+    """A column as a Narwhals expression of the integers 0..size-1, GAP, BEYOND and _FRACTION."""
     import narwhals.stable.v2 as nw
 
     require_numbers(name, dtype)
@@ -288,17 +266,7 @@ def _refuse_codes(code: np.ndarray, name: str, size: int, dtype: Any) -> None:
 def checked_groups(
     values: Mapping[str, list[Any]], domains: Mapping[str, Domain | None], n: int
 ) -> Groups:
-    """The groups of people by columns of public values of a frame.
-
-    Args:
-        values: {name: n values}.
-        domains: {name: domain, or None}.
-        n: the number of people.
-
-    Raises:
-        ReportError: a value that is missing, of another type or never declared. The message does
-            not say at which place: the values may be the different ones of a column.
-    """
+    """The groups of people by columns of public values of a frame."""
     given = {name: _public(column, domains[name]) for name, column in values.items()}
     for name, column in values.items():
         if not _is_declared(name, column, domains[name]):

@@ -53,16 +53,7 @@ class StreamedColumns:
 
 
 def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarray | None:
-    """The number of rows with each tuple of values in some columns of Parquet files.
-
-    Args:
-        paths: the files.
-        columns: {name: the number of values 0, 1, .. that the column may take}.
-
-    Returns:
-        int64, one axis per column, as long as the column has values. None where there are no rows,
-        where the table would be large, or where a row is no report.
-    """
+    """The number of rows with each tuple of values in some columns of Parquet files."""
     import pyarrow as pa
 
     if prod(columns.values()) > _MOST:

@@ -60,19 +60,7 @@ def indices_of(
     row: int | None = None,
     rule: str = "holds values that its header does not declare",
 ) -> np.ndarray:
-    """The indices (n,) of the values in a public column of a report file.
-
-    Args:
-        path: the file, for messages.
-        name: the name of the column.
-        domain: its domain.
-        column: an Arrow array.
-        row: the number of rows before these; None where they are not the rows of the file.
-        rule: what a message says of other values, where no row is named.
-
-    Raises:
-        ReportError: a value that is missing or was never declared, by its row.
-    """
+    """The indices (n,) of the values in a public column of a report file."""
     problem = message(f"{path}: column {name!r}", rule)
     try:
         return AnswerColumn(name, row or 0, domain).encoded(column, domain.encode)

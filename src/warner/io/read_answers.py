@@ -224,10 +224,6 @@ def _parts(
     """The rows of a file in parts, each with the number of rows before it.
 
     The rows number ``k size`` and ``k size + 1`` are never in one part, for whole k.
-
-    Raises:
-        EmptyError: no rows.
-        FileError: not CSV or Parquet, or a column is missing or occurs twice.
     """
     import pyarrow as pa
 
@@ -275,14 +271,7 @@ def _kept(
     row: int,
     dropped: Callable[[int], object] | None,
 ) -> np.ndarray | None:
-    """The rows (k,) of people who are not left out; None for all.
-
-    Args:
-        takers: the attributes.
-        part: some rows of the file.
-        row: the number of rows before these.
-        dropped: see :func:`read_values`.
-    """
+    """The rows (k,) of people who are not left out; None for all."""
     absent = [
         AnswerColumn(column, row, domain).absent(part.column(column))
         for name, taker in takers.items()
@@ -350,15 +339,7 @@ def encoded_batch(
 ) -> dict[str, np.ndarray]:
     """The answers in a batch of rows, as mechanisms take them.
 
-    Args:
-        takers: {attribute or public column: mechanism or domain}.
-        part: the rows; other columns are not read.
-
-    Returns:
-        {name: (m,) array} of the m people who are not left out.
-
-    Raises:
-        ValuesError: answers outside their domain, by columns and places in the batch.
+    Returns (m,).
     """
     refused = _Refused()
     found = {
@@ -371,16 +352,7 @@ def encoded_batch(
 
 
 def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
-    """Return the columns of a file that hold the answers to one attribute.
-
-    Args:
-        name: the name of the attribute.
-        taker: its domain, or its mechanism.
-
-    Returns:
-        The name itself; for answers of several parts ``name_part``, such as ``pay_key, pay_value``;
-        for several attributes that are randomised together the names of these.
-    """
+    """Return the columns of a file that hold the answers to one attribute."""
     parts = {} if isinstance(taker, Domain) else taker.answer_parts
     if parts:
         return [f"{name}_{part}" for part in parts]
@@ -410,15 +382,7 @@ def _single_columns(name: str, taker: Domain | Mechanism) -> Iterator[tuple[str,
 def _encoded(
     taker: Domain | Mechanism, batch: pa.RecordBatch, name: str, row: int, asked: bool = False
 ) -> np.ndarray:
-    """The answers of a batch to one attribute, after ``row`` earlier rows.
-
-    Args:
-        taker: the domain or the mechanism of the attribute.
-        batch: the rows.
-        name: the name of the attribute.
-        row: the number of earlier rows.
-        asked: whether a mechanism of a study takes the answers; a public column has none.
-    """
+    """The answers of a batch to one attribute, after ``row`` earlier rows."""
     if not isinstance(taker, Domain) and taker.answer_parts:
         columns = zip(answer_columns(name, taker), taker.answer_parts.values(), strict=True)
         return np.stack([_encoded(part, batch, c, row, True) for c, part in columns], axis=1)

@@ -212,11 +212,7 @@ class ReportFile:
                 yield batch
 
     def _unpacked(self, size: int) -> Iterator[dict[str, np.ndarray]]:
-        """The reports of a file of blocks, a batch at a time.
-
-        Args:
-            size: how many reports each row holds but the last.
-        """
+        """The reports of a file of blocks, a batch at a time."""
         known = self.columns  # refuses other columns before a row is read
         width = sum(m.schema.bytes_per_report for m in self.mechanisms.values())
         rows = max(1, rows_at_a_time(width, ROWS_PER_BATCH) // size)

@@ -38,13 +38,7 @@ class Tabular:
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]], caption: str, most: int = 50) -> str:
-    """Rows of a table as HTML, the first of them where there are many.
-
-    Args:
-        rows: dicts with the same keys.
-        caption: a sentence above the table.
-        most: the number of rows that are shown.
-    """
+    """Rows of a table as HTML, the first of them where there are many."""
     table = list(rows)
     if not table:
         return f"<p>{html.text(caption)}</p>"

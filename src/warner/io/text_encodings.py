@@ -28,17 +28,6 @@ def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]
 
     A text that is not UTF-8 is taken as Windows-1252, which holds all printed characters of
     Latin-1. A letter that is thereby misread is in no label, so that its answer is refused.
-
-    Args:
-        begin: the first bytes of a file.
-        stream: the rest of the file.
-        shown: the name of the file in messages.
-
-    Returns:
-        The first bytes in UTF-8, and the whole text in UTF-8 as a stream.
-
-    Raises:
-        FileError: a file that is no text, such as a spreadsheet.
     """
     for first, (what, remedy) in _OTHERS.items():
         if begin.startswith(first):

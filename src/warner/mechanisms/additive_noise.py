@@ -54,11 +54,7 @@ class Noise(Numeric):
     def _set_noise(self, steps: int, decay: int, reach: int | None, nats: float) -> None:
         """Set the grid and the noise.
 
-        Args:
-            steps: the number of grid steps.
-            decay: T, with a = T / 2^64.
-            reach: the number of steps beyond the values; None for the default.
-            nats: the budget that one step spends, -ln a.
+        With T = decay.
         """
         self.steps, self._decay = steps, decay
         if nats < 1e-9:

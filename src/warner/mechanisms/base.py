@@ -298,9 +298,7 @@ class Mechanism(ABC):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         """Draw one report per person, as the schema's columns.
 
-        Args:
-            index: (n,) or (n, d), the answers as :meth:`encode` returned them.
-            source: the randomness.
+        Shapes: index (n,).
         """
 
     def check_combinable(self, argument: str) -> None:  # noqa: B027 - most mechanisms can be
@@ -844,16 +842,7 @@ def marginal_problem(
 ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
     """The estimation problem of some attributes, from the problem of all attributes.
 
-    Args:
-        problem: the channel (m, K), counts (m,) and domain of all ``known`` attributes.
-        known: {attribute: domain}, in the order of the problem.
-        attributes: the names of the attributes to keep, in the order of the result.
-
-    Returns:
-        The channel, counts and domain of the attributes that are kept.
-
-    Raises:
-        ArgumentError: an unknown name, or reports that have no marginal.
+    Shapes: problem (m, K).
     """
     channel, counts, _ = problem
     names = list(known)

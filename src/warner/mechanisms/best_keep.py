@@ -33,14 +33,6 @@ def best_keep(sensitive: int, others: int, epsilon: float) -> float:
     values, or two other values, swap their shares. So the worst theta is uniform within each kind
     of value, and only the total share of the sensitive values is searched.
 
-    Args:
-        sensitive: the number of sensitive values, at least 1.
-        others: the number of other values.
-        epsilon: budget in nats.
-
-    Returns:
-        t, one of .001, .002, ..., .999, so that any two machines find the same number.
-
     Source: METHODS 6, for the loss; the search is ours.
 
     >>> best_keep(76, 324, 1.0)

@@ -62,12 +62,6 @@ class BitMechanism(Mechanism):
 def all_patterns(size: int) -> np.ndarray:
     """All patterns of ``size`` bits in the order of binary numbers.
 
-    Args:
-        size: the number of bits.
-
-    Returns:
-        (2**size, size) zeros and ones.
-
     >>> all_patterns(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
@@ -81,12 +75,7 @@ def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarra
         Pr(pattern y | value x) = product over j of
             chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x]
 
-    Args:
-        patterns: (m, K) zeros and ones.
-        chance: (K, K) object array of Fractions, Pr(bit j is 1 | value x).
-
-    Returns:
-        (m, K) object array of Fractions, Pr(pattern y | value x).
+    Shapes: patterns (m, K), chance (K, K) -> (m, K).
     """
     table = np.empty((len(patterns), chance.shape[1]), dtype=object)
     for x in range(chance.shape[1]):

@@ -223,15 +223,7 @@ class Combined(Mechanism):
 
 
 def with_schema_types(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Convert the columns that a sampler drew to the dtypes of its schema.
-
-    Args:
-        part: the mechanism of the sampler.
-        columns: {name: column}, all columns of its schema.
-
-    Returns:
-        {name: column}, the same numbers in the dtypes of the schema.
-    """
+    """Convert the columns that a sampler drew to the dtypes of its schema."""
     return {
         name: np.asarray(columns[name]).astype(empty.dtype, copy=False)
         for name, empty in part.schema.empty(0).items()

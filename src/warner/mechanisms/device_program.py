@@ -44,18 +44,7 @@ def fraction(value: Fraction) -> dict[str, int | str]:
 def odds(
     ratio: Fraction, nats: float | Fraction, between: str = ANY, power: int = 1
 ) -> dict[str, Any]:
-    """The entries ``odds`` and ``odds_at_most`` of a program.
-
-    Args:
-        ratio: the largest ratio Pr(y | x) / Pr(y | x'), of one step where ``power`` counts steps.
-        nats: the requested budget of ``ratio``.
-        between: which values x and x' are compared: ``"any"`` two, ``"neighbours"``, or any two
-            under the reports that a ``"sensitive"`` value can make.
-        power: the power of ``ratio`` that bounds the compared values.
-
-    Raises:
-        ArgumentError: a ratio without a bound, or above the budget.
-    """
+    """The entries ``odds`` and ``odds_at_most`` of a program."""
     if ratio == INFINITE or math.isinf(nats):
         rule = "has no program for a device: a report can rule a value out"
         raise ArgumentError("mechanism", rule, None, "Choose a finite epsilon")
@@ -74,15 +63,7 @@ def delta_of_noise(
 ) -> dict[str, Any]:
     """The entries of a program with approximate privacy, whose reports have no largest ratio.
 
-        delta = sum_j max(0, Pr(noise = j) - r Pr(noise = j + shift)),   r = odds_at_most
-
-    Args:
-        masses: 2^(64 words) times the probabilities of the noise.
-        words: the number of words.
-        shift: the steps between the two most distant values; None for several axes, whose delta is
-            no single sum.
-        nats: the requested epsilon.
-        delta: the requested delta.
+    delta = sum_j max(0, Pr(noise = j) - r Pr(noise = j + shift)),   r = odds_at_most
     """
     most = exp_above(nats)
     found = None
@@ -99,9 +80,6 @@ def repeated_odds(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, A
     """The odds of several independent reports of one value, as a product.
 
     One program keeps its fraction, and its power grows. Those of several are multiplied out.
-
-    Args:
-        parts: programs, and how often each is used.
     """
     found = [program["odds"] for program, _ in parts]
     if None in found:

@@ -37,17 +37,6 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
     A 64-bit random number selects the symbol in whose cell it lies. Both widths are rounded down,
     see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite epsilon gives the whole range
     to the true symbol.
-
-    Args:
-        size: the number of symbols.
-        epsilon: budget in nats.
-
-    Returns:
-        true_width, other_width: the widths of the cells of the true symbol and of each other
-            symbol.
-
-    Raises:
-        BudgetError: an epsilon at which other symbols are too rare for 64 bits.
     """
     if math.isinf(epsilon):
         return ONE, 0
@@ -62,10 +51,6 @@ def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
 
     A random number outside all cells is drawn again, so each probability is a width over the sum of
     all widths.
-
-    Args:
-        size: the number of symbols.
-        true_width, other_width: from :func:`direct_widths`.
     """
     total = true_width + (size - 1) * other_width
     return TwoLevel(Fraction(true_width, total), Fraction(other_width, total))
@@ -76,14 +61,7 @@ def direct_sample(
 ) -> np.ndarray:
     """Randomise symbols with the integer law of :func:`direct_widths`.
 
-    Args:
-        index: (n,) true symbols, 0..size-1.
-        size: the number of symbols.
-        true_width, other_width: from :func:`direct_widths`.
-        source: the randomness.
-
-    Returns:
-        (n,) reported symbols, 0..size-1.
+    Shapes: index (n,) -> (n,).
     """
     if other_width == 0:
         return index

@@ -335,12 +335,7 @@ def calibrate(epsilon: float, delta: float) -> float:
 
     Phi is the distribution function of the standard normal distribution.
 
-    Args:
-        epsilon: the budget in nats.
-        delta: in (0, 1).
-
-    Returns:
-        s, in the unit of the distance.
+    Shapes: delta (0, 1).
 
     >>> round(calibrate(1.0, 1e-5), 3)
     3.731
@@ -356,12 +351,7 @@ def calibrate(epsilon: float, delta: float) -> float:
 
 
 def divergence(epsilon: float, sigma: float) -> float:
-    """Return the delta of continuous normal noise for values at distance 1.
-
-    Args:
-        epsilon: the budget in nats.
-        sigma: the standard deviation of the noise, in the unit of the distance.
-    """
+    """Return the delta of continuous normal noise for values at distance 1."""
     near, far = (
         (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2),
         (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2),

@@ -50,10 +50,6 @@ class Rounded(Law):
 
         Decimal arithmetic gives the same integers on every machine. The mass of 0 is adjusted so
         that the masses sum to 2**(64 words).
-
-        Args:
-            deviation: the standard deviation of the noise, in steps.
-            reach: the largest absolute value of the noise, in steps.
         """
         half = normal_masses(deviation, reach)
         sides = 2 * sum(half[1:]) + half[0]
@@ -87,12 +83,7 @@ class Rounded(Law):
         is beyond the reach, all of Pr(j) counts. A last term covers the rounding error of sums in
         double precision.
 
-        Args:
-            epsilon: nats.
-            shifts: (s, d) integers, the differences of two values in steps on d axes. No row is 0.
-
-        Returns:
-            float: an upper bound of delta.
+        Shapes: shifts (s, d).
         """
         one = self.floats()
         j = np.arange(-self.reach, self.reach + 1, dtype=np.float64)

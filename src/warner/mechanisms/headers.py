@@ -25,15 +25,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms, and 
 
 
 def add_mechanism(cls: type[Mechanism]) -> None:
-    """Let headers and study files name a mechanism, by the name of its class.
-
-    Args:
-        cls: a class of mechanisms. Defining it again, as a notebook does, replaces it.
-
-    Raises:
-        ArgumentError: the name is that of another mechanism.
-        ArgumentTypeError: not a class of mechanisms, or one that lacks methods or a version.
-    """
+    """Let headers and study files name a mechanism, by the name of its class."""
     if not isinstance(cls, type) or not issubclass(cls, Mechanism):
         rule, remedy = "must be a class of mechanisms", "Derive it from warner.mechanisms.Mechanism"
         raise ArgumentTypeError("mechanism", rule, kind(cls), remedy)

@@ -16,13 +16,6 @@ def two_widths(other_share: Decimal, odds: Decimal) -> tuple[int, int]:
     drawn again. The ratio true_width / other_width never exceeds ``odds``, and its relative error
     is about 1 / true_width.
 
-    Args:
-        other_share: the probability of each other outcome.
-        odds: the probability of the true outcome divided by ``other_share``.
-
-    Returns:
-        true_width, other_width: integers of at most 2^64.
-
     >>> two_widths(Decimal("0.25"), Decimal(3)) == (3 * 2**62, 2**62)
     True
     """

@@ -321,16 +321,7 @@ class PerAttribute(Combined):
 
 
 def part_domains(name: str, part: Mechanism) -> Mapping[str, Domain]:
-    """The attributes that one part randomises.
-
-    Args:
-        name: the name of the part.
-        part: its mechanism.
-
-    Returns:
-        {attribute: domain}, the attributes that the part randomises together. For a single
-        question, {name: the domain of the part}.
-    """
+    """The attributes that one part randomises."""
     return part.attribute_domains or {name: part.domain}
 
 

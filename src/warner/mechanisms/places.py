@@ -86,10 +86,7 @@ class Places:
 def odds_of_neighbours(numerators: np.ndarray, domain: Domain, epsilon: float) -> dict[str, Any]:
     """The odds of a table with metric privacy: of neighbours, or of any two values without them.
 
-    Args:
-        numerators: (m, K) positive integers; columns have one sum.
-        domain: the K values, with coordinates.
-        epsilon: nats per unit of distance.
+    Shapes: numerators (m, K).
     """
     places, points = Places.of(domain), domain.points
     assert points is not None

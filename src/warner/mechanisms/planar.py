@@ -181,13 +181,7 @@ class Planar(Mechanism):
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
         """Return the mass of each displacement, up to a common factor.
 
-        Args:
-            rows: (r, 1), at least 0.
-            columns: (1, c), at least 0.
-            nats: the budget from cell to cell.
-
-        Returns:
-            (r, c).
+        Shapes: rows (r, 1), columns (1, c) -> (r, c).
         """
 
     def _masses(self, height: int, width: int, nats: float) -> np.ndarray:
@@ -476,11 +470,7 @@ def hull(points: np.ndarray) -> np.ndarray:
     The upper and the lower half are built separately, without the points at which they do not turn
     (Andrew 1979).
 
-    Args:
-        points: (m, 2) integers in lexicographic order.
-
-    Returns:
-        (k, 2), the k corners in order around the hull.
+    Shapes: points (m, 2) -> (k, 2).
 
     >>> hull(np.array([[0, 0], [0, 2], [1, 1], [2, 0], [2, 2]])).tolist()
     [[0, 0], [2, 0], [2, 2], [0, 2]]
@@ -502,12 +492,7 @@ def hull(points: np.ndarray) -> np.ndarray:
 def multiplicities(height: int, width: int) -> np.ndarray:
     """Return the number of displacements (+-i, +-j) for each pair (i, j), which is 1, 2 or 4.
 
-    Args:
-        height: R, the number of rows i = 0..R-1.
-        width: C, the number of columns j = 0..C-1.
-
-    Returns:
-        (R, C) integers.
+    Shapes: R = height, C = width -> (R, C).
     """
     return (
         np.where(np.arange(height) > 0, 2, 1)[:, None]

@@ -48,9 +48,7 @@ class Displacements(Law):
         The smallest probability gets 64 binary digits. The mass of displacement (0, 0) is adjusted
         so that the sum is exact.
 
-        Args:
-            shares: (R, C) probabilities, entry (i, j) of each of the displacements (+-i, +-j). The
-                sum over all displacements is one.
+        Shapes: shares (R, C).
         """
         words = math.ceil((64 - math.log2(shares.min())) / 64)
         total = 1 << 64 * words
@@ -81,9 +79,7 @@ class Displacements(Law):
     def exact(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Integer masses of displacements by exactly or by at least i rows and j columns.
 
-        Returns:
-            Four tables (R, C), for exactly i rows and j columns; at least i rows and exactly j
-            columns; exactly i rows and at least j columns; at least i rows and at least j columns.
+        Returns (R, C).
         """
         q = self.quadrant
         rows = np.cumsum(q[::-1], axis=0)[::-1]
@@ -122,13 +118,6 @@ class Displacements(Law):
         side and in a corner have separate tables. A displacement (k a, k b) is k times (a, b),
         whose slope is at least as large. So only displacements without a common divisor are
         compared.
-
-        Args:
-            within: compare two cells at most this many rows and columns apart; None compares all
-                pairs, so that the result is a bound for every pair.
-
-        Returns:
-            float: nats per side of a cell.
         """
         parts = _tables_of_reports(*(np.log(part) for part in self.tables()))
         worst = max(_steepest_of(part, within) for part in parts)
@@ -197,11 +186,7 @@ def nearest_places(values: np.ndarray) -> np.ndarray:
     value above or below is found first, then the best column. Squared distances are integers, so
     ties are found exactly.
 
-    Args:
-        values: (H, W) booleans, which cells are values; at least one is True.
-
-    Returns:
-        (H, W) integers, row * W + column of the nearest value.
+    Shapes: values (H, W) -> (H, W).
 
     >>> nearest_places(np.array([[True, False, False, True]])).tolist()
     [[0, 0, 3, 3]]

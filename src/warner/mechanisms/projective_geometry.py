@@ -160,11 +160,6 @@ def squared_error(space: ProjectiveSpace, size: int, e: float) -> float:
 
         K q' (1 - q') / (p - q')^2 + (1 - 2 q') / (p - q')
 
-    Args:
-        space: the points.
-        size: K.
-        e: exp(epsilon).
-
     >>> round(squared_error(ProjectiveSpace(2, 2), 2, 3.0), 3)
     3.5
     """
@@ -182,10 +177,6 @@ def squared_error_of_blocks(points: ProjectiveBlocks, e: float) -> float:
     of Pr(a report is in the block of x) are
 
         K s p0 + d ((s - c) + c k),   K m p0 + d s k,   d = p0 (e - 1).
-
-    Args:
-        points: the blocks, and K.
-        e: exp(epsilon).
 
     >>> one = ProjectiveBlocks(3, 3, 1, 13)
     >>> round(squared_error_of_blocks(one, 3.0) / squared_error(one.space, 13, 3.0), 12)
@@ -212,13 +203,7 @@ def _blocks_of(prime: int, size: int, count: int) -> ProjectiveBlocks:
 
 
 def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
-    """The blocks with the least squared error, of those whose reports a tally can count.
-
-    Args:
-        size: K.
-        e: exp(epsilon).
-        count: h; None for one block, or more where they err at least 3 % less.
-    """
+    """The blocks with the least squared error, of those whose reports a tally can count."""
     one = [_blocks_of(prime, size, 1) for prime in set(_primes(size, e))]
     several = list(_several_blocks(size, e, count)) if count != 1 else []
     best: list[tuple[float, int, ProjectiveBlocks]] = []

@@ -25,18 +25,7 @@ from warner.reports.schema import BitVector
 
 
 def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, Decimal]:
-    """The probability t that a bit of 1 stays 1, from the argument ``keep``.
-
-    Args:
-        keep: as for :class:`UnaryEncoding`.
-        epsilon: budget in nats.
-
-    Returns:
-        ``keep`` as headers write it, and t.
-
-    Raises:
-        ArgumentError, ArgumentTypeError: neither a known name nor a probability.
-    """
+    """The probability t that a bit of 1 stays 1, from the argument ``keep``."""
     if isinstance(keep, str):
         if keep in ("optimised", "optimized"):
             return "optimized", Decimal("0.5")
@@ -62,16 +51,6 @@ def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int,
 
     t is rounded first, and q is computed from the rounded t. Then q is rounded up, towards t. So
     the realised epsilon is at most the requested one.
-
-    Args:
-        keep: as for :class:`UnaryEncoding`.
-        epsilon: budget in nats.
-
-    Returns:
-        ``keep`` as headers write it, the threshold of t, and the threshold of q.
-
-    Raises:
-        BudgetError: an outcome that is too rare for 64 bits.
     """
     written, t = keep_probability(keep, epsilon)
     kept = down(t)

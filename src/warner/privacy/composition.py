@@ -85,15 +85,6 @@ def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     sensitive value in each of these attributes, at the sum of the epsilons. ``sensitive`` then
     holds (attribute, value) pairs.
 
-    Args:
-        guarantees: {attribute: its guarantee}.
-
-    Returns:
-        Guarantee: of all attributes together.
-
-    Raises:
-        MismatchError: ApproximateLDP together with ULDP or OSLDP.
-
     >>> side_by_side({"sex": LDP(0.5), "age": MetricLDP(0.5, 2.0)})
     LDP(epsilon=1.5)
     """

@@ -57,12 +57,6 @@ class WorstSlope(NamedTuple):
 def epsilon_of(ratio: Fraction) -> float:
     """The logarithm of a worst ratio, rounded up.
 
-    Args:
-        ratio: at least 1, or INFINITE.
-
-    Returns:
-        float: nats; infinity for INFINITE.
-
     >>> epsilon_of(Fraction(1)), epsilon_of(INFINITE)
     (0.0, inf)
     """
@@ -72,12 +66,7 @@ def epsilon_of(ratio: Fraction) -> float:
 def worst_ratio(table: np.ndarray, likely: np.ndarray | None = None) -> Fraction:
     """The largest likelihood ratio of a report: max over y, x, x' of A[y, x] / A[y, x'].
 
-    Args:
-        table: (m, K) exact probabilities.
-        likely: (K,) booleans, the values x that may stand in the numerator; None for all.
-
-    Returns:
-        Fraction: the ratio, or INFINITE.
+    Shapes: table (m, K), likely (K,).
 
     >>> worst_ratio(np.array([[Fraction(3, 4), Fraction(1, 4)]], dtype=object))
     Fraction(3, 1)
@@ -88,12 +77,7 @@ def worst_ratio(table: np.ndarray, likely: np.ndarray | None = None) -> Fraction
 def worst_pair(table: np.ndarray, likely: np.ndarray | None = None) -> WorstRatio:
     """The largest ratio within a row, with its row and its two values.
 
-    Args:
-        table: (m, K) exact probabilities.
-        likely: (K,) booleans, the values that may stand in the numerator; None for all.
-
-    Returns:
-        WorstRatio: of the first row that attains it.
+    Shapes: table (m, K), likely (K,).
     """
     worst, place = Fraction(1), 0
     chosen = np.arange(table.shape[1]) if likely is None else np.flatnonzero(likely)
@@ -119,13 +103,7 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
     Logarithms are computed in double precision. The result is raised by a bound of their error, and
     then to the next float.
 
-    Args:
-        table: (m, K) exact probabilities.
-        distances: (K, K) the distances d of values. Epsilon is per unit of these.
-
-    Returns:
-        WorstSlope: epsilon is infinite if a report is possible under one value and impossible under
-            another.
+    Shapes: table (m, K), distances (K, K).
     """
     possible = table != 0
     ruled_out = possible.any(axis=1) & ~possible.all(axis=1)
@@ -139,12 +117,7 @@ def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
 def worst_slope_of_logs(logs: np.ndarray, distances: np.ndarray) -> WorstSlope:
     """The same as :func:`worst_slope`, from the logarithms of probabilities.
 
-    Args:
-        logs: (m, K) natural logarithms.
-        distances: (K, K); pairs at distance 0 are not compared.
-
-    Returns:
-        WorstSlope: to double precision.
+    Shapes: logs (m, K), distances (K, K).
     """
     distances = np.where(distances > 0, distances, np.inf)
     worst, where = -math.inf, (0, 0, 0)
@@ -166,12 +139,7 @@ def hockey_stick(table: np.ndarray, epsilon: float) -> float:
 
         max over values x, x' of sum_y max(0, A[y, x] - exp(epsilon) A[y, x'])
 
-    Args:
-        table: (m, K) exact probabilities.
-        epsilon: nats.
-
-    Returns:
-        float: delta, rounded up.
+    Shapes: table (m, K).
 
     >>> round(hockey_stick(np.eye(2), 1.0), 12)
     1.0
@@ -188,11 +156,7 @@ def hockey_stick(table: np.ndarray, epsilon: float) -> float:
 def euclidean_distances(points: np.ndarray) -> np.ndarray:
     """The Euclidean distances of points.
 
-    Args:
-        points: (K, d) coordinates.
-
-    Returns:
-        (K, K) distances.
+    Shapes: points (K, d) -> (K, K).
 
     >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
     [[0.0, 5.0], [5.0, 0.0]]
@@ -203,12 +167,6 @@ def euclidean_distances(points: np.ndarray) -> np.ndarray:
 
 def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
     """Exact probabilities as integers over one denominator, which add and compare faster.
-
-    Args:
-        table: an object array of Fractions, of any shape.
-
-    Returns:
-        The numerators, an object array of the same shape, and the denominator.
 
     >>> common_denominator(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
     (array([3, 2], dtype=object), 6)
@@ -237,12 +195,7 @@ def fractions(masses: np.ndarray, total: int) -> np.ndarray:
 def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
     """Which reports are possible under some sensitive value.
 
-    Args:
-        table: (m, K) probabilities.
-        sensitive: (K,) booleans.
-
-    Returns:
-        (m,) booleans.
+    Shapes: table (m, K), sensitive (K,) -> (m,).
     """
     return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
 
@@ -255,15 +208,7 @@ def ambiguous_report(
 ) -> str | None:
     """The first unprotected report that does not reveal one non-sensitive value [P2 eq 4].
 
-    Args:
-        table: (m, K) probabilities.
-        sensitive: (K,) booleans.
-        protected: (m,) booleans.
-        names: (K,) the names of the values in the message; None for their indices.
-
-    Returns:
-        The violation in words. None if every unprotected report comes from one non-sensitive value
-        alone.
+    Shapes: table (m, K), sensitive (K,), protected (m,), names (K,).
     """
     names = [f"number {x}" for x in range(table.shape[1])] if names is None else names
     for y in np.flatnonzero(~protected):

@@ -19,15 +19,9 @@ def preserves_data_types(
 
     An unprotected ("invertible") report reveals its value, and its results must do so too.
 
-    Args:
-        matrix: (m', m), matrix[z, y] = Pr(z | y), columns sum to one.
-        protected: (m,) booleans, which reports y are protected.
-        protected_after: (m',) booleans, which results z are protected.
-
-    Raises:
-        ArgumentError: not a channel, or shapes that do not fit.
-
     Source: [P2 def 3].
+
+    Shapes: protected (m,).
 
     >>> bool(preserves_data_types(np.eye(2), [True, False], [True, False]))
     True
@@ -54,19 +48,7 @@ def post_process(
 ) -> np.ndarray:
     """The channel of post-processed reports, which keeps its ULDP guarantee [P2 prop 2].
 
-    Args:
-        matrix: (m', m), the probability Pr(z | y) that report y becomes result z.
-        channel: (m, K), Pr(y | x). A report that is impossible under every sensitive value must
-            come from one value alone.
-        sensitive: (K,) booleans, which values are sensitive.
-        protected_after: (m',) booleans, which results z are protected.
-
-    Returns:
-        (m', K), matrix @ channel.
-
-    Raises:
-        ArgumentError: the channel is not utility-optimised, or ``matrix`` does not pass
-            :func:`preserves_data_types`. The proposition does not apply then.
+    Shapes: channel (m, K), sensitive (K,).
 
     >>> mangat = np.array([[1.0, 0.4], [0.0, 0.6]])
     >>> post_process(np.eye(2)[::-1], mangat, [True, False], [False, True]).tolist()
@@ -101,16 +83,7 @@ def decompose(
 
     So OSLDP reports carry no information that ULDP reports at the same epsilon lack.
 
-    Args:
-        channel: (m, K), columns sum to one, OSLDP for the sensitive values at some epsilon.
-        sensitive: (K,) booleans, at least one of them true.
-
-    Returns:
-        uldp (m_u, K), utility-optimised at the same epsilon; protected (m_u,) booleans, which of
-        its reports are protected; and post (m, m_u).
-
-    Raises:
-        ArgumentError: not a channel, or no sensitive value.
+    Shapes: channel (m, K), sensitive (K,) -> (m_u, K).
 
     >>> channel = np.array([[0.5, 0.1], [0.5, 0.9]])
     >>> uldp, protected, post = decompose(channel, [True, False])

@@ -52,12 +52,7 @@ class UnsupportedLikelihood(ABC):
     def log_unsupported(self, ones: np.ndarray, size: int) -> np.ndarray:
         """The log-likelihood of a value whose bit is 0 in the report.
 
-        Args:
-            ones: (m,) the number of bits that are 1 in each report.
-            size: K, the number of bits of a report.
-
-        Returns:
-            (m,) natural logarithms of Pr(report | value).
+        Shapes: ones (m,), K = size -> (m,).
         """
 
 
@@ -85,11 +80,7 @@ class TwoLevel(Law, UnsupportedLikelihood):
     def table(self, supported: np.ndarray) -> np.ndarray:
         """The exact probabilities of reports under all values.
 
-        Args:
-            supported: (m, K) booleans, whether report y supports value x.
-
-        Returns:
-            (m, K) object array of Fractions.
+        Shapes: supported (m, K) -> (m, K).
         """
         out = np.full(supported.shape, self.low, dtype=object)
         out[supported] = self.high

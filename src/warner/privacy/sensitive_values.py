@@ -16,16 +16,7 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
 
     Sensitive values are public parameters, so error messages may name them.
 
-    Args:
-        domain: K values.
-        sensitive: a list or an array of distinct values of the domain, at least one.
-
-    Returns:
-        (K,) booleans, True for a sensitive value.
-
-    Raises:
-        ArgumentTypeError: not a list.
-        ArgumentError: no value, a value outside the domain, or a value twice.
+    Returns (K,).
 
     >>> from warner import Categorical
     >>> sensitive_mask(Categorical(["no", "yes"]), ["yes"]).tolist()

@@ -272,11 +272,7 @@ def _expit(logs: FloatArray) -> FloatArray:
 
 
 def _orthonormal(pairs: Pairs, design: Design) -> FloatArray:
-    """T (p, p), for which the columns of Z T have length sqrt(n) and are orthogonal.
-
-    Raises:
-        ArgumentError: collinear columns.
-    """
+    """T (p, p), for which the columns of Z T have length sqrt(n) and are orthogonal."""
     _, triangle = np.linalg.qr(pairs.covariates * np.sqrt(pairs.people)[:, None])
     check_independent(design.names, triangle)
     return np.asarray(np.linalg.inv(triangle) * np.sqrt(pairs.people.sum()))

@@ -38,15 +38,7 @@ class Design(ABC):
 
     @abstractmethod
     def matrix(self, covariates: Any) -> FloatArray:
-        """The columns (n, p) of some covariates.
-
-        Args:
-            covariates: a frame, a mapping of columns or an array, with the columns of the fit.
-
-        Raises:
-            ArgumentError: missing columns, values or levels.
-            ArgumentTypeError: no covariates.
-        """
+        """The columns (n, p) of some covariates."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +60,7 @@ class PlainDesign(Design):
 
     @classmethod
     def of(cls, columns: Mapping[str, Column]) -> PlainDesign:
-        """The design of some columns.
-
-        Raises:
-            ArgumentError: a column with one value in all rows, or of numbers written as text.
-        """
+        """The design of some columns."""
         levels: dict[str, tuple[str, ...] | None] = {}
         for name, column in columns.items():
             different = np.unique(column)
@@ -121,13 +109,7 @@ class FormulaDesign(Design):
 
     @classmethod
     def of(cls, formula: str, columns: Mapping[str, Column]) -> FormulaDesign:
-        """The design of a formula.
-
-        Raises:
-            MissingExtraError: formulaic is not installed.
-            ArgumentError: a formula that formulaic refuses, or one with a left side.
-            ArgumentTypeError: no text.
-        """
+        """The design of a formula."""
         if not isinstance(formula, str):
             rule = "must be text such as 'age + ward'"
             raise ArgumentTypeError("formula", rule, kind(formula))
@@ -169,17 +151,7 @@ def _made(spec: Any, columns: Mapping[str, Column]) -> Any:
 
 
 def design_of(covariates: Any, formula: str | None) -> tuple[Design, FloatArray]:
-    """The design of some covariates, and its columns (n, p).
-
-    Args:
-        covariates: a frame, a mapping of columns or an array.
-        formula: a formula of formulaic; None for all columns.
-
-    Raises:
-        ArgumentError: missing or infinite values, constant or collinear columns, a bad formula.
-        ArgumentTypeError: no covariates.
-        MissingExtraError: a formula without formulaic.
-    """
+    """The design of some covariates, and its columns (n, p)."""
     columns = columns_of(covariates)
     design: Design = (
         PlainDesign.of(columns) if formula is None else FormulaDesign.of(formula, columns)
@@ -190,12 +162,7 @@ def design_of(covariates: Any, formula: str | None) -> tuple[Design, FloatArray]
 def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
     """Refuse columns of which some are sums of multiples of others.
 
-    Args:
-        names: (p,) the names of the columns.
-        triangle: R (r, p) with R'R = Z'Z, of the columns Z.
-
-    Raises:
-        ArgumentError: the columns are collinear; the message names those concerned.
+    Shapes: names (p,), R = triangle (r, p).
     """
     lengths = np.sqrt((triangle**2).sum(axis=0))
     scaled = triangle / np.where(lengths > 0, lengths, 1.0)
@@ -217,13 +184,7 @@ def _matters(entries: FloatArray) -> bool:
 def columns_of(covariates: Any) -> dict[str, Column]:
     """The columns of covariates: float64, or text.
 
-    Args:
-        covariates: a frame of any library that Narwhals knows, a mapping of columns, or an array
-            (n,) or (n, p), whose columns are named x1 .. xp.
-
-    Raises:
-        ArgumentError: missing or infinite values, or columns of different lengths.
-        ArgumentTypeError: no covariates, or values that are neither numbers nor text.
+    Shapes: covariates (n,).
     """
     if isinstance(covariates, Mapping):
         found = {str(name): _checked(str(name), values) for name, values in covariates.items()}

@@ -46,10 +46,7 @@ class Pairs:
     def of(cls, rows: FloatArray, report: IntArray, covariates: FloatArray) -> Pairs:
         """The pairs of n people.
 
-        Args:
-            rows: (m, K) the likelihoods of the different reports.
-            report: (n,) each person's report, in 0..m-1.
-            covariates: (n, p).
+        Shapes: rows (m, K), report (n,), covariates (n, p).
         """
         group, first = _different_rows(covariates)
         pair, counts = np.unique(group * len(rows) + report, return_counts=True)
@@ -101,9 +98,7 @@ class Pairs:
         Few factors are multiplied with each other, and then with the products of covariates. Many
         factors are multiplied with the covariates, and then with each other.
 
-        Args:
-            factors: f (r, E).
-            group: (r,) the row of ``covariates`` of each i.
+        Shapes: f = factors (r, E), group (r,).
         """
         extra, width = factors.shape[1], self.covariates.shape[1]
         size = extra * width
@@ -157,12 +152,7 @@ class Point:
     value: float
 
     def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The gradient of l and two matrices of information.
-
-        Returns:
-            The gradient (E p,); the observed information (E p, E p), which is the negative
-            Hessian; and the information (E p, E p) if the answers themselves were known.
-        """
+        """The gradient of l and two matrices of information."""
         pairs = self.pairs
         expected = pairs.people[:, None] * self.pi
         counted = pairs.counts[:, None] * self.posterior

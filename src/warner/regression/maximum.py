@@ -134,10 +134,6 @@ def maximize(pairs: Pairs) -> Maximum:
     standard error is above 0.25, it is far from a parabola, and the search also starts at random
     places, the same ones each time. There are 20 of them, 6 where a step takes long, and none where
     it takes longer still. The best end is taken.
-
-    Args:
-        pairs: the reports and covariates. The covariates should be orthogonal columns of length
-            sqrt(n) or nearly so.
     """
     shape = (pairs.size - 1, pairs.covariates.shape[1])
     first = _ascend(pairs, np.zeros(shape))

@@ -58,13 +58,7 @@ class Problem:
     def likelihoods(self) -> tuple[FloatArray, FloatArray]:
         """The likelihoods of the r different reports.
 
-        Returns:
-            (r, K), each row divided by its largest entry, and (r,) the logarithms by which
-            logarithms of these rows are less than those of probabilities.
-
-        Raises:
-            ArgumentError: too many different reports and values.
-            ImpossibleReportError: a report that has probability 0 for every value.
+        Returns (r, K).
         """
         used = self._different[0]
         if used.size * self.domain.size > _LARGEST_ROWS:
@@ -80,18 +74,7 @@ class Problem:
 
 
 def problem_of(reports: Reports, attribute: str | None) -> Problem:
-    """The reports of one attribute as rows of a channel.
-
-    Args:
-        reports: reports of one mechanism.
-        attribute: the name of one of several attributes; None for the whole answer.
-
-    Raises:
-        ArgumentError: an unknown attribute, or reports that have no channel.
-        ArgumentTypeError: no Reports.
-        EmptyError: no reports.
-        ReportError: reports that the mechanism cannot have sent.
-    """
+    """The reports of one attribute as rows of a channel."""
     if not isinstance(reports, Reports):
         remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
         rule = "must be Reports, one for each person"
@@ -110,18 +93,7 @@ def problem_of(reports: Reports, attribute: str | None) -> Problem:
 
 
 def covariates_of(covariates: Any, formula: str | None, n: int) -> tuple[Design, FloatArray]:
-    """The design of covariates, and its columns (n, p), one row for each report.
-
-    Args:
-        covariates: n rows.
-        formula: a formula; None for all columns.
-        n: the number of reports.
-
-    Raises:
-        ArgumentError: covariates that cannot be used, or of another length.
-        ArgumentTypeError: no covariates.
-        MissingExtraError: a formula, where formulaic is not installed.
-    """
+    """The design of covariates, and its columns (n, p), one row for each report."""
     design, matrix = design_of(covariates, formula)
     if len(matrix) != n:
         rule, remedy = f"must have a row for each of the {n} reports, in their order", "Check both"

@@ -38,11 +38,7 @@ class BitRule:
     def broken_by(self, packed: np.ndarray) -> np.ndarray:
         """Which reports break the rule.
 
-        Args:
-            packed: uint8 (n, bytes), n reports as packed bits.
-
-        Returns:
-            bool (n,), True for a report that breaks the rule.
+        Returns (n,).
         """
         first, last = min(self.masks), max(self.masks)
         some, mask = packed[:, first : last + 1], self.mask[first : last + 1]

@@ -16,13 +16,7 @@ _EVERY = {1: 0x5555555555555555, 2: 0x3333333333333333, 4: 0x0F0F0F0F0F0F0F0F}
 def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None) -> np.ndarray:
     """How often each of 0..size-1 occurs.
 
-    Args:
-        index: integers in 0..size-1, (n,).
-        size: how many different values there are.
-        repeats: how often each row counts, int64 (n,); None for once each.
-
-    Returns:
-        int64 (size,).
+    Shapes: index (n,), repeats (n,).
 
     >>> count_values(np.array([2, 0, 2]), 4).tolist()
     [1, 0, 2, 0]
@@ -54,13 +48,6 @@ def _count_bytes(values: np.ndarray) -> np.ndarray:
 def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
     """How many of n packed reports set each bit.
 
-    Args:
-        packed: bits packed 8 to a byte, most significant bit first, uint8 (n, bytes).
-        width: how many bits a report has.
-
-    Returns:
-        int64 (width,).
-
     >>> sum_bits(np.array([[0b10100000], [0b10000000]], dtype=np.uint8), 3).tolist()
     [2, 0, 1]
     """
@@ -86,10 +73,6 @@ def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
 
     Two bits hold the sum of 3 reports, four bits that of 15, and a byte that of 255. So bits are
     added in place, 64 at a time: every second bit first, then every fourth and every eighth.
-
-    Args:
-        lanes: uint8 (r, width), r <= 255; a row holds one or more reports of ``size`` bytes.
-        size: the bytes of a report.
     """
     r, width = lanes.shape
     if width % 8 or r % 15:
@@ -113,12 +96,7 @@ def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
 def count_rows(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different rows, and how often each occurs in total.
 
-    Args:
-        rows: rows of bytes, uint8 (n, bytes).
-        counts: how often each row counts, int64 (n,).
-
-    Returns:
-        The m different rows (m, bytes), sorted as byte strings, and int64 (m,).
+    Shapes: counts (n,).
 
     >>> rows, counts = count_rows(np.array([[2], [1], [2]], dtype=np.uint8), np.array([1, 1, 5]))
     >>> rows.tolist(), counts.tolist()
@@ -135,12 +113,6 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Eight bytes at a time are sorted as a number. This is many times faster than sorting byte
     strings.
-
-    Args:
-        rows: uint8 (n, bytes).
-
-    Returns:
-        The m different rows (m, bytes), sorted as byte strings, and int64 (n,) in 0..m-1.
 
     >>> unique_rows(np.array([[2, 1], [1, 9], [2, 1]], dtype=np.uint8))[1].tolist()
     [1, 0, 1]

@@ -593,15 +593,7 @@ def _ungrouped() -> MismatchError:
 
 
 def require_room(groups: int, cells: int) -> None:
-    """Refuse more groups than there is memory for.
-
-    Args:
-        groups: the number of groups.
-        cells: the number of counts of each group.
-
-    Raises:
-        ArgumentError: more than 2^26 counts in all.
-    """
+    """Refuse more groups than there is memory for."""
     if groups * cells > LARGEST:
         rule = f"{groups} groups of {cells} counts would be more than {LARGEST} counts"
         remedy = "Group by fewer columns, or by coarser values"
@@ -613,10 +605,7 @@ def _kept_in_order(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct reports of all groups, sorted by group and then as byte strings, and added up.
 
-    Args:
-        places: (M,) the group of each report.
-        rows: uint8 (M, bytes).
-        counts: int64 (M,).
+    Shapes: places (M,), counts (M,).
     """
     head = places.astype(">i8").reshape(-1, 1).view(np.uint8)
     found, total = count_rows(np.concatenate([head, rows], axis=1), counts)
@@ -625,12 +614,7 @@ def _kept_in_order(
 
 
 def _added(parts: Sequence[tuple[CountedGroups, np.ndarray]], groups: int) -> CountedGroups:
-    """The sum of tables of groups.
-
-    Args:
-        parts: each a table, and the number in the sum of each of its groups.
-        groups: the number of groups of the sum, all of which occur.
-    """
+    """The sum of tables of groups."""
     first = parts[0][0]
     sizes = np.zeros(groups, dtype=np.int64)
     for part, to in parts:
@@ -656,12 +640,7 @@ AnyTally = Tally | GroupedTally
 
 
 def load_grouped(path: str | os.PathLike[str]) -> dict[str, GroupedTally]:
-    """The named tallies of groups in a file, one for each attribute.
-
-    Raises:
-        FileError: no file of tallies of groups, or incomplete or altered.
-        EmptyError: a file without tallies.
-    """
+    """The named tallies of groups in a file, one for each attribute."""
     found = parse_any_tallies(read_whole(path), str(path))
     grouped = {name: tally for name, tally in found.items() if isinstance(tally, GroupedTally)}
     if len(grouped) < len(found):
@@ -671,12 +650,7 @@ def load_grouped(path: str | os.PathLike[str]) -> dict[str, GroupedTally]:
 
 
 def load_any_tallies(path: str | os.PathLike[str]) -> dict[str, AnyTally]:
-    """The named tallies of a file, with groups or without.
-
-    Raises:
-        FileError: not a tally file, or incomplete or altered.
-        EmptyError: a file without tallies.
-    """
+    """The named tallies of a file, with groups or without."""
     return parse_any_tallies(read_whole(path), str(path))
 
 

@@ -138,11 +138,7 @@ class SupportCounts(HashedColumns):
         )
 
     def unpack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of reports from :meth:`pack`.
-
-        Raises:
-            ReportError: bytes that are no reports.
-        """
+        """The columns of reports from :meth:`pack`."""
         refuse_reports(
             np.full(len(rows), rows.shape[1] != self.bytes_per_report),
             f"must have {self.bytes_per_report} bytes",

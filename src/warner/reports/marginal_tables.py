@@ -32,10 +32,6 @@ def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
     This is the elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of
     rows.
 
-    Args:
-        parts: {attribute: schema of its reports}.
-        ways: the number of attributes in each table.
-
     >>> from warner.reports.schema import IntegerColumns
     >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
     >>> [n_cells(parts, ways) for ways in (1, 2, 3)]
@@ -49,18 +45,7 @@ def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
 
 
 def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
-    """Check the number of attributes in each table, and replace None by the number of all.
-
-    Args:
-        parts: {attribute: schema of its reports}.
-        ways: the requested number of attributes in each table; None for all.
-
-    Returns:
-        The number of attributes in each table.
-
-    Raises:
-        ArgumentError: tables of more than 2^24 counts. The message states which ``ways`` fit.
-    """
+    """Check the number of attributes in each table, and replace None by the number of all."""
     most = len(parts)
     wanted = most if ways is None else integer("ways", ways, 1, most)
     needed = n_cells(parts, wanted)
@@ -93,14 +78,7 @@ def marginal_tables(
 ) -> np.ndarray:
     """The tables of all subsets of ``ways`` attributes, counted from reports.
 
-    Args:
-        parts: {attribute: schema of its reports}.
-        columns: {attribute: checked columns of n reports}, of the same people in the same order.
-        ways: the number of attributes in each table.
-        repeats: int64 (n,), how often each person counts; None to count everybody once.
-
-    Returns:
-        int64 (n_cells,).
+    Shapes: repeats (n,).
     """
     widths = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
     n = len(next(iter(next(iter(columns.values())).values())))
@@ -182,19 +160,7 @@ def _group_products(
 
 
 def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
-    """Check a list of names of attributes.
-
-    Args:
-        names: a list of different names among ``known``, at least one.
-        known: the names of all attributes.
-
-    Returns:
-        The names as a list.
-
-    Raises:
-        ArgumentTypeError: not a list.
-        ArgumentError: an unknown or repeated name, or none.
-    """
+    """Check a list of names of attributes."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         remedy = f"For example {list(known[:2])}"
         raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
@@ -207,18 +173,7 @@ def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
 def table_of(
     parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]
 ) -> np.ndarray | None:
-    """The table of some attributes, from the tables of all subsets of ``ways`` attributes.
-
-    Args:
-        parts: {attribute: schema of its reports}.
-        counts: the tables, int64 (n_cells,).
-        ways: how many attributes a table in ``counts`` has.
-        wanted: at most ``ways`` attributes.
-
-    Returns:
-        int64, one axis per attribute in the order of ``wanted``. None if ``counts`` are not tables
-        of these parts.
-    """
+    """The table of some attributes, from the tables of all subsets of ``ways`` attributes."""
     if ways > len(parts) or counts.shape != (n_cells(parts, ways),):
         return None
     start = 0

@@ -55,14 +55,7 @@ class ProductSchema(ReportSchema):
         return math.prod(part.rows_per_report for part in self.parts.values())
 
     def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Split the columns that are present by part.
-
-        Args:
-            columns: {"part.column": column}.
-
-        Returns:
-            {part: {name of the column in the part: column}}.
-        """
+        """Split the columns that are present by part."""
         return {
             name: {
                 column: columns[f"{name}.{column}"]
@@ -117,13 +110,7 @@ class ProductSchema(ReportSchema):
     ) -> Counted:
         """The marginal tables of all subsets of ``ways`` parts.
 
-        Args:
-            columns: checked columns of n reports.
-            repeats: how often each report counts, int64 (n,); None for once each.
-            ways: how many parts a table has; None for all.
-
-        Raises:
-            ArgumentError: tables that would be too large; the message says which ``ways`` fit.
+        Shapes: repeats (n,).
         """
         kept = affordable_ways(self.parts, ways)
         counts = marginal_tables(self.parts, self.split(columns), kept, repeats)

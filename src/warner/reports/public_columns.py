@@ -38,9 +38,6 @@ _REMEDY = "Give each person a value, such as 'unknown'"
 def domain_from_spec(spec: Any) -> Domain:
     """The domain of a public column from its JSON data.
 
-    Raises:
-        ArgumentError: a kind that no public column has, or data that the domain refuses.
-
     >>> domain_from_spec({"kind": "dates", "unit": "month"})
     Dates(unit='month')
     """
@@ -56,12 +53,7 @@ def domain_from_spec(spec: Any) -> Domain:
 
 
 def check_name(name: Any) -> str:
-    """The name of a public column, refused where options or screens cannot show it.
-
-    Raises:
-        ArgumentTypeError: no text.
-        ArgumentError: an empty name, a comma, or characters that cannot be shown.
-    """
+    """The name of a public column, refused where options or screens cannot show it."""
     if not isinstance(name, str):
         rule = "must be text"
         raise ArgumentTypeError("name of a public column", rule, kind(name))
@@ -120,16 +112,6 @@ class Groups:
 def group_people(by: Any, n: int) -> Groups:
     """The groups of n people, by their values in public columns.
 
-    Args:
-        by: {name: values}, at least one column. Values are n texts, integers, booleans or dates, or
-            a :class:`PublicColumn`.
-        n: the number of people.
-
-    Raises:
-        ArgumentTypeError: not a mapping, or a column that is no list.
-        ArgumentError: no columns, or a column of another length.
-        ValuesError: a value that is missing, of another type or never declared, by its position.
-
     >>> groups = group_people({"ward": ["n", "s", "n"], "age": [1, 1, 2]}, 3)
     >>> groups.keys, groups.place.tolist()
     ([('n', 1), ('n', 2), ('s', 1)], [0, 2, 1])
@@ -163,10 +145,7 @@ def groups_of_codes(
 ) -> Groups:
     """The groups of people whose values are numbered.
 
-    Args:
-        columns: {name: domain}.
-        labels: for each column its values.
-        codes: for each column the number of each person's value, (n,).
+    Shapes: codes (n,).
     """
     place = np.zeros(len(codes[0]), dtype=np.int64)
     used = np.zeros((1, 0), dtype=np.int64)  # the codes of each group so far
@@ -235,15 +214,7 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
 
 
 def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.ndarray:
-    """The order (G,) in which groups are kept: by their first column, then by the next.
-
-    Args:
-        columns: {name: domain}.
-        keys: the values of each group.
-
-    Raises:
-        ValuesError, ArgumentTypeError: a value that its column cannot have.
-    """
+    """The order (G,) in which groups are kept: by their first column, then by the next."""
     if not keys:
         return np.zeros(0, dtype=np.int64)
     ranks = []
@@ -263,11 +234,7 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
 def require_same_columns(
     ours: Mapping[str, Domain | None], theirs: Mapping[str, Domain | None]
 ) -> None:
-    """Refuse groups by other public columns.
-
-    Raises:
-        MismatchError: other names, another order, or another declaration of a column.
-    """
+    """Refuse groups by other public columns."""
     if list(ours) != list(theirs):
         got = f"{', '.join(ours)} and {', '.join(theirs)}"
         remedy = "Group both by the same columns"

@@ -34,10 +34,6 @@ _REASONS = (_EMPTY, _NO_TEXT, _OTHER_STUDY, _OTHER_QUESTION, _OTHER_LENGTH, _IMP
 def text_start(layout: str, number: int) -> str:
     """The beginning of the texts of all reports on one question.
 
-    Args:
-        layout: of the study, its digest with the order of its questions, in hexadecimal digits.
-        number: of the question in the study's order, from 1.
-
     >>> text_start("0123456789abcdef0123", 2)
     'wr1-0123456789abcdef-2-'
     """
@@ -46,10 +42,6 @@ def text_start(layout: str, number: int) -> str:
 
 def to_texts(reports: Reports, start: str) -> list[str]:
     """The texts of n reports on one question.
-
-    Args:
-        reports: n reports.
-        start: the result of :func:`text_start`.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -62,21 +54,7 @@ def to_texts(reports: Reports, start: str) -> list[str]:
 def from_texts(
     texts: Sequence[str | None], start: str, schema: ReportSchema, place: str
 ) -> dict[str, np.ndarray]:
-    """The columns of n reports from their texts.
-
-    Args:
-        texts: n cells of a table; None for an empty one.
-        start: the result of :func:`text_start`. Upper and lower case count as the same.
-        schema: the schema of the reports.
-        place: the file and the question, for messages.
-
-    Returns:
-        {name: column}, which the mechanism can have sent.
-
-    Raises:
-        ReportError: cells without such a report. All are named by their rows, from 1; none is
-            shown.
-    """
+    """The columns of n reports from their texts."""
     wrong: dict[int, str] = {}
     records: list[bytes] = []
     rows: list[int] = []

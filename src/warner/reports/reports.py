@@ -237,15 +237,7 @@ class WireHead:
 
     @classmethod
     def parse(cls, data: bytes, size: int) -> WireHead:
-        """The head of reports in the wire format.
-
-        Args:
-            data: all bytes, or at least the first bytes up to the end of the head.
-            size: the number of all bytes.
-
-        Raises:
-            FileError: a head that does not describe ``size`` bytes.
-        """
+        """The head of reports in the wire format."""
         stop = _HEAD + int.from_bytes(data[len(MAGIC) : _HEAD], "little")
         columns: list[WireColumn] = []
         try:
@@ -268,11 +260,7 @@ class WireHead:
 
 
 def read_wire_head(path: str) -> WireHead:
-    """The head of a file in the wire format.
-
-    Raises:
-        FileError: another file, or a head that does not describe it.
-    """
+    """The head of a file in the wire format."""
     with open(path, "rb") as file:
         start = file.read(_HEAD)
         if not start.startswith(MAGIC):
@@ -300,18 +288,7 @@ def _frozen(column: np.ndarray) -> np.ndarray:
 
 
 def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of reports from their bytes.
-
-    Args:
-        schema: the schema of the reports.
-        records: uint8 (n, bytes), as :meth:`Reports.record_array` makes them.
-
-    Returns:
-        {name: column}, the columns of n reports.
-
-    Raises:
-        ReportError: records of another length.
-    """
+    """The columns of reports from their bytes."""
     columns, start = {}, 0
     for name, empty in schema.empty(1).items():
         part = np.ascontiguousarray(records[:, start : start + empty.nbytes])

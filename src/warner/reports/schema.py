@@ -44,26 +44,10 @@ class GroupedColumns(Protocol):
     """
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        """The number of rows of each group with each tuple of values.
-
-        Args:
-            columns: {name: the number of values 0, 1, .. that the column may take}.
-
-        Returns:
-            int64, the first axis of groups, then one axis per column, as long as the column has
-            values.
-
-        Raises:
-            ReportError: a row without a value, or with a value beyond the column's size.
-        """
+        """The number of rows of each group with each tuple of values."""
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        """Whether any row breaks a rule of bits.
-
-        Args:
-            rule: the rule.
-            masks: {name of a column of bytes: the rule's mask of this byte}.
-        """
+        """Whether any row breaks a rule of bits."""
 
 
 class ReportSchema(ABC):
@@ -162,21 +146,11 @@ class ReportSchema(ABC):
     ) -> Counted:
         """Count checked reports.
 
-        Args:
-            columns: the columns of n reports.
-            repeats: int64 (n,), how often each report counts; None to count every report once.
-
-        Returns:
-            Counted: the counts and their kind.
+        Shapes: repeats (n,).
         """
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
-        """Whether n reports can have ``counts``, as far as the number of ones of a report says.
-
-        Args:
-            counts: the counts of a tally without its reports.
-            n: how many reports were counted.
-        """
+        """Whether n reports can have ``counts``, as far as the number of ones of a report says."""
         return True
 
     @property
@@ -198,14 +172,7 @@ class ReportSchema(ABC):
     ) -> CountedGroups:
         """Count checked reports of each of several groups of people.
 
-        Args:
-            columns: the columns of n reports.
-            place: (n,) the group of each report, in 0..groups-1.
-            groups: the number of groups.
-            repeats: int64 (n,), how often each report counts; None to count every report once.
-
-        Returns:
-            CountedGroups: for each group what :meth:`count` gives for its reports.
+        Shapes: place (n,), repeats (n,).
         """
         if self.rows_are_reports:
             like = self.count({name: column[:0] for name, column in columns.items()})
@@ -224,15 +191,7 @@ class ReportSchema(ABC):
         )
 
     def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
-        """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them.
-
-        Args:
-            source: the stored columns.
-            names: the names in ``source`` of the columns of :meth:`file_columns`, in their order.
-
-        Raises:
-            ReportError: reports that the mechanism cannot have sent.
-        """
+        """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them."""
         raise NotImplementedError
 
     def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
@@ -376,11 +335,7 @@ class _OneArray(ReportSchema):
         return self.file_width
 
     def _histograms(self, source: GroupedColumns, names: Sequence[str]) -> Iterator[np.ndarray]:
-        """How often a column of a file has every value in every group, (groups, values).
-
-        Yields:
-            One array for each column, because all together could be large.
-        """
+        """How often a column of a file has every value in every group, (groups, values)."""
         sizes: np.ndarray | None = None
         for name, values in zip(names, self.file_columns().values(), strict=True):
             histogram = source.counts({name: values})
@@ -690,12 +645,7 @@ def each_group(
 ) -> list[_T]:
     """What ``count`` gives for the reports of each group.
 
-    Args:
-        count: takes columns of reports, and how often each counts.
-        columns: the columns of n reports.
-        place: (n,) the group of each report, in 0..groups-1.
-        groups: the number of groups.
-        repeats: int64 (n,), how often each report counts; None for once each.
+    Shapes: place (n,), repeats (n,).
     """
     order = np.argsort(place, kind="stable")
     stops = np.cumsum(np.bincount(place, minlength=groups)).tolist()
@@ -721,13 +671,7 @@ def refuse_reports(
 ) -> None:
     """Refuse reports of which any is wrong, with a message of the first such row and the rule.
 
-    Args:
-        wrong: (n,) booleans, which reports break the rule.
-        rule: the rule in words.
-        remedy: what helps.
-
-    Raises:
-        ReportError: any entry of ``wrong`` is True.
+    Shapes: wrong (n,).
     """
     where = np.flatnonzero(wrong)
     if where.size:
@@ -738,13 +682,7 @@ def refuse_reports(
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
     """Foreign outputs as the typed columns of ``schema``, checked.
 
-    Args:
-        schema: the schema of the mechanism that made them.
-        outputs: a dict of integer columns, one column (n,), or zeros and ones (n, K).
-
-    Raises:
-        EmptyError: no reports.
-        ReportError: reports that the mechanism cannot have sent.
+    Shapes: outputs (n,).
     """
     columns = schema.parse(outputs)
     if len(next(iter(columns.values()))) == 0:

@@ -499,22 +499,12 @@ def dump_tallies(tallies: Mapping[str, Storable]) -> str:
 
 
 def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
-    """The named tallies of a file that :func:`save_tallies` or :meth:`Tally.save` wrote.
-
-    Raises:
-        FileError: not a tally file, or incomplete or altered.
-        EmptyError: a file without tallies.
-    """
+    """The named tallies of a file that :func:`save_tallies` or :meth:`Tally.save` wrote."""
     return parse_tallies(read_whole(path), str(path))
 
 
 def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
-    """The named tallies in the ``text`` of a tally file; ``name`` is the file's name in messages.
-
-    Raises:
-        FileError: not a tally file, or incomplete or altered.
-        EmptyError: no tallies.
-    """
+    """The named tallies in the text of a tally file; ``name`` is the file's name in messages."""
     if any(isinstance(e, dict) and "by" in e for e in _content(text, name)[0].values()):
         rule = "holds tallies of groups of people"
         remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
@@ -523,12 +513,7 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
 
 
 def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str, _T]:
-    """The named tallies in the ``text`` of a tally file, each made by ``read`` from its data.
-
-    Raises:
-        FileError: not a tally file, or incomplete or altered.
-        EmptyError: no tallies.
-    """
+    """The named tallies in the ``text`` of a tally file, each made by ``read`` from its data."""
     attributes, collected = _content(text, name)
     try:
         tallies = {a: read(entry).of_collectors(collected) for a, entry in attributes.items()}
@@ -575,12 +560,7 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def merge(tallies: Iterable[Tally]) -> Tally:
-    """The sum of tallies of one mechanism.
-
-    Raises:
-        EmptyError: no tallies.
-        MismatchError: tallies of different mechanisms or kinds, or real ones among simulated ones.
-    """
+    """The sum of tallies of one mechanism."""
     parts = list(tallies)
     if not parts:
         raise EmptyError("tallies", "must not be empty")
@@ -588,15 +568,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
 
 
 def require_same_origin(simulated: Iterable[bool], name: str) -> None:
-    """Refuse real reports among simulated ones.
-
-    Args:
-        simulated: for each tally or set of reports, whether its reports are simulated.
-        name: what the message calls them.
-
-    Raises:
-        MismatchError: some are simulated and some are not.
-    """
+    """Refuse real reports among simulated ones."""
     if len(set(simulated)) > 1:
         rule = "of real and of simulated reports do not belong together"
         remedy = (
@@ -615,16 +587,7 @@ def require_same(
     name: str,
     who: tuple[str, str] = ("the one has", "the other has"),
 ) -> None:
-    """Refuse headers that differ; the message names the first difference.
-
-    Args:
-        ours, theirs: headers of mechanisms.
-        name: the name of the two things in the message.
-        who: the beginnings of what the message says of each, such as ``the study has``.
-
-    Raises:
-        MismatchError: the headers differ.
-    """
+    """Refuse headers that differ; the message names the first difference."""
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
             said = f"different {key}"

@@ -36,15 +36,7 @@ class TallyKind(ABC):
         return self.name
 
     def row_counts(self, counts: np.ndarray, n: int) -> np.ndarray:
-        """How often every row of the mechanism's channel occurred, as one vector.
-
-        Args:
-            counts: the counts of a tally of this kind.
-            n: how many reports were counted.
-
-        Returns:
-            int64 (rows,).
-        """
+        """How often every row of the mechanism's channel occurred, as one vector."""
         return counts.ravel()
 
     def is_consistent(self, counts: np.ndarray, n: int) -> bool:
@@ -138,9 +130,6 @@ _PLAIN: dict[str, TallyKind] = {
 
 def tally_kind(name: str) -> TallyKind:
     """The kind that a tally file calls ``name``.
-
-    Raises:
-        ValueError: no kind has this name.
 
     >>> tally_kind("3-way")
     MarginalTables(ways=3)

@@ -65,11 +65,7 @@ def collectors_of(sources: Sources) -> list[str]:
 
 
 def added_sources(ours: Sources, theirs: Sources) -> Sources:
-    """The marks of a sum.
-
-    Raises:
-        ArgumentError: a tally that is part of both.
-    """
+    """The marks of a sum."""
     if not ours.isdisjoint(theirs):
         rule = "must not be added twice"
         got = "a tally and itself" if ours == theirs else "two that have a tally in common"
@@ -82,24 +78,12 @@ def added_sources(ours: Sources, theirs: Sources) -> Sources:
 
 
 def united_sources(groups: Sequence[Sources]) -> Sources:
-    """The marks of the tallies of all groups; none of more groups than are remembered.
-
-    Args:
-        groups: the marks of the tally of each group, at least one.
-    """
+    """The marks of the tallies of all groups; none of more groups than are remembered."""
     return frozenset().union(*groups) if len(groups) <= _MOST_SOURCES else frozenset()
 
 
 def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
-    """Refuse reports that stand for two groups: one tally, or counts that are no chance.
-
-    Args:
-        keys: the public values of each group.
-        tallies: the tally of each group.
-
-    Raises:
-        ArgumentError: the groups of such a pair.
-    """
+    """Refuse reports that stand for two groups: one tally, or counts that are no chance."""
     place: dict[Hashable, int] = {}
     alike: dict[Hashable, int] = {}
     for i, tally in enumerate(tallies):

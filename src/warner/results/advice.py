@@ -26,13 +26,6 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     A method that starts from the unbiased estimates of single shares is advised against where the
     channel is badly conditioned, see :func:`conditioning`. The recommended method is never advised
     against.
-
-    Args:
-        estimator: the estimator.
-        data: the reports.
-
-    Returns:
-        The advice; None where there is none.
     """
     if not estimator.inverts:
         return None
@@ -61,15 +54,6 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
     support counts nearly is. It is large where some directions are nearly lost, as the differences
     of neighbours are in noise on a line. Methods that work share by share then drown in these
     directions; those that use the likelihood or smoothness do not.
-
-    Args:
-        channel: the channel of the reports.
-        domain: the domain of the values.
-
-    Returns:
-        The ratio. Of several groups of people it is the smallest, and of attributes that were
-        randomised separately the largest. None where it is not known, or not in a fraction of a
-        second.
     """
     groups = channel.groups()
     if len(groups) > 1:

@@ -237,14 +237,6 @@ class Pair:
         """The errors V^2* - V^2 of simulated tallies at a distribution with V = v.
 
         If no distribution has V = v, the one with V nearest to v is used.
-
-        Args:
-            v: Cramer's V, in [0, 1].
-            replicates: the number of simulated tallies.
-            rng: the generator.
-
-        Returns:
-            (replicates,).
         """
         centre = self._distribution_with(v)
         true = plain(centre) ** 2
@@ -317,17 +309,7 @@ def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
 
 
 def pair_of(data: LikelihoodData, first: str, second: str) -> Pair:
-    """The reports about two attributes.
-
-    Args:
-        data: reports on a Product.
-        first, second: names of two attributes.
-
-    Raises:
-        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, or too
-            many possible reports.
-        EmptyError: fewer than two reports.
-    """
+    """The reports about two attributes."""
     domain = data.domain
     keep = positions(domain, [first, second], least=2)
     if data.n < 2:

@@ -59,19 +59,10 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
     asymptotic, as that of Wald intervals; where reports support values, the skewness of the counts
     is taken into account.
 
-    Args:
-        solution: an estimate of shares.
-        level: the average coverage 1 - alpha, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-
-    Returns:
-        (K, 2) low and high of each share.
-
-    Raises:
-        IdentifiabilityError: the channel has no inverse.
-
     Source: Armstrong, Kolesar and Plagborg-Moller (2022), who bound moments of the shares where
     this function uses their known sum; METHODS 5.
+
+    Returns (K, 2).
     """
     alpha = 1 - confidence_level(level)
     data = solution.data
@@ -132,10 +123,7 @@ class _Kind:
     def of(cls, noise: ShareNoise, index: np.ndarray, shares: np.ndarray) -> _Kind:
         """The tests of the values ``index``, with the noise of the middle one of them.
 
-        Args:
-            noise: of the estimates of all K values.
-            index: the values.
-            shares: (K,) the estimated shares of all values.
+        Shapes: shares (K,).
         """
         from scipy.special import ndtr
 
@@ -177,9 +165,7 @@ class _Kind:
         equal tails, because the width counts besides the number of estimates between the
         quantiles.
 
-        Returns:
-            (J,) each: the least and the largest estimate that is accepted, and the share of the
-            estimates of all values that are expected between them.
+        Returns (J,).
         """
         from scipy.special import ndtri
 
@@ -248,13 +234,7 @@ class _Kind:
 
 
 def _levels(kinds: list[_Kind], alpha: float, size: int) -> _Levels:
-    """The levels of the tests of K shares: their slope, and the least share that counts as large.
-
-    Args:
-        kinds: the tests.
-        alpha: the average level.
-        size: K.
-    """
+    """The levels of the tests of K shares: their slope, and the least share that is large."""
     free = _Levels(alpha, alpha * _TO_LARGE * size, np.inf)
     large = max(_LEAST_LARGE / size, *(kind.least_large(free) for kind in kinds))
     return _Levels(alpha, free.slope, large)

@@ -58,12 +58,7 @@ class WithinBlock:
 def within(theta: np.ndarray, block: slice) -> np.ndarray:
     """The shares of a block, divided by their sum; uniform where the sum is not positive.
 
-    Args:
-        theta: (K,) shares.
-        block: the places of V of them.
-
-    Returns:
-        (V,).
+    Shapes: theta (K,) -> (V,).
     """
     shares = theta[block]
     total = float(shares.sum())

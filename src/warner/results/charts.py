@@ -58,11 +58,7 @@ class Ranking(Protocol):
 
 
 def require_altair() -> Any:
-    """Return the module altair, which is optional.
-
-    Raises:
-        MissingExtraError: altair is not installed.
-    """
+    """Return the module altair, which is optional."""
     try:
         import altair
     except ImportError:
@@ -90,23 +86,7 @@ def chart(
     largest depends on the reports. So the intervals of a choice hold for all values at once, and
     then also for those chosen.
 
-    Args:
-        estimates: the estimates to draw.
-        truth: the true shares (K,) for each estimate, to draw beside the estimate.
-        level: the coverage of the intervals, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-        top: draw this many of the largest shares with their labels, and the others together. None
-            draws all values of numbers and places, and of up to 60 labels.
-        title: the title, in place of the attribute's name; above all panels of several estimates.
-        kind: ``"anytime:N"`` for intervals that hold at every look; None for the default.
-
-    Returns:
-        The Altair chart.
-
-    Raises:
-        ArgumentError: an estimate without shares, a truth that is not a distribution, or a ``top``
-            below 1.
-        MissingExtraError: altair is not installed.
+    Shapes: truth (K,).
     """
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
@@ -155,15 +135,6 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
 
     A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
     to both sides. The methods are sorted from the least error to the largest.
-
-    Args:
-        comparisons: {title of the panel: comparison}.
-
-    Returns:
-        The Altair chart.
-
-    Raises:
-        MissingExtraError: altair is not installed.
     """
     return page([_ranked(name, found) for name, found in comparisons.items()])
 
@@ -282,12 +253,6 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], asked: Asked, top: int
     """A row for each value with a dot, its interval, and a tick for the truth.
 
     Values without an order are sorted by their shares.
-
-    Args:
-        estimate: what is drawn.
-        rows: of all values.
-        asked: which intervals.
-        top: the number of the largest shares that have rows; None for all values.
     """
     alt = require_altair()
     domain = estimate.domain
@@ -502,17 +467,7 @@ class _Inert(json.JSONEncoder):
 
 
 def save(picture: Any, path: str) -> None:
-    """Write a chart to a file, in the format that the suffix names.
-
-    Args:
-        picture: a chart of this module.
-        path: ends in .png, .svg, .pdf, .html (a page that works offline) or .json (Vega-Lite).
-
-    Raises:
-        ArgumentError: another suffix.
-        FileError: the file cannot be written.
-        MissingExtraError: vl-convert-python is not installed.
-    """
+    """Write a chart to a file, in the format that the suffix names."""
     suffix = Path(str(path)).suffix
     if suffix not in SUFFIXES:
         raise ArgumentError("path", f"must end in {FORMATS}", path)

@@ -56,21 +56,7 @@ def csv_of(
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> str:
-    """The rows of several estimates as CSV.
-
-    Args:
-        estimates: the estimates, one after the other.
-        level: coverage of the intervals.
-        target: ``"population"`` or ``"respondents"``.
-        given_back: estimates whose shares of tags were distributed over values. They have no
-            intervals.
-        kind: the kind of intervals of the shares; None for the default.
-        summaries: the summaries of each estimate, below its shares; None for none.
-
-    Returns:
-        The table, with the columns attribute, value, estimate, low, high, n, level, target,
-        shrunk_from, and simulated where the reports are.
-    """
+    """The rows of several estimates as CSV."""
     rows = [
         [as_cell(name), as_cell(value), *figures, level, target, last]
         for result in estimates
@@ -91,15 +77,7 @@ def csv_of_groups(
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> str:
-    """The rows of the estimates of groups as CSV, with a column for each public column.
-
-    Args:
-        names: the names of the public columns.
-        estimates: the public values of each group, and its estimate.
-        level: coverage of the intervals.
-        target: ``"population"`` or ``"respondents"``.
-        kind: the kind of the intervals; None for the default of each estimate.
-    """
+    """The rows of the estimates of groups as CSV, with a column for each public column."""
     rows = [
         [*map(as_cell, (*key, name, value)), *figures, level, target, last]
         for key, result in estimates

@@ -104,18 +104,6 @@ class Estimate(Solution):
     def __getitem__(self, value: Any) -> Share:
         """The estimated share of one value, a float with its interval.
 
-        Args:
-            value: a value of the domain; a number or a place is that of its bin or cell. Of a
-                Product a dict, or a tuple in the order of the attributes.
-
-        Returns:
-            Share: a float with ``low``, ``high``, ``interval()`` and ``shrunk_from``, as in the
-            value's row in :meth:`rows`.
-
-        Raises:
-            ArgumentError: not a value of the domain.
-            IdentifiabilityError: the method estimates no shares.
-
         >>> from warner import Categorical, RandomizedResponse, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
         >>> result = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)))

@@ -34,21 +34,7 @@ def likelihood_data(
     report counts through the channel of the person's mechanism. A mechanism that nobody used is
     skipped. The number of reports per person is the largest of all tallies.
 
-    Args:
-        tally: one tally, or several.
-        attributes: for a tally of several attributes, the names of those to estimate, in this
-            order; None for all. A single attribute gives the data as if it alone had been
-            collected.
-
-    Returns:
-        The channel A (m, K), the frequencies w (m,) of its rows, the number of reports and the
-        domain.
-
-    Raises:
-        ArgumentError: unknown attributes, or more of them than the tally has tables of.
-        EmptyError: no reports.
-        MismatchError: a header whose mechanism this version of warner does not make, tallies on
-            different domains, or tallies of real and of simulated reports.
+    Returns (m, K).
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -81,17 +67,7 @@ def likelihood_data(
 
 
 def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
-    """The indices (k,) of the values that an estimate may give a share.
-
-    Args:
-        data: the reports.
-        values: a list of values of the domain, or ``"reported"``.
-
-    Raises:
-        ArgumentError: values that are not in the domain, twice, fewer than two, or ``"reported"``
-            where reports do not name values.
-        ArgumentTypeError: not a list.
-    """
+    """The indices (k,) of the values that an estimate may give a share."""
     if isinstance(values, str) and values == "reported":
         shares = None
         with contextlib.suppress(ArgumentError):

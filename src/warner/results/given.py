@@ -38,13 +38,6 @@ def shares_given(
 
     An interval is (0, 1) where the reports rule out no share.
 
-    Args:
-        data: reports about a product of ``shape`` = (keys, values).
-        index: the position of the key.
-        shape: the number of keys, and the number V of values.
-        z: the normal quantile of the level.
-        respondents: whether the people's values are fixed, so that only the mechanism is random.
-
     The part of the variance that comes from people's values is not counted for respondents. For the
     population it is multiplied by t if one person sent up to t reports. If there are also several
     mechanisms, the whole variance for the population is multiplied by t.
@@ -85,16 +78,7 @@ def _moments(
 ) -> tuple[BlockMoments, FloatArray]:
     """The moments of a key at some distributions, and those of each value where all have it.
 
-    Args:
-        data: reports about a product of ``shape``.
-        plug: (K,), the estimated shares.
-        index: the position of the key.
-        shape: the number of keys, and the number V of values.
-
-    Returns:
-        The moments at four distributions: the estimate without the key, the key's part of the
-        estimate, the key's values evenly, and uniform. And (3, V), the squares, mixed and block
-        squares of each value at that value alone.
+    Shapes: plug (K,) -> (3, V).
     """
     size, all_values = shape[1], plug.size
     block = slice(index * size, (index + 1) * size)

@@ -293,14 +293,7 @@ def _grown(
     pairs: Mapping[Axes, np.ndarray],
     most: int,
 ) -> tuple[list[Axes], JunctionTree]:
-    """The edges, strongest first, and the model: a tree, then edges while cliques are small.
-
-    Args:
-        reports: on each pair of attributes.
-        singles: the distribution of each attribute.
-        pairs: the estimated table of each pair.
-        most: the cells of a clique of three attributes or more.
-    """
+    """The edges, strongest first, and the model: a tree, then edges while cliques are small."""
     positive = [mixed_with_uniform(single) for single in singles]
     shape = [single.size for single in singles]
     edges: list[Axes] = []

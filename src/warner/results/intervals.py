@@ -65,14 +65,7 @@ def intervals_of_table(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The intervals of a table of shares, and what the reports say of those that are shrunk far.
 
-    Args:
-        solution: an estimate of shares.
-        level, target, kind, rng: as of :meth:`warner.Estimate.interval`.
-
-    Returns:
-        (K, 2) low and high, 0 and 1 where nothing bounds a share. (K,) the unbiased estimate where
-        the value's score interval by itself, or the Wald interval that was asked for, excludes the
-        estimate of ``solution``; nan elsewhere, and where intervals are around that estimate.
+    Returns (K, 2).
     """
     unbiased = np.full(solution.domain.size, np.nan)
     if available_kind(solution, target, kind) == "none":
@@ -135,12 +128,7 @@ def _bounds(
 def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None, int | None]:
     """A kind of intervals, and the number of reports that was planned where it has one.
 
-    Args:
-        kind: the name of a kind, None, or ``"anytime:N"`` with the planned number N of reports.
-        planned: N, where it is given apart.
-
-    Raises:
-        ArgumentError: an N that is no positive integer.
+    With N = planned.
 
     >>> with_plan("anytime:1000"), with_plan("wald"), with_plan("anytime", 50)
     (('anytime', 1000), ('wald', None), ('anytime', 50))
@@ -166,12 +154,7 @@ def at_every_look(kind: str | None) -> str | None:
 
 
 def default_kind(solution: Solution, target: str) -> str:
-    """The kind of intervals that is used if no kind is named.
-
-    Args:
-        solution: the estimate.
-        target: ``"population"`` or ``"respondents"``.
-    """
+    """The kind of intervals that is used if no kind is named."""
     if solution.has_posterior_intervals and target == "population":
         return "posterior"
     if solution.sums is not None:
@@ -180,13 +163,7 @@ def default_kind(solution: Solution, target: str) -> str:
 
 
 def available_kind(solution: Solution, target: str = "population", kind: str | None = None) -> str:
-    """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share.
-
-    Args:
-        solution: the estimate.
-        target: ``"population"`` or ``"respondents"``.
-        kind: the kind that was asked for; None for the default.
-    """
+    """The kind of intervals in a table: the default, or ``"none"`` if reports bound no share."""
     kind = default_kind(solution, target) if kind is None else str(with_plan(kind)[0])
     is_bounded = kind == "posterior" or solution.fit.mean is not None or solution.has_intervals
     return kind if is_bounded else "none"
@@ -216,20 +193,9 @@ def score(
     level says, about. Coverage is asymptotic; where reports support values, the skewness of the
     counts is taken into account (:meth:`warner.results.share_noise.ShareNoise.accepted`).
 
-    Args:
-        data: the channel, the report frequencies and n.
-        shares: (K,) the estimates in whose order the table is read; None for values that no
-            estimate chose, each of which has alpha / 2 on both sides.
-        level: coverage, in (0, 1).
-        target: ``"population"`` or ``"respondents"``; the variance is that of :func:`wald`.
-
-    Returns:
-        (K, 2) low and high of each share.
-
-    Raises:
-        IdentifiabilityError: the channel has no inverse.
-
     Source: Wilson (1927); Benjamini and Yekutieli (2005); METHODS 5.
+
+    Shapes: shares (K,), level (0, 1) -> (K, 2).
     """
     z = normal_quantile(level)
     choice("target", target, TARGETS)
@@ -267,16 +233,7 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
     outside [0, 1], the nearest end is the centre: the interval keeps its width and covers at least
     as often. Coverage is asymptotic. It needs a few hundred people, and more at small epsilon.
 
-    Args:
-        data: the channel, the report frequencies and n.
-        level: coverage, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-
-    Returns:
-        (K, 2) low and high of each share.
-
-    Raises:
-        IdentifiabilityError: the channel has no inverse.
+    Returns (K, 2).
     """
     z = normal_quantile(level)
     choice("target", target, TARGETS)
@@ -295,20 +252,9 @@ def anytime(
     they like an interval. The intervals are narrowest near the planned number of reports. The
     coverage is for each value separately, and asymptotic: it holds from some hundred reports on.
 
-    Args:
-        data: the channel, the report frequencies and n.
-        planned: the number of reports that was planned before the first look.
-        level: the coverage 1 - alpha, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-
-    Returns:
-        (K, 2) low and high of each share.
-
-    Raises:
-        ArgumentTypeError: ``planned`` is missing.
-        IdentifiabilityError: the channel has no inverse.
-
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
+
+    Returns (K, 2).
     """
     factor = anytime_factor(data.n, planned, level)
     choice("target", target, TARGETS)
@@ -325,14 +271,6 @@ def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
     It takes the place of the normal quantile in the interval of any mean over the reports, such as
     a linear function of the unbiased estimates. The sum of the reports' contributions then stays
     within the limits at all n together.
-
-    Args:
-        n: the number of reports now.
-        planned: the number of reports that was planned before the first look.
-        level: the coverage 1 - alpha, in [0.5, 1).
-
-    Raises:
-        ArgumentTypeError: ``planned`` is missing.
 
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
 
@@ -357,19 +295,7 @@ def anytime_of_functions(
     c' V c is the variance of the unbiased estimate per report. Where one person sent up to t
     reports, it is multiplied by t: the reports are at most as dependent as copies of one.
 
-    Args:
-        data: the channel, the report frequencies and n.
-        weights: c (r, K) or (K,).
-        planned: the number of reports that was planned before the first look.
-        level: the coverage, in [0.5, 1).
-
-    Returns:
-        (r, 2) low and high, which are not clipped.
-
-    Raises:
-        ArgumentTypeError: ``planned`` is missing.
-        IdentifiabilityError: the channel has no inverse.
-        ArgumentError: the channel has no closed inverse, and is too large for a matrix.
+    Shapes: c = weights (r, K) -> (r, 2).
     """
     matrix = _functions(weights, data.domain.size)
     factor = anytime_factor(data.n, planned, level)
@@ -408,24 +334,9 @@ def bootstrap(
     f must not jump, as a quantile of a discrete distribution does. For quantiles see
     :mod:`warner.results.summaries`.
 
-    Args:
-        solution: an estimate with its estimator.
-        level: coverage, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
-            f itself, a smooth function (K,) -> (r,). If f has an attribute ``limits``, (low,
-            high), it is the range of f.
-        replicates: number of simulated tallies, at least 20.
-        rng: None for fresh randomness.
-
-    Returns:
-        (K, 2) or (r, 2) low and high.
-
-    Raises:
-        ArgumentError: weights of another shape, or a tally that keeps the observed reports alone
-            (``keep_reports=True``), from which no tallies can be simulated.
-
     Source: METHODS 5; [P3 sec VII].
+
+    Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
     respondents = choice("target", target, TARGETS) == "respondents"
@@ -480,12 +391,7 @@ def _simulated(
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
     """Widen intervals to include other estimates of the same numbers.
 
-    Args:
-        bounds: (r, 2) low and high of each number.
-        values: (r,) the other estimates.
-
-    Returns:
-        (r, 2) low and high.
+    Shapes: bounds (r, 2), values (r,) -> (r, 2).
 
     >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
     [[0.1, 0.2], [0.3, 0.5]]
@@ -504,20 +410,7 @@ def posterior(
 
         limits = the a/2 and 1 - a/2 quantiles of f(theta) over draws of theta from the posterior
 
-    Args:
-        solution: an estimate with a posterior, ``solution.fit.posterior``.
-        level: posterior probability, in [0.5, 1).
-        target: only ``"population"``.
-        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves; or
-            f itself, (K,) -> (r,).
-        rng: None for the same draws at every call.
-
-    Returns:
-        (K, 2) or (r, 2) low and high.
-
-    Raises:
-        ArgumentError: the estimator has no posterior, the target is the respondents, or a person
-            sent several reports.
+    Shapes: weights (r, K) -> (K, 2).
     """
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
@@ -567,23 +460,9 @@ def fisher(
     with the respondents' shares is the variance of these shares. Where one person sent up to t
     reports, (t - 1) times this variance is added for the population.
 
-    Args:
-        solution: a maximum of the likelihood with no share at 0. At the border of the simplex the
-            likelihood is not flat to first order, and the information gives no interval.
-        level: coverage, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-        weights: (r, K) or (K,) for f(theta) = weights @ theta; None for the shares themselves.
-
-    Returns:
-        (K, 2) or (r, 2) low and high.
-
-    Raises:
-        ArgumentError: not the maximum of a likelihood of whole reports, or one with a share at 0;
-            or several reports of one person together with several mechanisms.
-        IdentifiabilityError: the information is singular: some function of the shares is not
-            identified.
-
     Source: METHODS 6; Cramer-Rao on the simplex.
+
+    Shapes: weights (r, K) -> (K, 2).
     """
     z = normal_quantile(level)
     respondents = choice("target", target, TARGETS) == "respondents"
@@ -644,14 +523,7 @@ def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
 
 
 def normal_quantile(level: float) -> float:
-    """The normal quantile z of a two-sided interval with coverage ``level``.
-
-    Args:
-        level: the coverage, in [0.5, 1).
-
-    Raises:
-        ArgumentError: a level outside [0.5, 1), or too close to 1.
-    """
+    """The normal quantile z of a two-sided interval with coverage ``level``."""
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
         raise ArgumentError("level", "must be further from 1", repr(level))

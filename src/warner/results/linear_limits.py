@@ -84,10 +84,6 @@ class UnbiasedShares:
 
         Where they do not sum to 1, the noise that their sum shows is taken away:
         T - C 1 (1'T - 1) / (1'C 1).
-
-        Args:
-            solution: an estimate.
-            target: ``"population"`` or ``"respondents"``.
         """
         if solution.domain.size > _MOST_VALUES:
             return None
@@ -100,10 +96,6 @@ class UnbiasedShares:
 
         More numbers are in cells of neighbours that are taken as equally common. Where the shares
         of so many cells are not determined, there are fewer.
-
-        Args:
-            solution: an estimate.
-            target: ``"population"`` or ``"respondents"``.
         """
         data = solution.data
         size, answered = data.domain.size, data.domain.answered
@@ -164,10 +156,7 @@ class UnbiasedShares:
         The unbiased estimate of E(c - M)^2 is Var M below that of the variance. So Var M is added
         to the upper limit.
 
-        Args:
-            points: c, one for each value.
-            base: a, 1 for each value that is meant, and 0 for others, such as silence.
-            z: the normal quantile of each limit.
+        With c = points.
         """
         people = self.per_cell(base)
         total = float(people @ self.shares)
@@ -199,13 +188,7 @@ class UnbiasedShares:
         least is the smallest left side of all distributions. Of independent errors of many shares
         near 0, theta >= 0 would keep the positive ones alone, and the set would be too high.
 
-        Args:
-            order: the values (V,) in increasing order; others, such as silence, do not count.
-            q: in (0, 1], of the sum of the shares of these values.
-            z: the normal quantile.
-
-        Returns:
-            Their places in the order.
+        Shapes: order (V,).
         """
         cells = order if self.starts is None else np.flatnonzero(self.starts < order.size)
         about = np.zeros((cells.size + 1, self.shares.size))
@@ -239,9 +222,7 @@ class UnbiasedShares:
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
         """A lower and an upper limit (2,) of c'theta.
 
-        Args:
-            weights: c (K,).
-            z: the normal quantile of each limit.
+        Shapes: c = weights (K,).
         """
         return _in_order(lambda with_slack: self._limits(weights, z, with_slack))
 
@@ -266,11 +247,7 @@ class UnbiasedShares:
     ) -> np.ndarray:
         """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate.
 
-        Args:
-            weights: c (K,).
-            level: the coverage, in [0.5, 1).
-            estimate: of c'theta.
-            range_: the least and the largest possible c'theta; None for those of the weights.
+        Shapes: c = weights (K,).
         """
         least, most = range_ or (float(weights.min()), float(weights.max()))
         bounds = np.clip(self.limits(weights, normal_quantile(level)), least, most)
@@ -286,11 +263,7 @@ class UnbiasedShares:
 
         They are infinite where a'theta does not differ significantly from 0.
 
-        Args:
-            weights: c (K,).
-            base: a (K,), at least 0.
-            ratio: about which the slack is the best.
-            z: the normal quantile of each limit.
+        Shapes: c = weights (K,), base (K,).
         """
         return _in_order(lambda with_slack: self._ratios(weights, base, ratio, z, with_slack))
 
@@ -314,9 +287,7 @@ class UnbiasedShares:
     def slack(self, weights: np.ndarray, z: float) -> tuple[np.ndarray, float]:
         """s (K,) of an upper limit of c'theta, and the bias b <= 0 of s'T.
 
-        Args:
-            weights: c (K,).
-            z: the normal quantile of the limit.
+        Shapes: c = weights (K,).
         """
         size = weights.size
         if len(self.drawn) == 0:
@@ -340,9 +311,6 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
 
     Each limit has a slack of its own. With few reports or at a low level they may cross. Without
     slack they lie on both sides of the unbiased estimate.
-
-    Args:
-        limits: takes whether with slack, and returns the limits.
     """
     found = limits(True)
     return found if found[0] <= found[1] else limits(False)
@@ -405,10 +373,7 @@ class _Near:
         As theta >= 0, what can be reached at one place can be reached at each later one. So both
         are found by bisection.
 
-        Args:
-            about: (V + 1, K) functions that increase from row to row, from -q to 1 - q; they are
-                0 where the cumulative share is q.
-            z: the normal quantile.
+        Shapes: about (V + 1, K).
         """
         values = about @ self.best
         at = 1 + int(np.argmax(np.append(values[1:-1] >= -ROUNDING, True)))

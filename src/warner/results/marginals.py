@@ -19,19 +19,7 @@ from warner.results.solution import Solution, Sums
 def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solution:
     """The marginal of a joint estimate on some of its attributes.
 
-        theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'
-
-    Args:
-        estimate: on a Product.
-        names: the attributes that are kept, in the order of the result; one name keeps one
-            attribute.
-
-    Returns:
-        A solution on the Product of these attributes, or on the domain of the one attribute.
-
-    Raises:
-        ArgumentError: unknown names, or the same name twice.
-        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
+    theta'(x') = sum of theta(x) over the tuples x with the kept attributes x'
     """
     domain = estimate.domain
     keep = positions(domain, names)
@@ -72,14 +60,7 @@ def marginal_estimate(estimate: Solution, names: str | Sequence[str]) -> Solutio
 
 
 def attribute_names(domain: Domain) -> list[str]:
-    """The names of the attributes of a Product.
-
-    Args:
-        domain: a Product.
-
-    Raises:
-        ArgumentTypeError: a domain without attributes.
-    """
+    """The names of the attributes of a Product."""
     if not domain.attributes:
         raise ArgumentTypeError(
             "domain", "must be a Product, of several attributes", type(domain).__name__
@@ -88,20 +69,7 @@ def attribute_names(domain: Domain) -> list[str]:
 
 
 def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
-    """The positions of some attributes in a Product, in the order of their names.
-
-    Args:
-        domain: a Product.
-        names: one name, or several.
-        least: the least number of names.
-
-    Returns:
-        The positions, counted from 0.
-
-    Raises:
-        ArgumentError: unknown names, the same name twice, or too few of them.
-        ArgumentTypeError: a domain that is not a Product, or names that are not strings.
-    """
+    """The positions of some attributes in a Product, in the order of their names."""
     known = attribute_names(domain)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)

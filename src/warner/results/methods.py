@@ -73,13 +73,6 @@ METHODS: dict[str, Callable[..., Estimator]] = {
 def estimator_of(chosen: Estimator | str) -> Estimator:
     """The estimator that an argument means: itself, or the one that its name stands for.
 
-    Args:
-        chosen: an estimator, or a name as for :func:`method`.
-
-    Raises:
-        ArgumentError: no method has this name.
-        ArgumentTypeError: neither an estimator nor a name.
-
     >>> estimator_of("mle") == estimator_of(MaximumLikelihood())
     True
     """
@@ -93,15 +86,7 @@ def estimator_of(chosen: Estimator | str) -> Estimator:
 
 
 def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
-    """The estimators of a list of estimators and names.
-
-    Args:
-        methods: at least one, each as for :func:`estimator_of`.
-
-    Raises:
-        ArgumentError: no method has a name.
-        ArgumentTypeError: not a list, or neither an estimator nor a name in it.
-    """
+    """The estimators of a list of estimators and names."""
     alone = isinstance(methods, Estimator | str)
     if alone or not isinstance(methods, Sequence) or not methods:
         rule, remedy = "must be a list of estimators", "For example [MaximumLikelihood(), 'eb']"
@@ -117,18 +102,6 @@ def estimators_of(methods: Sequence[Estimator | str]) -> list[Estimator]:
 
 def method(name: str) -> Estimator:
     """The estimator that a name stands for.
-
-    Args:
-        name: one of ``METHODS``, in any case, or a synonym such as ``norm-sub``. ``em`` needs a
-            number of steps, ``auto``, or a start: ``em:100``, ``em:auto``, ``em:histogram``.
-            From a start it runs until a step raises the log-likelihood of all reports by less
-            than 0.001 nats.
-
-    Returns:
-        The estimator, with its default options.
-
-    Raises:
-        ArgumentError: no method has this name.
 
     >>> method("em:50"), method("em:auto")
     (ExpectationMaximization(steps=50), ExpectationMaximization(steps='auto'))
@@ -156,16 +129,7 @@ def method(name: str) -> Estimator:
 
 
 def add_method(name: str, make: Callable[[], Estimator]) -> None:
-    """Give an estimator a name, in Python and on the command line.
-
-    Args:
-        name: lower-case letters, digits and hyphens.
-        make: a class of estimators, or another function, that needs no arguments.
-
-    Raises:
-        ArgumentError: another name, or one that is taken by another method.
-        ArgumentTypeError: a function that makes no estimator.
-    """
+    """Give an estimator a name, in Python and on the command line."""
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9-]*", name):
         rule, remedy = "must be lower-case letters, digits and hyphens", "For example 'my-method'"
         raise ArgumentError("name", rule, show(name), remedy)

@@ -74,15 +74,7 @@ class Named:
         return points is not None and (points.shape[1] == 1 or self.kind in _OF_PLACES)
 
     def of(self, estimate: Solution) -> tuple[Quantity, ...]:
-        """The number; one for each coordinate of places.
-
-        Args:
-            estimate: of a domain to which the summary applies.
-
-        Raises:
-            ArgumentError: a limit outside the domain.
-            IdentifiabilityError: the method estimates no shares.
-        """
+        """The number; one for each coordinate of places."""
         found: Any
         if self.kind in _OF_PLACES:
             found = getattr(summaries, self.kind)(estimate)
@@ -100,13 +92,6 @@ class Named:
 def parse(text: str) -> tuple[Named, ...]:
     """The summaries that a text with commas names, in its order.
 
-    Args:
-        text: such as ``"mean,above:14"``. ``median`` is ``quantile:0.5``. Limits of ``between``
-            belong to the range; those of ``above`` and ``below`` do not.
-
-    Raises:
-        ArgumentError: a name that does not exist, or limits that are no numbers or not in order.
-
     >>> parse("between:0:14")[0].limits
     (0.0, 14.0)
     """
@@ -121,20 +106,6 @@ def summary_rows(
     kind: str | None = None,
 ) -> list[dict[str, Any]]:
     """Summaries of an estimate as a table; those that do not apply to its domain are left out.
-
-    Args:
-        estimate: of numbers or places.
-        asked: the summaries.
-        level: the coverage of the intervals, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-        kind: ``"anytime:N"`` for intervals that hold at every look, which variances do not have.
-            Other kinds are those of shares, and do not matter here.
-
-    Returns:
-        One dict for each summary, and for each coordinate of places: ``"summary"`` (as written),
-        ``"text"`` (in words), ``"estimate"``, ``"low"``, ``"high"`` and ``"is_share"``. Intervals
-        are those of :meth:`warner.results.summaries.Quantity.interval`; a bootstrap has a fixed
-        seed, so that a table can be made again.
 
     >>> from warner import Integers, RandomizedResponse, estimate
     >>> drinks = RandomizedResponse(Integers(0, 9), 4.0)

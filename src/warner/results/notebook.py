@@ -18,11 +18,7 @@ _MOST = 20  # rows; of more values the largest shares are shown
 
 
 def of_estimate(solution: Any) -> str:
-    """An estimate as HTML.
-
-    Args:
-        solution: an Estimate.
-    """
+    """An estimate as HTML."""
     if solution.fit.keys is not None:
         return of_rows(key_rows(solution), _caption(solution))
     if solution.fit.probabilities is None:

@@ -100,17 +100,6 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
     order. Beyond 300 values, c is the bound of independent errors of all pairs [Sidak 1967], with
     the sum of both standard deviations, which is larger than needed.
 
-    Args:
-        solution: an estimate of shares.
-        level: the probability that all ranks hold, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-
-    Returns:
-        Ranks.
-
-    Raises:
-        IdentifiabilityError: the channel has no inverse.
-
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), their one-step procedure; METHODS 5.
     """
     confidence_level(level)

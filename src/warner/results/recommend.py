@@ -45,10 +45,6 @@ def rules_out(smooth: Fit, best: Fit) -> bool:
     1 - m / K an error z > c contributes z^2 - c^2, whose mean is above 1. Above 512 values the
     mean and the variance of these contributions are used. Without them, smooth shapes of 1000
     values are five standard deviations off on average.
-
-    Args:
-        smooth: the fit of a smooth distribution.
-        best: the maximum of the likelihood, on the same reports.
     """
     free = int(np.count_nonzero(best.shares))
     rise = 2 * ((best.log_likelihood or 0.0) - (smooth.log_likelihood or 0.0))
@@ -92,10 +88,6 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       (bench/few_values_err_little).
     - Answers that were sent unchanged: ``Inversion("project")``, which gives the answers' shares.
 
-    Args:
-        domain: the domain of the answers.
-        channel: the channel of the reports; None where it is not known.
-
     >>> from warner import Categorical, Grid, Interval
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4))
     (LogSpline(), ExpectationMaximization(steps='auto'))
@@ -118,14 +110,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
 
 
 def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
-    """The recommended estimator for the data, and its fit.
-
-    Args:
-        data: the reports.
-
-    Raises:
-        ArgumentError: more than 2^20 values.
-    """
+    """The recommended estimator for the data, and its fit."""
     if data.domain.size > _MOST_VALUES:
         raise ArgumentError(
             "domain",
@@ -147,9 +132,5 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
 
 
 def fit_alone(data: LikelihoodData) -> Fit:
-    """The recommended fit of one attribute, as ``RakedJoint`` takes it.
-
-    Args:
-        data: the reports on the attribute.
-    """
+    """The recommended fit of one attribute, as ``RakedJoint`` takes it."""
     return recommended_fit(data)[1]

@@ -21,15 +21,7 @@ _TONES = ["#000000", "#b84300", "#0b6aa2", "#7a7a7a", "#4b9b5f", "#a05a9c", "#c9
 
 
 def encoded(column: str, order: list[Any]) -> dict[str, Any]:
-    """The encodings of lines and points that tell series apart.
-
-    Args:
-        column: the column of the data that names the series; also the title of the legend.
-        order: the names, in the order of the legend.
-
-    Returns:
-        The arguments ``color``, ``strokeDash`` and ``shape`` of Altair's ``encode``.
-    """
+    """The encodings of lines and points that tell series apart."""
     alt = require_altair()
     tones, dashes, shapes = (
         alt.Scale(domain=order, range=(each * len(order))[: len(order)])

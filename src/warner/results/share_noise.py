@@ -45,16 +45,7 @@ class ShareNoise:
     ) -> ShareNoise:
         """The noise of the inversion of a tally.
 
-        Args:
-            data: the channel, the report frequencies and n.
-            target: ``"population"`` or ``"respondents"``.
-            least: the part of the mass, in [0, 1), that is spread evenly over all values where the
-                moments are computed.
-            centre: (K,) estimates that the tally could give; None for those that it gives.
-
-        Raises:
-            IdentifiabilityError: the channel has no inverse.
-            ArgumentError: the variance of the inverse is not known.
+        Shapes: centre (K,).
         """
         channel = data.channel
         centre = channel.invert(data.weights) if centre is None else centre
@@ -76,9 +67,6 @@ class ShareNoise:
         A report that only one value can make has variance 0 where nobody or everybody sent it. The
         share is then taken to be at least z^2 / (n + z^2) from 0 and from 1, for n people. For a
         binomial this gives the limits of Wilson's interval there. With noise it is negligible.
-
-        Args:
-            z: the normal quantile of the intervals.
         """
         data, plausible = self.data, self.plausible
         variance = for_target(data, self.target, data.channel.variance(plausible), plausible)
@@ -107,9 +95,7 @@ class ShareNoise:
         the limit is the root of a quadratic too. Limits are clipped to [0, 1]. An estimate outside
         is first moved to the nearest end, so that the interval keeps its width.
 
-        Args:
-            z: (K,) the normal quantiles of the lower limits, at least ``usual``.
-            usual: that of the upper limits.
+        Shapes: z (K,).
         """
         at_0, between, at_1 = (self.at(t) for t in (0.0, 0.5, 1.0))
         square = 2 * (at_0 + at_1 - 2 * between)
@@ -137,10 +123,6 @@ class ShareNoise:
 
         An estimate outside [0, 1] is first moved to the nearest end, so that the interval keeps its
         width.
-
-        Args:
-            z: the normal quantile of an interval of one share.
-            factor: the half-width in standard deviations; None for z.
         """
         half = (z if factor is None else factor) * self.deviations(z)
         centre = np.clip(self.centre, 0.0, 1.0)
@@ -158,11 +140,7 @@ def for_target(
 ) -> np.ndarray:
     """The variance (K,) per report around the target, from that of independent people.
 
-    Args:
-        data: the channel and the reports per person.
-        target: ``"population"`` or ``"respondents"``.
-        variance: (K,) of the inversion, where each report is of another person.
-        shares: (K,) at which it was taken.
+    Shapes: shares (K,).
     """
     if target == "respondents":
         return np.asarray(variance - (shares - shares**2))
@@ -177,10 +155,7 @@ def covariance_of(
 ) -> np.ndarray:
     """The covariance (K, K) of the inversion per report, for a target.
 
-    Args:
-        data: the channel, and the most reports of one person.
-        shares: (K,) a distribution.
-        target: ``"population"``, or ``"respondents"`` for exactly the people who reported.
+    Shapes: shares (K,).
     """
     found = data.channel.covariance(shares)
     of_values = np.diag(shares) - np.multiply.outer(shares, shares)

@@ -10,15 +10,7 @@ import numpy as np
 def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
     """The row of one value in a table of shares.
 
-    Args:
-        value: the value.
-        share: its estimated share.
-        limits: (2,) the interval of the share.
-        n: the total number of people.
-
-    Returns:
-        A dict with the keys value, estimate, low, high, and n, the number of people with this
-        value.
+    Shapes: limits (2,).
 
     >>> share_row("a", 0.25, np.array([0.125, 0.5]), 100)
     {'value': 'a', 'estimate': 0.25, 'low': 0.125, 'high': 0.5, 'n': 25.0}

@@ -38,18 +38,9 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
     where reports support values. Where the noise of many values is one, as after inverting noise
     on a line, the intervals are wider than needed.
 
-    Args:
-        solution: an estimate of shares.
-        level: the probability that all intervals hold, in [0.5, 1).
-        target: ``"population"`` or ``"respondents"``.
-
-    Returns:
-        (K, 2) low and high of each share.
-
-    Raises:
-        IdentifiabilityError: the channel has no inverse.
-
     Source: Montiel Olea and Plagborg-Moller (2019), sup-t bands; METHODS 5.
+
+    Returns (K, 2).
     """
     alpha = 1 - confidence_level(level)
     data = solution.data
@@ -68,11 +59,7 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 def _largest(noise: ShareNoise, shares: np.ndarray, errors: np.ndarray, z: float) -> np.ndarray:
     """The largest error in standard deviations of each of B simulated tallies, (B,).
 
-    Args:
-        noise: of the estimates.
-        shares: (K,) from which tallies were simulated.
-        errors: (B, K) of the unbiased estimates.
-        z: the normal quantile for :func:`least_share`.
+    Shapes: shares (K,), errors (B, K).
     """
     n, least = noise.data.n, least_share(noise.data, noise.target, z)
     out = np.empty(len(errors))
@@ -94,15 +81,7 @@ def simulated_errors(
 ) -> np.ndarray | None:
     """The errors of the unbiased estimates on tallies simulated from ``shares``.
 
-    Args:
-        data: the tally whose like is simulated.
-        target: with ``"respondents"`` the errors are those around the shares of the drawn people.
-        shares: (K,) a distribution.
-        rng: the generator.
-        draws: B, the number of tallies.
-
-    Returns:
-        (B, K); None where the reports cannot be simulated, or not in seconds.
+    Shapes: shares (K,), B = draws -> (B, K).
     """
     rows, size = data.channel.shape
     if size > _MOST_SIMULATED or (rows > _MOST_ROWS * size and rows * size > _SMALL_CHANNEL):
@@ -138,9 +117,7 @@ def _simulated(
 def independent_factor(level: float, two_sided: np.ndarray) -> float:
     """c with prod_x (1 - sides_x Phi(-c)) = level, where interval x errs on one side or on two.
 
-    Args:
-        level: the probability that no interval errs.
-        two_sided: (K,) booleans.
+    Shapes: two_sided (K,).
     """
     from scipy.special import ndtr, ndtri
 

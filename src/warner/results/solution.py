@@ -174,12 +174,7 @@ class Sums:
     kind: str
 
     def of_whole(self, weights: Weights, kind: str) -> Any:
-        """Functions of the marginal, as functions of the joint distribution.
-
-        Args:
-            weights: functions of the marginal.
-            kind: the kind of intervals they are for. The Fisher information needs a matrix.
-        """
+        """Functions of the marginal, as functions of the joint distribution."""
         size = int(np.prod([self.shape[axis] for axis in self.keep]))
         if callable(weights):
             return Composed(weights, self, getattr(weights, "limits", (-np.inf, np.inf)))

@@ -277,12 +277,6 @@ def anytime_limits(
         quantile: { v : low(F(v - 1) - q f) < 0 <= high(F(v) - q f) }
 
     f is 1, or the share of people who answered.
-
-    Args:
-        estimate: of a population.
-        of: what the number is of the shares.
-        planned: the number of reports that was planned before the first look.
-        level: the coverage, in [0.5, 1).
     """
     factor = anytime_factor(estimate.n, planned, level)
     if isinstance(of, Sampled | Ratio):
@@ -335,12 +329,7 @@ class Sampled:
     repeated: float = 0.0
 
     def around(self, z: float, target: str = "population") -> np.ndarray:
-        """Return the interval (2,) value -+ (z sd + bias), within the limits.
-
-        Args:
-            z: the normal quantile of the level.
-            target: ``"population"`` or ``"respondents"``.
-        """
+        """Return the interval (2,) value -+ (z sd + bias), within the limits."""
         variance = self.variance + (self.repeated if target == "population" else 0.0)
         half = z * np.sqrt(variance) + self.bias
         return np.asarray(np.clip([self.value - half, self.value + half], *self.limits))
@@ -447,9 +436,7 @@ class Cumulative:
     def reached(self, shares: np.ndarray, q: float) -> float:
         """Return the smallest value at which cumulative shares are q or more.
 
-        Args:
-            shares: (K + 1,), not necessarily increasing.
-            q: in [0, 1].
+        Shapes: shares (K + 1,).
         """
         j = max(1, int(np.argmax(shares >= q - ROUNDING)))
         if not self.has_bins:
@@ -461,9 +448,7 @@ class Cumulative:
     def invert(self, bounds: np.ndarray, of: Quantile) -> np.ndarray:
         """Return the values (2,) between which F can reach q.
 
-        Args:
-            bounds: lower and upper bounds (K + 1, 2) of the cumulative shares F.
-            of: the quantile, which holds q.
+        Shapes: bounds (K + 1, 2).
         """
         q = of.q
         if q <= ROUNDING:
@@ -619,14 +604,7 @@ def between_limits(found: Quantity | tuple[Quantity, ...]) -> Any:
 
 
 def cumulative_on(domain: Domain) -> Cumulative:
-    """The cumulative shares on a domain whose values lie on a line.
-
-    Args:
-        domain: the K values.
-
-    Raises:
-        ArgumentTypeError: the values are not points on a line.
-    """
+    """The cumulative shares on a domain whose values lie on a line."""
     points = _line(domain, "quantile")
     order, edges = np.argsort(points, kind="stable"), domain.edges
     return Cumulative(points[order] if edges is None else edges, order)
@@ -665,18 +643,7 @@ def mass(estimate: Solution, low: float, high: float) -> Quantity:
 
 @_of_answers
 def tail(estimate: Solution, limit: float, is_above: bool) -> Quantity:
-    """Return the share of people above a number, or below it; the number itself does not count.
-
-    Args:
-        estimate: of numbers.
-        limit: in the domain. If it lies within a bin, the bin counts in proportion.
-        is_above: whether people above the limit are counted, and not those below.
-
-    Raises:
-        ArgumentTypeError: the values are not points on a line.
-        ArgumentError: a limit outside the domain.
-        IdentifiabilityError: the method estimates no shares.
-    """
+    """Return the share of people above a number, or below it; the number itself does not count."""
     domain = estimate.domain
     points = _line(domain, "share")
     first, last = domain.ends[0]

@@ -33,12 +33,7 @@ from warner.results.tables import as_text
 
 
 def place_of(domain: Domain, value: object) -> int | None:
-    """The index of a value; None where it is not in the domain.
-
-    Args:
-        domain: K values.
-        value: a value; of a Product also a tuple in the order of the attributes.
-    """
+    """The index of a value; None where it is not in the domain."""
     if isinstance(value, tuple) and len(value) == len(domain.attributes):
         value = dict(zip(domain.attributes, value, strict=True))
     try:
@@ -86,14 +81,7 @@ class Share(float):
     def interval(
         self, level: float = 0.95, target: str = "population", kind: str | None = None
     ) -> np.ndarray:
-        """The interval (2,) of the share: the row of this value in ``estimate.interval``.
-
-        Args:
-            level: coverage, in [0.5, 1).
-            target: ``"population"`` or ``"respondents"``.
-            kind: as in :meth:`warner.Estimate.interval`. None takes that of the table of all
-                values.
-        """
+        """The interval (2,) of the share: the row of this value in ``estimate.interval``."""
         if (level, target, kind) == (0.95, "population", None):
             return np.array(self._estimate.usual_intervals[0][self._place])
         bounds, _ = intervals.intervals_of_table(self._estimate, level, target, kind)

@@ -65,15 +65,7 @@ def schema() -> type[BaseModel]:
 
 
 def validated(data: Mapping[str, Any]) -> Any:
-    """The fields of a study, checked against the schema.
-
-    Args:
-        data: the study.
-
-    Raises:
-        StudyProblems: every problem, with those of mechanisms, domains and public columns whose
-            tables are as the schema says.
-    """
+    """The fields of a study, checked against the schema."""
     from pydantic import ValidationError
 
     try:
@@ -218,12 +210,7 @@ def check_names(names: list[str], found: Found) -> None:
 
 
 def check_texts(data: Mapping[str, Any], found: Found) -> None:
-    """Add the problems of what people read, and of how their answers are collected.
-
-    Args:
-        data: the study, whether or not it is as the schema says.
-        found: problems are added to it.
-    """
+    """Add the problems of what people read, and of how their answers are collected."""
     found.keep(text_problems(data))
     known = {problem.path for problem in found.problems}
     found.keep(p for p in collect_problems(data.get("collect")) if p.path not in known)
@@ -263,14 +250,7 @@ def _part(key: str) -> Any:
 def _of_table(
     name: str, table: Mapping[str, Any], bad: set[str], data: Mapping[str, Any]
 ) -> tuple[Problem, ...] | list[Problem]:
-    """The problems of one attribute beside those that the schema found.
-
-    Args:
-        name: the attribute.
-        table: its table.
-        bad: the keys that break the schema.
-        data: the study.
-    """
+    """The problems of one attribute beside those that the schema found."""
     place = f"attributes.{name}"
     rest = {k: value for k, value in table.items() if k not in bad and value is not None}
     has_domain = sum(key in rest for key in BY_KEY) == 1

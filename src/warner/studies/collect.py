@@ -66,11 +66,7 @@ class Collect:
 
 
 def collect_problems(table: Any) -> list[Problem]:
-    """Everything that is wrong with the table, beyond its types, which the schema checks.
-
-    Args:
-        table: ``[collect]`` as the file states it.
-    """
+    """Everything that is wrong with the table, beyond its types, which the schema checks."""
     found = Found()
     if not isinstance(table, Mapping):
         return []

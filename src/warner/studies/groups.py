@@ -19,16 +19,7 @@ _COMMON = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes")
 
 
 def check_groups(groups: list[Any], known: list[str], column: str) -> None:
-    """Refuse invalid names of groups, of their column, or of the attributes that they change.
-
-    Args:
-        groups: the validated tables of the groups.
-        known: the names of the attributes that a group may change.
-        column: the column of the answers that names the group.
-
-    Raises:
-        StudyProblems: names that are not allowed, and keys that no group changes.
-    """
+    """Refuse invalid names of groups, of their column, or of the attributes that they change."""
     found = Found()
     with found.within("group_column"):
         if not column:
@@ -66,11 +57,6 @@ def of_groups(
     """The problems of the studies of groups, at their places in the common file.
 
     What is wrong in the common tables is wrong in every group, and is told once.
-
-    Args:
-        groups: the validated tables of the groups.
-        problems: {group: the problems of its study}.
-        joint: {name: attributes that are randomised together}.
     """
     told: list[Problem] = []
     names = list(joint)
@@ -101,13 +87,7 @@ def _in_common(
 def group_data(
     data: Mapping[str, Any], group: Any, joint: Mapping[str, list[str]]
 ) -> dict[str, Any]:
-    """The study that the people of one group answer, as data.
-
-    Args:
-        data: the study with its groups.
-        group: the validated table of the group.
-        joint: {name: attributes that are randomised together}.
-    """
+    """The study that the people of one group answer, as data."""
     found = {k: v for k, v in data.items() if k not in ("groups", "group_column")}
     found |= {k: v for k in ("budget", "delta") if (v := getattr(group, k)) is not None}
     changes = {

@@ -47,17 +47,7 @@ MECHANISMS = _OfStudies()
 
 
 def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
-    """The mechanism of one table, for one row of answers.
-
-    Args:
-        place: the name of the table, for errors.
-        spec: the validated table of an attribute or of attributes together.
-        domain: of attributes together; None for the domain that the table states.
-        rows: the most rows of answers of one person, who spends the stated budget on all of them.
-
-    Raises:
-        StudyProblems: the table does not define a mechanism; with every problem of the table.
-    """
+    """The mechanism of one table, for one row of answers."""
     if problems := table_problems(place, spec, (), domain is None):
         raise StudyProblems(problems)
     cls = MECHANISMS[spec.mechanism]
@@ -113,17 +103,7 @@ def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
 def table_problems(
     place: str, spec: Any, ignored: Container[str] = (), has_domain: bool = True
 ) -> list[Problem]:
-    """What is wrong with a table, as far as it shows before the mechanism is made.
-
-    Args:
-        place: the name of the table, for errors.
-        spec: the validated table.
-        ignored: keys that need not be there.
-        has_domain: whether the table states a domain, which is then checked.
-
-    Returns:
-        Problems with paths from the table.
-    """
+    """What is wrong with a table, as far as it shows before the mechanism is made."""
     found: list[Problem] = []
     misspelt: set[str] = set()
     for key in ("mechanism", "epsilon"):
@@ -166,13 +146,7 @@ def domain_problems(place: str, spec: Any) -> list[Problem]:
 
 
 def _key_of(spec: Any, text: str, within: Container[str] | None = None) -> Path:
-    """The key of a table that the text of an error begins with, as ``epsilon: must be ...``.
-
-    Args:
-        spec: the table.
-        text: the text.
-        within: the keys among which it is, where that is known.
-    """
+    """The key of a table that the text of an error begins with, as ``epsilon: must be ...``."""
     stated = spec.model_dump(exclude_none=True)
     word = text.partition(":")[0].partition(" ")[0]
     for key, value in stated.items():
@@ -190,10 +164,6 @@ def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
 
 def share(budget: float, times: int) -> float:
     """The largest float that, multiplied exactly by ``times``, is at most ``budget``.
-
-    Args:
-        budget: in nats.
-        times: the number of equal shares.
 
     >>> share(1.0, 1), share(0.3, 3) * 3 <= 0.3
     (1.0, True)
@@ -222,13 +192,7 @@ def _option_problems(
     misspelt: Container[str],
     ignored: Container[str],
 ) -> list[Problem]:
-    """Options that the mechanism does not have, and the lack of those that it needs.
-
-    Args:
-        place, spec, ignored: as in :func:`table_problems`.
-        cls: the mechanism.
-        misspelt: options that are already told as another key, misspelt.
-    """
+    """Options that the mechanism does not have, and the lack of those that it needs."""
     name, options = spec.mechanism, spec.model_extra or {}
     keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
     parameters = inspect.signature(cls).parameters
@@ -317,16 +281,7 @@ def _labels(values: list[Any], missing: Missing) -> Domain:
 
 
 def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:
-    """The domain of attributes that are randomised as one value.
-
-    Args:
-        specs: {attribute: its validated table}.
-        names: the names of the attributes.
-        path: the place of the table that lists them, from the top of the study.
-
-    Raises:
-        StudyProblems: an attribute that is unknown, named twice, or states more than a domain.
-    """
+    """The domain of attributes that are randomised as one value."""
     found = Found()
     for i, name in enumerate(names):
         with found.within():

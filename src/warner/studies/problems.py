@@ -49,13 +49,7 @@ def broken(
     remedy: str | None = None,
     name: str | None = None,
 ) -> StudyProblems:
-    """The error of one problem.
-
-    Args:
-        path: as in :class:`Problem`.
-        rule, got, remedy: as in :func:`warner._core.errors.message`.
-        name: the place in words. Default: the path.
-    """
+    """The error of one problem."""
     text = message(in_words(path) if name is None else name, rule, got, remedy)
     return StudyProblems([Problem(path, text)])
 
@@ -85,11 +79,7 @@ class Found:
 
     @contextlib.contextmanager
     def within(self, *path: str | int) -> Iterator[None]:
-        """Keep the problems that the block raises, and go on after the block.
-
-        Args:
-            path: the place of the table that the block reads.
-        """
+        """Keep the problems that the block raises, and go on after the block."""
         try:
             yield
         except StudyError as error:
@@ -100,35 +90,19 @@ class Found:
         self.problems += [problem.within(path) for problem in problems]
 
     def refuse(self) -> None:
-        """Raise what was found.
-
-        Raises:
-            StudyProblems: anything was.
-        """
+        """Raise what was found."""
         if self.problems:
             raise StudyProblems(dict.fromkeys(self.problems))
 
 
 def located(error: StudyError, name: str, text: str) -> StudyError:
-    """The same error with the lines of a text, for TOML; JSON has no lines for people.
-
-    Args:
-        error: what is wrong with the study.
-        name: the name of the file.
-        text: its text.
-    """
+    """The same error with the lines of a text, for TOML; JSON has no lines for people."""
     lines = {} if text.lstrip().startswith("{") else key_lines(text)
     return StudyError(with_lines(name, problems_of(error), lines))
 
 
 def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]) -> str:
     """All problems of a file in words, in the order of their lines.
-
-    Args:
-        name: the name of the file.
-        problems: at least one, with paths from the top of the file.
-        lines: {path: line} of its keys, as
-            :func:`warner.studies.toml_lines.key_lines` returns them.
 
     >>> with_lines("a.toml", [Problem(("b",), "b: must be text.")], {("b",): 7})
     'a.toml, line 7: b: must be text.'

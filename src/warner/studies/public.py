@@ -20,19 +20,7 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 
 
 def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Domain]:
-    """The public columns that a study declares.
-
-    Args:
-        stated: {name: validated table}.
-        taken: the names of attributes and of the columns of their answers.
-
-    Returns:
-        {name: domain}, in the order of the file.
-
-    Raises:
-        StudyError: a name that is not allowed, the name of a protected attribute, or values that
-            make no column.
-    """
+    """The public columns that a study declares."""
     columns: dict[str, Domain] = {}
     found = Found()
     protected = {name.casefold() for name in taken}
@@ -95,15 +83,7 @@ def audit_of(
 ) -> dict[str, Any]:
     """What an audit says of public columns, as JSON data.
 
-    Args:
-        columns: {name: domain}; None for a column without a domain.
-        smallest: the number of people below which a group can point at a person.
-        sizes: (G,) the numbers of people in the groups, where they are known.
-
-    Returns:
-        The columns, which are not protected. Where the groups are counted: how many there are, how
-        many are small, and the smallest. Otherwise: how many groups the declared values make,
-        without those of dates, and the fewest people who fill them.
+    Shapes: sizes (G,).
     """
     data: dict[str, Any] = {
         "protected": False,
@@ -118,11 +98,7 @@ def audit_of(
 
 
 def number_of_groups(columns: Mapping[str, Domain | None]) -> int:
-    """The number of groups that public columns make, without those of dates.
-
-    Args:
-        columns: {name: domain}; None for a column without a domain.
-    """
+    """The number of groups that public columns make, without those of dates."""
     return prod(d.size for d in columns.values() if d is not None and not _is_dated(d))
 
 
@@ -162,16 +138,7 @@ def _is_dated(domain: Domain) -> bool:
 
 
 def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
-    """The values of a public column that a study declares.
-
-    Args:
-        public: the public columns of the study.
-        name: the name of one of them.
-        place: the argument or option that names it, for errors.
-
-    Raises:
-        ArgumentError: the study declares no such column.
-    """
+    """The values of a public column that a study declares."""
     if isinstance(name, str) and name in public:
         return public[name]
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"

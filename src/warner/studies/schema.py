@@ -27,9 +27,6 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
     """Return the pydantic model of a study file.
 
     It is built on first use, because importing pydantic takes longer than importing warner.
-
-    Args:
-        mechanisms: the names that an attribute's ``mechanism`` may have.
     """
     from pydantic import (
         BaseModel,

@@ -221,15 +221,7 @@ class Study:
         return built(place, spec, self._joint.get(name), self.rows_per_person)
 
     def _set_groups(self, groups: list[Any], found: Found) -> None:
-        """Make the study of each group: the common tables with what the group changes.
-
-        Args:
-            groups: the validated tables of the groups.
-            found: the problems of the common tables, to which those of the groups are added.
-
-        Raises:
-            StudyProblems: any problem.
-        """
+        """Make the study of each group: the common tables with what the group changes."""
         with found.within():
             check_groups(groups, list(self._tables), self.group_column)
         found.refuse()
@@ -315,9 +307,6 @@ class Study:
         The decimals 0.1 and 0.2 add up to 0.3, but their floats add up to more. A mechanism may
         spend all of an epsilon, so one epsilon is lowered by its last digits. Afterwards the sum is
         at most the budget, both as the decimals written and as floats.
-
-        Raises:
-            StudyError: the decimals add up to more than the budget.
         """
         parts = self._parts()
         written = {
@@ -662,13 +651,7 @@ class Study:
 def digest_of(
     headers: Mapping[str, Any], public: Mapping[str, Domain], rows_per_person: int = 1
 ) -> str:
-    """The digest of a study, see :attr:`Study.digest`.
-
-    Args:
-        headers: {attribute: header}; with groups, those of all groups.
-        public: {name: domain} of the public columns.
-        rows_per_person: the most rows of answers of one person.
-    """
+    """The digest of a study, see :attr:`Study.digest`."""
     known: dict[str, Any] = dict(headers)
     if rows_per_person > 1:
         known = {"rows_per_person": rows_per_person, "attributes": known}
@@ -683,13 +666,6 @@ def layout_of(digest: str, names: Iterable[str]) -> str:
 
     Studies that ask the same in another order have one digest, because their files and tallies
     belong together. What one person sends has no names in it, only this order.
-
-    Args:
-        digest: of the study.
-        names: the public columns and the attributes, in their order.
-
-    Returns:
-        64 hexadecimal digits.
     """
     return hashlib.sha256(canonical([digest, *names]).encode()).hexdigest()
 
@@ -702,16 +678,7 @@ def _decimal(number: float) -> Fraction:
 def _tables(
     stated: Any, found: Found
 ) -> tuple[dict[str, Any], dict[str, Product], dict[str, Path]]:
-    """The tables that state mechanisms, by name in the order of attributes.
-
-    Args:
-        stated: the validated study.
-        found: problems are added to it; the tables that have any are left out.
-
-    Returns:
-        {name: table}, where attributes that are randomised together have one table under the name
-        "first x second"; the domains {name: Product} of these; and {name: the table's place}.
-    """
+    """The tables that state mechanisms, by name in the order of attributes."""
     joint: dict[str, Product] = {}
     table_of: dict[str, str] = {}
     specs: dict[str, Any] = dict(stated.attributes)

@@ -38,12 +38,7 @@ _HABITS = {
 
 
 def study_text(path: str | os.PathLike[str]) -> str:
-    """The text of a study file.
-
-    Raises:
-        FileError: no such file.
-        StudyError: no text in UTF-8.
-    """
+    """The text of a study file."""
     text = None
     # The decoding error holds the bytes of the file, so it must not be the context of ours.
     with contextlib.suppress(UnicodeDecodeError):
@@ -55,24 +50,12 @@ def study_text(path: str | os.PathLike[str]) -> str:
 
 
 def parsed(text: str) -> Any:
-    """The data of a text, which is JSON where it begins with a brace, else TOML.
-
-    Raises:
-        ValueError, RecursionError: it is neither. These errors can quote the text.
-    """
+    """The data of a text, which is JSON where it begins with a brace, else TOML."""
     return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
 
 
 def study_data(text: str, name: str) -> dict[str, Any]:
-    """The data of a study file, not yet validated.
-
-    Args:
-        text: the contents of the file.
-        name: the name of the text in messages.
-
-    Raises:
-        StudyError: not TOML or JSON, or no study.
-    """
+    """The data of a study file, not yet validated."""
     data, problem = None, None
     try:
         data = parsed(text)

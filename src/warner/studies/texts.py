@@ -166,12 +166,7 @@ def _by_language(text: Any, languages: tuple[str, ...]) -> dict[str, str]:
 
 
 def text_problems(data: Mapping[str, Any]) -> list[Problem]:
-    """Everything that is wrong with the languages and texts of a study.
-
-    Args:
-        data: the study. What is not of the type that the schema asks for is passed over, since
-            the schema names it.
-    """
+    """Everything that is wrong with the languages and texts of a study."""
     found = Found()
     languages = _languages(data, found)
     for path, text in _texts(data):
@@ -260,15 +255,7 @@ def _check_keys(
     found: Found,
     spared: int = 0,
 ) -> None:
-    """Refuse a table by language that has other languages than the study.
-
-    Args:
-        table: {language: text or texts}.
-        path: its place.
-        languages: of the study; () where they are not known.
-        found: problems are added to it.
-        spared: the number of languages that the table may leave out.
-    """
+    """Refuse a table by language that has other languages than the study."""
     if not languages:
         return
     missing = tuple(tag for tag in languages if tag not in table)

@@ -25,14 +25,6 @@ _OTHER = re.compile(r"[^,\]}\n#]*")  # a number, a date, true or false
 def key_lines(text: str) -> dict[Path, int]:
     """Return the line of each key, counted from 1.
 
-    Args:
-        text: TOML that ``tomllib`` has read without an error.
-
-    Returns:
-        {path: line}. A path is the keys from the top, with positions from 0 in lists. A table that
-        is written in several places has the line of the first. {} where the text is nested so
-        deeply that Python's stack does not hold it, or where it is no TOML.
-
     >>> lines = key_lines('a = 1\\n[b]\\nc = { d = [2,\\n3] }')
     >>> lines["a",], lines["b",], lines["b", "c", "d"], lines["b", "c", "d", 1]
     (1, 2, 3, 4)
@@ -46,10 +38,6 @@ def key_lines(text: str) -> dict[Path, int]:
 
 def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
     """Return the line of a key, or of the innermost table around it that is written.
-
-    Args:
-        lines: as :func:`key_lines` returns them.
-        path: the keys from the top.
 
     >>> line_of({("a",): 3}, ("a", "missing")), line_of({("a",): 3}, ("b",))
     (3, None)

@@ -81,15 +81,7 @@ Property = tuple[str, Callable[[], str]]
 
 
 def checked(subject: str, properties: Iterable[Property]) -> Checked:
-    """Check properties one after the other; one that fails does not stop the others.
-
-    Args:
-        subject: what is checked.
-        properties: the properties.
-
-    Raises:
-        PropertyError: some property does not hold.
-    """
+    """Check properties one after the other; one that fails does not stop the others."""
     found = Checked(subject, tuple(_finding(*each) for each in steps(list(properties), "checking")))
     if found.failures:
         raise PropertyError(found)

@@ -114,11 +114,7 @@ def check_mechanism(mechanism: Mechanism, draws: int = 100_000, seed: int = 0) -
 
 
 def rows_of_reports(mechanism: Mechanism) -> np.ndarray:
-    """The weights (reports, rows of the channel) that each possible report adds by itself.
-
-    Args:
-        mechanism: one whose reports can be listed.
-    """
+    """The weights (reports, rows of the channel) that each possible report adds by itself."""
     return np.stack([data.weights for data in _each_report(mechanism)])
 
 
@@ -445,10 +441,7 @@ def _refused(call: Any) -> bool:
 def drawn_for(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
     """Reports of people with given values; answers are uniform in the bins of an interval.
 
-    Args:
-        mechanism: any.
-        index: (n,) the values.
-        source: the randomness.
+    Shapes: index (n,).
     """
     if not mechanism.represents_interval:
         return mechanism.randomize_index(index, source)

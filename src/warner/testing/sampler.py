@@ -28,11 +28,7 @@ def honest(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str,
 
 
 def one_by_one(sampler: Sampler) -> Sampler:
-    """A sampler that makes each report alone, as the device of one person does.
-
-    Args:
-        sampler: makes reports of any number of people.
-    """
+    """A sampler that makes each report alone, as the device of one person does."""
 
     def alone(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         parts = [sampler(mechanism, index[i : i + 1], source) for i in range(len(index))]
@@ -42,11 +38,7 @@ def one_by_one(sampler: Sampler) -> Sampler:
 
 
 def among_others(sampler: Sampler) -> Sampler:
-    """A sampler that makes the reports together with as many of other values, in mixed order.
-
-    Args:
-        sampler: makes reports of any number of people.
-    """
+    """A sampler that makes the reports together with as many of other values, in mixed order."""
 
     def mixed(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         rng = np.random.default_rng(len(index))
@@ -67,18 +59,7 @@ def worst_p_value(
     sampler: Sampler = honest,
     seed: int = 0,
 ) -> tuple[float, int, str]:
-    """The least p-value over values, by a test of all reports or of the rows of the channel.
-
-    Args:
-        mechanism: one whose reports can be listed.
-        draws: the number of reports of each value.
-        values: the indices of the values; None for all.
-        sampler: draws the reports.
-        seed: of the generator; that of value x is ``seed + x``.
-
-    Returns:
-        The p-value, the degrees of freedom of its test, and the worst report in words.
-    """
+    """The least p-value over values, by a test of all reports or of the rows of the channel."""
     records = Reports(mechanism.header, mechanism.outputs()).records()
     place = {record: i for i, record in enumerate(records)}
     law = mechanism.probabilities().astype(float)
@@ -103,13 +84,7 @@ def worst_p_value(
 def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, int]:
     """The chi-square test of counts against probabilities; far tails count as one cell.
 
-    Args:
-        observed: (m,) counts.
-        law: (m,) probabilities.
-        n: the number of reports.
-
-    Returns:
-        The p-value, its degrees of freedom, and the cell that is farthest off.
+    Shapes: observed (m,), law (m,).
     """
     from scipy.special import chdtrc  # scipy.stats takes seconds to import
 
@@ -135,9 +110,7 @@ def detectable(draws: int, freedom: int) -> float:
     If the probability of a report is off by d, the non-centrality is at least 4 n d^2. The power of
     a chi-square test is that of the normal approximation of the non-central distribution.
 
-    Args:
-        draws: n, the number of reports of a value.
-        freedom: the degrees of freedom.
+    With n = draws.
 
     >>> round(detectable(100_000, 3), 3)
     0.015

@@ -71,19 +71,7 @@ Totals = dict[str | None, dict[str, AnyTally]]
 
 
 def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> Totals:
-    """The sum of the tallies of files and data sets.
-
-    Args:
-        paths: the arguments of the command: files, folders, patterns and addresses.
-        wanted: what is counted.
-        checkpoint: the file of a checkpoint, or None.
-
-    Raises:
-        ArgumentError: a file that is named twice, or files with the same content or equal counts.
-        EmptyError: a file or a data set without rows.
-        MismatchError: files that different mechanisms made, or only some of them simulated.
-        FileError, ReportError: a file that cannot be read, or reports that cannot have been sent.
-    """
+    """The sum of the tallies of files and data sets."""
     sources = {path: _files(path) for path in dict.fromkeys(paths)}
     _refuse_alike(sources)
     _refuse_repeated(paths, sources)
@@ -209,19 +197,7 @@ class _Before:
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
     def require_other(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
-        """Refuse a file that does not go with those before it.
-
-        Args:
-            path: the argument that the file is of.
-            name: the file.
-            alone: whether it was named by itself, and not as one of a folder or a pattern.
-            counted: what was counted in it.
-
-        Raises:
-            ArgumentError: the same content as another file, or equal counts.
-            MismatchError: other attributes or mechanisms than those of another argument, or only
-                some reports are simulated.
-        """
+        """Refuse a file that does not go with those before it."""
         other = self.seals.setdefault(counted.seal, name)
         if other != name:
             rule = f"has the same content as {other}, and is not counted twice"
@@ -250,17 +226,7 @@ class _Before:
 def _counted(
     file: files.DataFile, wanted: Wanted, memory: Checkpoint | None, existed: bool
 ) -> CountedFile:
-    """The tallies of a file, from the checkpoint if it has them.
-
-    Args:
-        file: the file.
-        wanted: what is counted.
-        memory: the checkpoint, or None.
-        existed: whether the file was there when the command began.
-
-    Raises:
-        FileError: also a file that was removed meanwhile.
-    """
+    """The tallies of a file, from the checkpoint if it has them."""
     try:
         known = None if memory is None else memory.found(file)
         return _count(file, wanted) if known is None else known
@@ -328,11 +294,7 @@ class _Sums:
     empty: list[str] = field(default_factory=list)
 
     def add(self, path: str, counted: CountedFile) -> None:
-        """Add the tallies of a file.
-
-        Raises:
-            MismatchError: a file of other attributes or mechanisms than the first of its group.
-        """
+        """Add the tallies of a file."""
         rows = next(iter(counted.tallies.values())).n
         if not counted.foreign:
             self.own.append(rows)

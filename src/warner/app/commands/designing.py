@@ -214,15 +214,7 @@ def _planned(
     loss: str | None,
     wanted: dict[str, Any],
 ) -> Plan | None:
-    """The plan for one attribute; None where no mechanism can be compared with its own.
-
-    Args:
-        attribute: its name.
-        mechanism: its mechanism.
-        people: number of people who will answer.
-        loss: the loss; None for the one that suits the values.
-        wanted: arguments of :func:`warner.plan`: error, runs, difference, groups, power.
-    """
+    """The plan for one attribute; None where no mechanism can be compared with its own."""
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
         rule = "is not protected, so there is nothing to choose"

@@ -263,16 +263,7 @@ def _estimates_of_groups(
     names: list[str] | None,
     only: tuple[str, ...],
 ) -> Iterator[tuple[Key, Estimate]]:
-    """The estimates of each group of people: here each group alone, by the default method.
-
-    Args:
-        name: the attribute.
-        parts: the tallies of groups, which are estimated together: each group from its tallies in
-            all of them.
-        chosen: the estimator; None for the default of each group.
-        names: the attributes whose joint shares are wanted; None for all.
-        only: the attributes that the option --only names.
-    """
+    """The estimates of each group of people: here each group alone, by the default method."""
     tallies: dict[Key, list[Tally]] = {}
     for part in parts:
         for key, tally in part.items():

@@ -39,15 +39,6 @@ class CountedFile(NamedTuple):
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
     """The columns that the option --column names.
 
-    Args:
-        stated: texts ``attribute=column`` or ``attribute.part=column``.
-
-    Returns:
-        {attribute: column, or {part: column}}.
-
-    Raises:
-        ArgumentError: a text of another form, or an attribute stated in both ways or twice.
-
     >>> column_names(["age=report", "place.seed=s", "place.bucket=b"])
     {'age': 'report', 'place': {'seed': 's', 'bucket': 'b'}}
     """
@@ -75,21 +66,7 @@ def count_foreign(
     ways: int | None,
     keep_reports: bool,
 ) -> CountedFile:
-    """The tallies of a file that another program wrote.
-
-    Args:
-        source: the file as a part of its data set.
-        path: where it can be read.
-        plan: the study, which says what the reports are.
-        columns: the result of :func:`column_names`.
-        by: the public columns by which people are grouped; None for no groups.
-        ways: the number of attributes of each marginal table; None for none.
-        keep_reports: whether to keep the distinct reports of bits.
-
-    Raises:
-        ArgumentError: a study with groups, or a public column that it does not declare.
-        FileError, ReportError: as :func:`warner.io.tally_foreign`.
-    """
+    """The tallies of a file that another program wrote."""
     if plan.groups:
         rule = "does not say of which group of the study it is"
         remedy = "Count each group with a study file of its own"
@@ -119,15 +96,7 @@ def count_foreign(
 
 
 def say_foreign(path: str, rows: int, many: int, named: bool, own: Sequence[int] = ()) -> None:
-    """Say what was checked of files that another program wrote, and what was not.
-
-    Args:
-        path: the argument of the command.
-        rows: how many rows were counted.
-        many: the number of files.
-        named: whether all reports are texts that name the study.
-        own: the number of reports of each report file of warner beside them.
-    """
+    """Say what was checked of files that another program wrote, and what was not."""
     where = f" in {many:,} files" if many > 1 else ""
     whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
     checked, made = (

@@ -197,11 +197,7 @@ def _date(text: str | None) -> str:
 
 
 def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) -> Study:
-    """The study, refused where it does not have the questions of the tallies.
-
-    Raises:
-        MismatchError: a tally of an attribute that the study does not have, or with other values.
-    """
+    """The study, refused where it does not have the questions of the tallies."""
     domains: dict[str, list[str]] = {}
     for own in study.by_group.values():
         for name, mechanism in own.mechanisms.items():

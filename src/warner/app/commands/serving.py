@@ -45,11 +45,7 @@ _store = options(
 
 
 def _require_extra() -> None:
-    """Refuse to go on without the packages that serving needs.
-
-    Raises:
-        MissingExtraError: one of them is not installed.
-    """
+    """Refuse to go on without the packages that serving needs."""
     try:
         import httptools
         import starlette
@@ -435,11 +431,7 @@ _SERVED = (
 def _inviting(
     url: str | None, server: str | None, token: str | None, store: str | None, ways: int | None
 ) -> Remote | None:
-    """The running collector that is to invite people; None where the store is opened here.
-
-    Raises:
-        ArgumentError: an address without a token, a token without an address, or a store besides.
-    """
+    """The running collector that is to invite people; None where the store is opened here."""
     from warner.collector.remote import Remote
 
     if token is None:
@@ -547,12 +539,7 @@ def _sent(sent: int, n: int) -> str:
 
 
 def read_token(path: str | None, variable: str | None) -> str | None:
-    """The owner's token from a file or the environment; None where neither is named.
-
-    Raises:
-        ArgumentError: both are named, or there is no token.
-        FileError: the file cannot be read.
-    """
+    """The owner's token from a file or the environment; None where neither is named."""
     if path is not None and variable is not None:
         rule = "must not both be given"
         raise ArgumentError("--token-file and --token-env", rule)

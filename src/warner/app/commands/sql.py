@@ -111,21 +111,7 @@ def _whole(path: str, plan: Study) -> Study:
 def tallies_of_counts(
     paths: Sequence[str], plan: Study | None, others: Sequence[str]
 ) -> dict[str, dict[str, AnyTally]]:
-    """The tallies that the results of counting statements hold, and lines that say so.
-
-    Args:
-        paths: the files, each with the result of one run of the statement.
-        plan: the study that the statement was made from.
-        others: the options that were given and do not go with counts.
-
-    Returns:
-        {path: {attribute: tally}}, without the files of tables that had no rows.
-
-    Raises:
-        ArgumentError: no study, one with groups, a file twice, or other options.
-        EmptyError: no file that holds reports.
-        FileError, ReportError: as :class:`warner.io.CountsTable`.
-    """
+    """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
         rule = f"does not go with {', '.join(others)}"
         raise ArgumentError("--counts", rule, None, "State them to warner sql")

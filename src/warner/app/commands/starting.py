@@ -208,14 +208,7 @@ def _refuse_no_names(secret: list[str], public: list[str]) -> None:
 
 
 def tell(study: FirstStudy, output: str, source: str | None, notes: Sequence[str]) -> None:
-    """Say what the study has, what is to be decided and what was copied.
-
-    Args:
-        study: the study.
-        output: the file to which it was written.
-        source: the file from which it was made, if any.
-        notes: what else is to be said, such as what is left out.
-    """
+    """Say what the study has, what is to be decided and what was copied."""
     where = "The study" if output == "-" else output
     budget = "no budget" if study.per_distance else f"budget {study.budget}"
     said = [

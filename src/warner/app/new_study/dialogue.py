@@ -32,11 +32,7 @@ _SECRET, _PUBLIC = (
 
 
 def ask(text: str, default: str = "") -> str:
-    """One line from the terminal, without spaces around it.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C, or no more input; nothing has been written then.
-    """
+    """One line from the terminal, without spaces around it."""
     answer = None
     try:
         answer = str(click.prompt(text, default=default, show_default=bool(default), err=True))
@@ -112,11 +108,7 @@ def complete(question: Question, is_public: bool = False) -> Question:
 
 
 def ask_all() -> tuple[list[Question], list[Question]]:
-    """All questions of a study, from the terminal alone.
-
-    Returns:
-        The secret ones and the public ones.
-    """
+    """All questions of a study, from the terminal alone."""
     secret: list[Question] = []
     public: list[Question] = []
     while True:

@@ -24,11 +24,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str, str]:
-    """{name: value} of an option that is written NAME=VALUE.
-
-    Raises:
-        ArgumentError: another form, a name that is not among ``names``, or one twice.
-    """
+    """{name: value} of an option that is written NAME=VALUE."""
     found: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -45,11 +41,7 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
 
 
 def names_in(option: str, text: str | None) -> list[str]:
-    """The names in a list with commas.
-
-    Raises:
-        ArgumentError: an empty name, or one twice.
-    """
+    """The names in a list with commas."""
     names = split(text or "")
     if not all(names) or len(set(names)) < len(names):
         rule = "must be different names, separated by commas"
@@ -60,16 +52,7 @@ def names_in(option: str, text: str | None) -> list[str]:
 def stated(
     names: Sequence[str], kinds: Mapping[str, Kind], options: Mapping[str, Mapping[str, str]]
 ) -> list[Question]:
-    """The questions with what options state of them.
-
-    Args:
-        names: the columns.
-        kinds: {column: its kind}, where it is known.
-        options: {option: {column: value}}, of kind, label, values, range and grid.
-
-    Raises:
-        ArgumentError: a value that no study can have.
-    """
+    """The questions with what options state of them."""
     readers: dict[str, Callable[[Question, str], Question]] = {
         "label": lambda q, text: replace(q, text=text),
         "values": lambda q, text: with_labels(q, split(text)),
@@ -109,10 +92,6 @@ def looked_at(
     """The kinds of columns: as stated, or from a look at the file.
 
     A column whose kind, labels or grid are stated is not read.
-
-    Raises:
-        ArgumentError: a kind that is none.
-        EmptyError, FileError: the file cannot be read.
     """
     found: dict[str, Kind] = {}
     for name, word in options["kind"].items():
@@ -128,18 +107,7 @@ def looked_at(
 def copied(
     path: str, questions: Sequence[Question], names: Sequence[str], is_rounded: bool
 ) -> list[Question]:
-    """The questions with labels and limits from the file, where they are undecided.
-
-    Args:
-        path: the file of answers.
-        questions: the questions.
-        names: the columns that may be copied.
-        is_rounded: whether limits are rounded outwards.
-
-    Raises:
-        ArgumentError: labels that cannot be copied; none is quoted.
-        EmptyError, FileError: the file cannot be read.
-    """
+    """The questions with labels and limits from the file, where they are undecided."""
     kinds = {
         q.name: q.kind
         for q in questions

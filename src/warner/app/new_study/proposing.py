@@ -15,13 +15,6 @@ def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:
     """The study with a mechanism for each question whose values are decided, except of places.
 
     Proposals for places take long, and most of them protect near places less than distant ones.
-
-    Args:
-        study: the study.
-        people: number of people who will answer.
-
-    Raises:
-        StudyError: names, labels or limits that no study can have.
     """
     decided = [
         question for question in study.secret if question.is_decided and question.kind != "cells"

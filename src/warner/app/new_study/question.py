@@ -109,9 +109,6 @@ class Question:
 
         For K labels randomised response errs less than a bit for each label, as long as
         K < 3 exp(epsilon) + 2 (Wang et al. 2017). Numbers of more values have SquareWave.
-
-        Args:
-            epsilon: the budget in nats.
         """
         if "mechanism" in self.options:
             return f"mechanism = {toml(self.options['mechanism'])}", "as it was stated"
@@ -138,9 +135,6 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
     """The question with its labels.
 
     Labels that are all whole numbers become numbers, and those of truth values truth values.
-
-    Raises:
-        ArgumentError: fewer than two labels, one twice, or two that look alike.
     """
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
         rule = "must be two or more different labels, separated by commas"
@@ -157,16 +151,7 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
 
 
 def with_range(question: Question, text: str, is_copied: bool = False) -> Question:
-    """The question with its limits.
-
-    Args:
-        question: the question.
-        text: ``low:high``, or ``low:high:bins``.
-        is_copied: whether the limits are answers.
-
-    Raises:
-        ArgumentError: another text, or limits in the wrong order.
-    """
+    """The question with its limits."""
     low, _, rest = text.replace(" ", "").partition(":")
     high, _, bins = rest.partition(":")
     numbers = _NUMBER.fullmatch(low) and _NUMBER.fullmatch(high)
@@ -181,11 +166,7 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
 
 
 def with_grid(question: Question, text: str) -> Question:
-    """The question with its grid, ``ROWSxCOLUMNS`` or ``ROWSxCOLUMNS:SIDE``.
-
-    Raises:
-        ArgumentError: another text.
-    """
+    """The question with its grid, ``ROWSxCOLUMNS`` or ``ROWSxCOLUMNS:SIDE``."""
     found = _GRID.fullmatch(text.replace(" ", ""))
     side = (found[3] or "1.0") if found else ""
     if found is None or not _NUMBER.fullmatch(side):

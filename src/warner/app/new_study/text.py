@@ -82,11 +82,7 @@ class FirstStudy:
         return f"A survey of {named}"
 
     def text(self) -> str:
-        """The study file.
-
-        Raises:
-            StudyError: names, labels or limits that no study can have.
-        """
+        """The study file."""
         found = "\n".join(self._lines()) + "\n"
         try:
             Study(tomllib.loads(found))

@@ -88,11 +88,7 @@ class Form:
     must_answer: list[str] = field(default_factory=list)
 
     def study(self, epsilon: float) -> FirstStudy:
-        """The first study.
-
-        Args:
-            epsilon: the budget of the questions for which the form states none.
-        """
+        """The first study."""
         languages = self.languages if self.languages != (DEFAULT_LANGUAGE,) else ()
         return FirstStudy(
             self.title,
@@ -105,17 +101,7 @@ class Form:
 
 
 def read_form(path: str, tags: Mapping[str, str] | None = None) -> Form:
-    """The questions of an XLSForm.
-
-    Args:
-        path: a file .xlsx, .xls, .csv or .md.
-        tags: {language as the form calls it: its tag}, for names without a tag in brackets.
-
-    Raises:
-        FileError: no XLSForm; nothing in it is shown, since it may be a file of answers.
-        ArgumentError: a language without a tag, a budget that is no number, or no marked question.
-        MissingExtraError: pyxform is not installed.
-    """
+    """The questions of an XLSForm."""
     return _Reader(path, _read(path), dict(tags or {})).form()
 
 
@@ -435,10 +421,6 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
     """The smallest and the largest number that a constraint allows; None where it does not say.
 
     Read are comparisons of ``.`` with numbers, joined by ``and``.
-
-    Args:
-        constraint: of an XLSForm.
-        whole: whether the numbers are whole, so that ``. < 5`` allows 4 at most.
 
     >>> limits_of(". >= 18 and . < 100"), limits_of("(.>0) and 1.5 >= .", whole=False)
     (('18', '99'), ('0', '1.5'))

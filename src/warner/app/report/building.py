@@ -62,12 +62,7 @@ class Source:
 
 
 def build(source: Source, settings: Settings) -> Report:
-    """The report of some questions.
-
-    Args:
-        source: the tallies and results.
-        settings: how they are shown.
-    """
+    """The report of some questions."""
     first = [parts[0] for parts in source.tallies.values()]
     people = max(sum(part.n for part in parts) for parts in source.tallies.values())
     randomized = " with randomised answers" if _is_randomized(source) else ""

@@ -55,11 +55,7 @@ svg { display: block; width: 10rem; height: auto; color: #1a1a1a; margin-top: .2
 
 
 def to_html(report: Report) -> str:
-    """The report as the text of an HTML file.
-
-    Args:
-        report: the content; its texts are escaped.
-    """
+    """The report as the text of an HTML file."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     notice = f'<p class="notice" role="note">{text(report.notice)}</p>\n' if report.notice else ""
@@ -124,12 +120,6 @@ def shift_bar(
     estimate: float, low: float, high: float, largest: float, width: int = 160, height: int = 14
 ) -> Markup:
     """A bar from 0 in the middle to a difference, with its interval as a line.
-
-    Args:
-        estimate: the difference, in the unit of ``largest``.
-        low, high: its interval.
-        largest: the number at the right end, and minus that at the left end.
-        width, height: pixels.
 
     >>> print(shift_bar(-0.5, -0.75, 0.25, 1.0, width=100, height=12))
     <svg class="warner-bar" width="100" height="12" viewBox="0 0 100 12" aria-hidden="true">\

@@ -96,15 +96,7 @@ _TEMPLATE = r"""
 
 
 def to_pdf(report: Report) -> bytes:
-    """The report as a PDF file; equal reports are equal bytes.
-
-    Args:
-        report: the content. Letters that the fonts of Typst lack are taken from those of the
-            system; only then does the file depend on the machine.
-
-    Raises:
-        MissingExtraError: typst is not installed.
-    """
+    """The report as a PDF file; equal reports are equal bytes."""
     typst = require_typst()
     data = json.dumps(_data(report), ensure_ascii=False)
     compiled: Any = typst.compile(
@@ -119,11 +111,7 @@ def to_pdf(report: Report) -> bytes:
 
 
 def require_typst() -> Any:
-    """Return the module typst, which is optional.
-
-    Raises:
-        MissingExtraError: typst is not installed.
-    """
+    """Return the module typst, which is optional."""
     try:
         import typst
     except ImportError:

@@ -276,11 +276,7 @@ class Question:
         return blocks
 
     def answers(self) -> list[tuple[int, str]]:
-        """The answers that tables by group are about: of two the rarer, of many the commonest.
-
-        Returns:
-            The place and the name of each answer, or of each key.
-        """
+        """The answers that tables by group are about: of two the rarer, of many the commonest."""
         if self._keys:
             rows = _key_rows(self.estimate, self.settings.level, self.settings.target)
             shares = np.array([row["estimate"] for row in rows])

@@ -69,14 +69,7 @@ def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
 
 
 def answer_rows(result: Estimate, level: float, target: str, kind: str | None = None) -> list[Row]:
-    """All shares with intervals, of those who answered; a bootstrap has a fixed seed.
-
-    Args:
-        result: an estimate of shares.
-        level: of the intervals.
-        target: of the intervals.
-        kind: of the intervals; None for the default.
-    """
+    """All shares with intervals, of those who answered; a bootstrap has a fixed seed."""
     domain = result.domain
     if domain.silence is not None:
         rows = result.answered().rows(level, target)
@@ -143,14 +136,7 @@ def ranges(domain: Domain) -> list[tuple[float, float, str]]:
 
 
 def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
-    """A table of shares with a bar each.
-
-    Args:
-        caption: the sentence above it.
-        first: the name of the first column.
-        rows: with value, estimate, low and high.
-        level: of the intervals.
-    """
+    """A table of shares with a bar each."""
     decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
     end = scale_end([row["high"] for row in rows])
     return Table(
@@ -210,12 +196,7 @@ def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table
 
 
 def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
-    """The tables of keys with values: how many have a key, and the mean of its values.
-
-    Args:
-        rows: of ``Estimate.key_rows``.
-        level: of the intervals.
-    """
+    """The tables of keys with values: how many have a key, and the mean of its values."""
     named = [{**row, "value": name_of(row["value"])} for row in rows]
     about = f"{100 * level:.4g} % interval"
     means: list[tuple[Cell, ...]] = []
@@ -233,14 +214,7 @@ def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
 def table_by_group(
     caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float
 ) -> Table:
-    """A table of one number in all groups.
-
-    Args:
-        caption: the sentence above it.
-        columns: the names of the public columns.
-        rows: the group, its number of reports, and a row with estimate, low, high and is_share.
-        level: of the intervals.
-    """
+    """A table of one number in all groups."""
     listed = list(rows)
     figures = [row for _, _, row in listed]
     is_share = all(row["is_share"] for row in figures)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from warner._core.errors import WarnerError, message
+from warner._core.errors import WarnerError
 from warner.collector.live.groups import tallies_by
 from warner.collector.live.state import (
     LEVEL,
@@ -46,11 +46,7 @@ class NotPublished(WarnerError):
 
 
 def last_step(view: LiveView) -> Step:
-    """The last published step.
-
-    Raises:
-        NotPublished: ``no_estimate_yet``.
-    """
+    """The last published step."""
     if view.step is None:
         rule = f"is published first after {view.size:,} reports"
         raise NotPublished("no_estimate_yet", "result", rule, "Try again later")
@@ -58,18 +54,7 @@ def last_step(view: LiveView) -> Step:
 
 
 def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
-    """The tallies of all people as a tally file, or those by one public column.
-
-    Args:
-        view: what is shown.
-        study: the study.
-        by: a public column. Groups that the page hides are not in the file.
-
-    Raises:
-        NotPublished: ``no_estimate_yet``, ``groups_after_closing``, or ``small_groups``: all of
-            them are hidden.
-        ArgumentError: the study has no such column.
-    """
+    """The tallies of all people as a tally file, or those by one public column."""
     step = last_step(view)
     if by is None:
         return dump_tallies({name: tally.total() for name, tally in step.tallies.items()})
@@ -109,12 +94,7 @@ def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
 
 
 def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
-    """A chart of the shares of all questions, as a PNG.
-
-    Raises:
-        NotPublished: ``no_picture`` where only means were estimated.
-        MissingExtraError: the extra "plot" is not installed.
-    """
+    """A chart of the shares of all questions, as a PNG."""
     estimates = [q.estimate for q in questions if q.estimate is not None]
     drawn = [result for result in estimates if result.fit.probabilities is not None]
     if not drawn:

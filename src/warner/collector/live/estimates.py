@@ -85,16 +85,7 @@ class StepEstimates:
         return groups_of(step, column, self._study, self._wording)
 
     def file(self, step: Step, name: str) -> str | bytes:
-        """A file of all estimates of a step.
-
-        Args:
-            step: the step.
-            name: of :data:`warner.collector.live.downloads.ESTIMATES`.
-
-        Raises:
-            NotPublished: ``no_picture``.
-            MissingExtraError: the extra "plot" is not installed.
-        """
+        """A file of all estimates of a step."""
         each = (self._of(step.number, own, tally) for own, tally in step.tallies.items())
         return ESTIMATES[name]([question for some in each for question in some], self._study)
 
@@ -167,11 +158,7 @@ class BoundedEstimates:
         return found
 
     def file(self, step: Step, name: str) -> str | bytes:
-        """A file of the estimates of a step, as :meth:`StepEstimates.file`.
-
-        Raises:
-            NotPublished: ``estimate_failed`` too.
-        """
+        """A file of the estimates of a step, as :meth:`StepEstimates.file`."""
         try:
             found: str | bytes = self._process.call("file", self._estimated(step), name)
         except Unfinished as error:

@@ -32,10 +32,6 @@ async def live_events(
 
     It ends when the publisher is stopped. A reader who is slow gets the newest view, and not those
     in between.
-
-    Args:
-        publisher: tells what is shown.
-        keep_alive: seconds of silence, after which a comment is sent.
     """
     yield f"retry: {_RETRY}\n\n".encode()
     with publisher.listening() as news:

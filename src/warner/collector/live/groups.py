@@ -48,10 +48,6 @@ def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> se
     All people together are shown too. So the people of the hidden groups together are known, as
     the difference. Where these are few, the smallest of the other groups is hidden as well.
 
-    Args:
-        sizes: {group: people}.
-        smallest: the fewest people of a group that is shown.
-
     >>> sorted(hidden_groups({"a": 50, "b": 12, "c": 30}))
     []
     >>> sorted(hidden_groups({"a": 50, "b": 12, "c": 3}))
@@ -66,15 +62,7 @@ def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> se
 
 
 def shown_groups(tally: GroupedTally, column: str) -> tuple[GroupedTally | None, int, int]:
-    """The tally by one public column, without the groups that are hidden.
-
-    Args:
-        tally: by all public columns.
-        column: one of them.
-
-    Returns:
-        The tally, None where all groups are hidden; how many groups are hidden, and their people.
-    """
+    """The tally by one public column, without the groups that are hidden."""
     coarse = tally.by(column)
     hidden = hidden_groups(dict(zip(coarse, coarse.sizes.tolist(), strict=True)))
     kept = coarse.only(key for key in coarse if key not in hidden)
@@ -82,12 +70,7 @@ def shown_groups(tally: GroupedTally, column: str) -> tuple[GroupedTally | None,
 
 
 def tallies_by(step: Step, column: str) -> dict[str, GroupedTally]:
-    """The tallies of all attributes by one public column, without the groups that are hidden.
-
-    Args:
-        step: the published step.
-        column: a public column.
-    """
+    """The tallies of all attributes by one public column, without the groups that are hidden."""
     found = {name: shown_groups(t, column)[0] for name, t in grouped(step.tallies).items()}
     return {name: tally for name, tally in found.items() if tally is not None}
 
@@ -97,26 +80,13 @@ def planned_of(study: Study, column: str) -> int:
 
     It must be fixed before the first look, so it is the planned number of all people, divided by
     the number of groups, or by 20 of more.
-
-    Raises:
-        ArgumentError: the study has no such column.
     """
     domain = declared(study.public, column, "by")
     return max(1, study.collect.people // min(domain.size, _USUAL))
 
 
 def groups_of(step: Step, column: str, study: Study, wording: Wording) -> GroupsView:
-    """Estimate each group of one public column by itself.
-
-    Args:
-        step: the published step.
-        column: a public column of the study.
-        study: the study.
-        wording: its texts.
-
-    Raises:
-        ArgumentError: the study has no such column.
-    """
+    """Estimate each group of one public column by itself."""
     planned = planned_of(study, column)
     tallies = grouped(step.tallies)
     found = {name: shown_groups(tally, column) for name, tally in tallies.items()}

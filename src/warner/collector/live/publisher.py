@@ -130,12 +130,6 @@ class LivePublisher:
         """The tables by one public column, of the last published step; None where there are none.
 
         It can take long, so it belongs into a thread of its own.
-
-        Args:
-            column: a public column of the study.
-
-        Raises:
-            ArgumentError: the study has no such column.
         """
         with self._one_at_a_time:
             step = self.view().step
@@ -148,15 +142,7 @@ class LivePublisher:
             return known[1]
 
     def file(self, name: str) -> str | bytes:
-        """A file of the estimates of the last published step. It can take long.
-
-        Args:
-            name: of :data:`warner.collector.live.downloads.ESTIMATES`.
-
-        Raises:
-            NotPublished: there is no step yet, or the file cannot be made.
-            MissingExtraError: the extra "plot" is not installed.
-        """
+        """A file of the estimates of the last published step. It can take long."""
         return self._estimates.file(last_step(self.view()), name)
 
     # The thread.
@@ -202,12 +188,7 @@ class LivePublisher:
             self._show(Step.from_bytes(stored))
 
     def look(self, refresh_rejects: bool = True, refresh_count: bool = True) -> None:
-        """Publish a step if one is due, and show whether the survey is open.
-
-        Args:
-            refresh_rejects: whether the counters of rejects are to be shown anew without a step.
-            refresh_count: whether the number of reports is.
-        """
+        """Publish a step if one is due, and show whether the survey is open."""
         shown = self.view()
         status = self._collector.status()
         if refresh_count:

@@ -41,9 +41,6 @@ PLANNED_FOR_EACH = 50  # people of a group: fewer than a fifth of them ever wait
 def fewest_new(size: int) -> int:
     """The fewest new people of a group that a step adds.
 
-    Args:
-        size: B.
-
     >>> fewest_new(50), fewest_new(1)
     (10, 1)
     """
@@ -51,11 +48,7 @@ def fewest_new(size: int) -> int:
 
 
 def groups_come_late(study: Study) -> bool:
-    """Whether the groups of a study are shown after the closing only.
-
-    Args:
-        study: the study. The dates of a public column are not counted as groups.
-    """
+    """Whether the groups of a study are shown after the closing only."""
     if not study.public or fewest_new(study.collect.step) < SMALLEST_GROUP:
         return False
     return number_of_groups(study.public) * PLANNED_FOR_EACH > study.collect.people
@@ -66,14 +59,6 @@ def step_due(n: int, status: str, last: Step | None, size: int, has_groups: bool
 
     With public columns a step may be due that :func:`next_step` then refuses, because too many
     people wait.
-
-    Args:
-        n: the number of people who are counted.
-        status: of the survey.
-        last: the last published step.
-        size: B.
-        has_groups: whether the study has public columns. The first closing then always publishes
-            the rest, since a step would leave out those who wait.
 
     >>> step_due(99, "open", Step(1, 50, {}), 50), step_due(100, "open", Step(1, 50, {}), 50)
     ('', 'step')
@@ -90,17 +75,7 @@ def step_due(n: int, status: str, last: Step | None, size: int, has_groups: bool
 
 
 def next_step(state: State, last: Step | None, study: Study, is_rest: bool = False) -> Step | None:
-    """The step that is published now, if one is.
-
-    Args:
-        state: what is counted.
-        last: the last published step.
-        study: the study.
-        is_rest: whether everybody is published, as at the first closing.
-
-    Returns:
-        The step, None where too many people wait.
-    """
+    """The step that is published now, if one is."""
     late = groups_come_late(study) if last is None else last.late_groups
     tallies: Mapping[str, AnyTally] = state.tallies
     size, n = study.collect.step, state.n

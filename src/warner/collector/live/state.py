@@ -230,10 +230,6 @@ def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Ques
     """Estimate all questions, as ``warner estimate`` does.
 
     Attributes that are randomised together are followed by each of them alone.
-
-    Args:
-        tallies: {attribute: tally}.
-        planned: the number of reports that was planned, for the intervals.
     """
     for name, tally in tallies.items():
         own = [name]
@@ -263,13 +259,7 @@ def _without_intervals(result: Estimate, asked: Sequence[Named]) -> Iterator[Map
 
 
 def question_of(name: str, result: Estimate, planned: int) -> Question:
-    """The result of one question, with the numbers that sum it up.
-
-    Args:
-        name: the attribute.
-        result: its estimate.
-        planned: the number of reports that was planned, for the intervals.
-    """
+    """The result of one question, with the numbers that sum it up."""
     asked = applicable(result.domain, parse(SUMMARIES))
     if result.fit.probabilities is None:
         asked = tuple(named for named in asked if named.kind == "mean")

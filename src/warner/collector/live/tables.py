@@ -143,14 +143,7 @@ class Wording:
 def shares_table(
     about: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]], has_intervals: bool
 ) -> TableView:
-    """A table of shares in the order of the values; of very many values the largest shares.
-
-    Args:
-        about: what the shares are, without a full stop.
-        labels: the displayed texts of the values.
-        rows: of :meth:`warner.Estimate.rows`.
-        has_intervals: whether anything bounds the shares.
-    """
+    """A table of shares in the order of the values; of very many values the largest shares."""
     chosen = range(len(rows))
     if len(rows) > _MOST:
         largest = sorted(chosen, key=lambda i: -float(rows[i]["estimate"]))
@@ -259,9 +252,6 @@ def about_count(view: LiveView) -> str:
 
 def about_small_steps(size: int) -> str:
     """What steps of few reports give up.
-
-    Args:
-        size: B.
 
     >>> about_small_steps(1)[:57]
     'Each result adds as few as 1 report. This is for trials: '

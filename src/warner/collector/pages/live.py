@@ -44,18 +44,7 @@ def live_page(
     by: str | None = None,
     groups: GroupsView | None = None,
 ) -> str:
-    """The live page.
-
-    Args:
-        view: what is shown.
-        study: the study.
-        anti_forgery: the value that the forms send back.
-        by: the public column whose groups were asked for; None for none.
-        groups: their tables; None where there are none yet.
-
-    Returns:
-        A page of HTML without inline script or style.
-    """
+    """The live page."""
     title = _title(study)
     parts = [
         f'<header><h1{_language(study)}>{title}</h1><p id="status">{text(STATUS[view.status])}</p>'
@@ -85,14 +74,7 @@ def live_page(
 
 
 def page_html(title: str, parts: Iterable[str], script: str = "", style: str = "live.css") -> str:
-    """A whole page in English. Addresses are relative, for an application below another path.
-
-    Args:
-        title: escaped.
-        parts: the HTML of its body.
-        script: the address of its module; "" for a page without.
-        style: the address of its style sheet.
-    """
+    """A whole page in English. Addresses are relative, for an application below another path."""
     module = f'<script type="module" src="{script}"></script>' if script else ""
     body = "\n".join(parts)
     return (
@@ -115,12 +97,7 @@ def _language(study: Study) -> str:
 
 
 def section_html(section: Section, level: int = 2) -> Markup:
-    """A section of one question.
-
-    Args:
-        section: what is shown.
-        level: of its heading.
-    """
+    """A section of one question."""
     tables = "\n".join(table_html(table) for table in section.tables)
     notes = "".join(f"<p>{text(note)}</p>" for note in section.notes)
     return Markup(

@@ -22,11 +22,7 @@ _HEADINGS = {
 
 
 def card_page(card: Mapping[str, Any]) -> str:
-    """A deployment card as HTML.
-
-    Args:
-        card: of :func:`warner.collector.deployment_card.deployment_card`.
-    """
+    """A deployment card as HTML."""
     title = text(visible(card["deployment"]["title"]) or "Survey")
     parts = [f"<header><h1>{title}: deployment card</h1></header><main>"]
     for key, heading in _HEADINGS.items():

@@ -34,19 +34,6 @@ _CURRENT = ' aria-current="page"'
 def survey_page(study: Study, language: str | None = None) -> str:
     """The page that asks the questions of a study.
 
-    Args:
-        study: the study; it must be one that devices can answer.
-        language: one of the study's languages, in upper or lower case; any other text stands for
-            the first of them.
-
-    Returns:
-        The text of an HTML page. It loads ``survey.css``, ``survey.js`` and the two modules that
-        this imports, and nothing else. A browser runs these scripts only as they are in this
-        package: an import takes the module that was loaded with its integrity.
-
-    Raises:
-        StudyProblems: a study that cannot be served.
-
     >>> study = Study.parse('''
     ... title = "Smoking"
     ... [attributes.smokes]
@@ -127,12 +114,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
 
 
 def chosen_language(study: Study, language: str | None) -> str:
-    """The study's language that was asked for, or its first one.
-
-    Args:
-        study: the study.
-        language: what the address of the page says, any text; None where it says nothing.
-    """
+    """The study's language that was asked for, or its first one."""
     wanted = (language or "").lower()
     return next((tag for tag in study.languages if tag.lower() == wanted), study.languages[0])
 

@@ -30,14 +30,7 @@ def report_bytes(study: Study) -> int:
 
 
 def parts(study: Study, asked: list[Question], public: list[Question], words: Words) -> Markup:
-    """The table of the parts of a report before it is made: how long each is, and what it tells.
-
-    Args:
-        study: the study.
-        asked: its questions, in order.
-        public: its public columns, in order.
-        words: of the page.
-    """
+    """The table of the parts of a report before it is made: how long each is, and what it tells."""
     rows = [
         _row(words("part_header"), HEADER_BYTES, words("part_header_meaning"), words),
         _row(*_id_words(study, words), words),
@@ -89,12 +82,7 @@ def bytes_sent(study: Study, asked: list[Question], public: list[Question], word
 
 
 def law(mechanism: Mechanism, question: Question) -> list[Markup]:
-    """What a report tells of one answer, as sentences.
-
-    Args:
-        mechanism: whose law is sampled.
-        question: the question that it asks.
-    """
+    """What a report tells of one answer, as sentences."""
     words, promised = question.words, mechanism.guarantee
     total = promised.total
     factor = words.at_most(math.exp(min(promised.epsilon, 700.0)))

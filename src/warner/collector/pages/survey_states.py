@@ -10,13 +10,7 @@ from warner.collector.pages.words import Words
 
 
 def states(sent_bytes: Markup, invited: bool, words: Words) -> Markup:
-    """All panels.
-
-    Args:
-        sent_bytes: the table of the bytes, for the panel that says that a report was sent.
-        invited: whether people need a code.
-        words: of the page.
-    """
+    """All panels."""
     kind = "_invited" if invited else ""
     after = f"leaves_after{kind}"
     reload = Markup(f'<a class="button" href="" data-action="reload">{words("reload")}</a>')

@@ -20,9 +20,6 @@ _SCRIPTS = frozenset({"arab", "hebr", "thaa", "nkoo", "adlm", "rohg"})  # subtag
 def direction(language: str) -> str:
     """The direction in which a language is written, as the attribute ``dir`` names it.
 
-    Args:
-        language: a tag of BCP 47.
-
     >>> direction("de"), direction("ar-EG"), direction("pa-Arab")
     ('ltr', 'rtl', 'rtl')
     """

@@ -57,12 +57,6 @@ class Store(Protocol):
 
         Where the store is open already, nothing happens. After a failure that closed it, it is
         opened again.
-
-        Returns:
-            Whether it was opened now. Another process may have written to it since.
-
-        Raises:
-            Refused: ``store_in_use``, ``store_too_new`` or ``store_failed``.
         """
 
     def facts(self) -> dict[str, bytes]:
@@ -72,12 +66,7 @@ class Store(Protocol):
         """Pages of a table with their keys; all of them where no keys are given."""
 
     def commit(self, change: Change) -> None:
-        """Write a change durably, all or nothing.
-
-        Raises:
-            Refused: ``store_full`` or ``store_failed``. Whether the change took place is then
-                told by the fact ``number``, after :meth:`open`.
-        """
+        """Write a change durably, all or nothing."""
 
     def tidy(self) -> None:
         """Give back space, and wipe older versions of pages as far as the store can."""

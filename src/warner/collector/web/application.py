@@ -128,11 +128,7 @@ class Application:
             # Else the server closes a connection whose answer is not whole.
 
     def _checked(self, scope: Scope) -> Headers:
-        """The headers of a request.
-
-        Raises:
-            HttpRefused: a host which is not ours, too long an address, or a header twice.
-        """
+        """The headers of a request."""
         headers = Headers.of(scope)
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > _LONGEST_ADDRESS:
             raise HttpRefused("long_address")

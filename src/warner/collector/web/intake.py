@@ -44,11 +44,7 @@ class Together:
         self._waiting: list[_Waiting] = []
 
     def add(self, body: bytes) -> asyncio.Future[None]:
-        """Count the submissions of a body of this study.
-
-        Returns:
-            A future that is done when they are stored, or has the refusal.
-        """
+        """Count the submissions of a body of this study."""
         loop = asyncio.get_running_loop()
         one = _Waiting(body, loop.create_future())
         self._waiting.append(one)
@@ -190,22 +186,14 @@ class Intake:
         return 202, accepted(count)
 
     def _address(self, scope: Scope, headers: Headers) -> str | None:
-        """Whose bucket the reports are taken from; None for the owner.
-
-        Raises:
-            HttpRefused: a token that is not the owner's.
-        """
+        """Whose bucket the reports are taken from; None for the owner."""
         if (token := headers.bearer) is None:
             return sender(scope)
         self._tokens.check(token, sender(scope))
         return None
 
     def _count(self, body: bytes) -> int:
-        """The number of submissions in a body of this study.
-
-        Raises:
-            Refused: a body that is not one, by the collector's words.
-        """
+        """The number of submissions in a body of this study."""
         count, left = divmod(len(body) - HEAD_BYTES, self._form.length)
         if left or not 1 <= count <= MOST or not body.startswith(self._form.head):
             self._form.parse(body)
@@ -213,11 +201,7 @@ class Intake:
         return count
 
     def _id(self, body: bytes) -> bytes:
-        """The id that is asked for, in the first bytes of the body that would be sent with it.
-
-        Raises:
-            Refused: a body that is not one.
-        """
+        """The id that is asked for, in the first bytes of the body that would be sent with it."""
         if len(body) != HEAD_BYTES + ID_BYTES or not body.startswith(self._form.head):
             self._form.parse(body)
             raise HttpRefused("malformed")

@@ -93,15 +93,7 @@ class Buckets:
         self._buckets: dict[bytes, _Bucket] = {}
 
     def take(self, address: str | None, reports: int) -> None:
-        """Take a token for each report.
-
-        Args:
-            address: where they came from; None where that is not known.
-            reports: their number. 0 asks whether there is a token left.
-
-        Raises:
-            HttpRefused: there are not as many tokens. None is then taken.
-        """
+        """Take a token for each report."""
         limits, now = self._limits, self._clock()
         if now - self._salted > _SALT_SECONDS or len(self._buckets) >= _MOST_BUCKETS:
             self._forget(now)
@@ -150,11 +142,7 @@ class Held:
         self._most, self._now = most, 0
 
     def add(self, size: int) -> None:
-        """Count further bytes.
-
-        Raises:
-            HttpRefused: there are too many in memory. They are not counted then.
-        """
+        """Count further bytes."""
         if self._now + size > self._most:
             raise HttpRefused("too_many", headers={"retry-after": "5"})
         self._now += size
@@ -180,11 +168,7 @@ class Tokens:
         self._wrong = Buckets(Limits(rate=0.1, burst=10, rate_of_all=0))
 
     def check(self, token: str, address: str) -> None:
-        """Take the owner's token.
-
-        Raises:
-            HttpRefused: it is another one.
-        """
+        """Take the owner's token."""
         if self._owner.is_token(token):
             return
         self._collector.reject("no_owner")

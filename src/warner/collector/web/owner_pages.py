@@ -113,11 +113,7 @@ class OwnerPages:
         return live_page(self._live.view(), self._live.study, self._owner.proof, by, groups)
 
     def _asked(self, request: Request) -> Asked:
-        """The public column that a request asks for.
-
-        Raises:
-            HttpRefused: it is none of the study.
-        """
+        """The public column that a request asks for."""
         by = request.query_params.get("by") or None
         if by is not None and by not in self._live.study.public:
             raise HttpRefused("not_found")
@@ -190,14 +186,7 @@ class OwnerPages:
         return json_answer({"invited": self._collector.invitations[0]}, 202)
 
     def _require_owner(self, request: Request) -> bool:
-        """Refuse everyone but the owner.
-
-        Returns:
-            Whether the owner is known by the cookie alone, which a browser sends unasked.
-
-        Raises:
-            HttpRefused: no token, or another one.
-        """
+        """Refuse everyone but the owner."""
         bearer, cookie = Headers.of(request.scope).bearer, _cookie(request)
         token = cookie if bearer is None else bearer
         if token is None:
@@ -206,11 +195,7 @@ class OwnerPages:
         return bearer is None
 
     async def _require_own_form(self, request: Request) -> None:
-        """Refuse a form that another site made the owner's browser send.
-
-        Raises:
-            HttpRefused: another origin, or a form without the page's anti-forgery value.
-        """
+        """Refuse a form that another site made the owner's browser send."""
         headers = Headers.of(request.scope)
         site, origin = headers.text(b"sec-fetch-site"), headers.text(b"origin")
         # Our pages send no referrer, and browsers then write the origin of their forms as "null".

@@ -101,12 +101,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """A head ends.
-
-        Raises:
-            ValueError: it is too long, or its body is coded in a way that is not read. The parser
-                takes it for a broken request, before the application hears of it.
-        """
+        """A head ends."""
         size = len(self.url)
         for name, value in self.headers:
             size += len(name) + len(value)
@@ -189,12 +184,7 @@ class _Secured(SSLProtocol):
 def protocols(
     connections: Connections, context: ssl.SSLContext | None
 ) -> Callable[..., asyncio.BaseProtocol]:
-    """What makes the protocol of each connection, from what uvicorn gives.
-
-    Args:
-        connections: all that are open.
-        context: the certificate, None for HTTP.
-    """
+    """What makes the protocol of each connection, from what uvicorn gives."""
     if context is None:
         return partial(LimitedProtocol, connections)
     return lambda **made: _Secured(LimitedProtocol(connections, **made), context)

@@ -47,11 +47,7 @@ class Headers:
 
     @classmethod
     def of(cls, scope: Scope) -> Headers:
-        """The headers of a request.
-
-        Raises:
-            HttpRefused: one that must stand once stands more than once.
-        """
+        """The headers of a request."""
         stated: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
             if name in _ONCE and name in stated:
@@ -83,11 +79,7 @@ class Headers:
 
     @property
     def length(self) -> int | None:
-        """The stated length of the body; None where it is not stated.
-
-        Raises:
-            HttpRefused: it is no number.
-        """
+        """The stated length of the body; None where it is not stated."""
         if b"content-length" not in self.stated:
             return None
         value = self.stated[b"content-length"]
@@ -117,16 +109,7 @@ class Body:
         self._is_whole = not headers.has_body
 
     async def read(self, limits: Limits, held: Held) -> bytes:
-        """The body, refused as soon as it is too large or too slow.
-
-        Args:
-            limits: the largest body and the longest time.
-            held: counts the bytes of all bodies that are not whole.
-
-        Raises:
-            HttpRefused: too large, too slow, or too many bodies at one moment.
-            ConnectionError: the sender went away before the end.
-        """
+        """The body, refused as soon as it is too large or too slow."""
         if (self._headers.length or 0) > limits.body:
             raise HttpRefused("too_large")
         # A timer of the loop costs a fifth of asyncio.timeout, at each report.

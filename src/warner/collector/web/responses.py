@@ -18,9 +18,6 @@ def policy(form_action: str) -> str:
 
     Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
     frame it. Where a form could send answers past the script, ``form-action 'none'`` forbids it.
-
-    Args:
-        form_action: where forms may be sent: ``"'none'"`` or ``"'self'"``.
     """
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

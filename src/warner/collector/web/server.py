@@ -72,11 +72,7 @@ class Place:
         return f"{scheme}://{shown}:{port}{self.root_path}"
 
     def listen(self) -> socket.socket:
-        """A socket that listens.
-
-        Raises:
-            ArgumentError: the address cannot be used.
-        """
+        """A socket that listens."""
         try:
             family, _, _, _, address = socket.getaddrinfo(
                 self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -129,17 +125,7 @@ class _Server(uvicorn.Server):
 def run(
     application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
 ) -> None:
-    """Serve the application until a signal ends it.
-
-    Args:
-        application: what is served.
-        place: where.
-        ready: is called with the port when requests are answered.
-        stop: is called when a signal came; it ends all streams. The server waits for them.
-
-    Raises:
-        ArgumentError: the address cannot be used.
-    """
+    """Serve the application until a signal ends it."""
     quiet_logs()
     with place.listen() as listening:
         server_of(application, place, ready, stop).run(sockets=[listening])

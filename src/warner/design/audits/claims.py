@@ -10,20 +10,7 @@ from warner.privacy.guarantees import Guarantee
 
 
 def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
-    """Check whether a mechanism keeps a claimed guarantee.
-
-    Args:
-        mechanism: one whose reports can be listed.
-        claim: a guarantee of any kind.
-
-    Returns:
-        Audit: the epsilon found, whether the claim holds, and the violation if it does not.
-
-    Raises:
-        ArgumentTypeError: a claim that is no guarantee.
-        ArgumentError: too many reports to list, values that stand for intervals of answers, or
-            values that the mechanism does not have.
-    """
+    """Check whether a mechanism keeps a claimed guarantee."""
     if not isinstance(claim, Guarantee):
         raise ArgumentTypeError(
             "claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)

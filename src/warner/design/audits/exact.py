@@ -19,12 +19,7 @@ from warner.reports.reports import Reports
 
 
 def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
-    """Audit a mechanism of one report: its law, and its serialised reports if they can be listed.
-
-    Args:
-        mechanism: not a combination of several.
-        samples: how many reports of each of two values to draw, or None.
-    """
+    """Audit a mechanism of one report: its law, and its serialised reports if they are few."""
     epsilon, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
     method, violation = mechanism.law.audit_method, _over_budget(epsilon, mechanism.requested)
     if mechanism.is_enumerable:
@@ -41,13 +36,6 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
 
     The mechanism of every report is audited exactly, and the sum of the epsilons is rounded up. If
     there are few enough tuples of reports (``is_enumerable``), they are also listed.
-
-    Args:
-        mechanism: the combination of mechanisms.
-        samples: how many tuples to draw of each of two values, or None.
-
-    Raises:
-        ArgumentError: samples of too many tuples of which only some are protected.
     """
     different = {canonical(part.header): part for part in mechanism.parts.values()}
     audits = {key: audit_exact(part) for key, part in different.items()}
@@ -81,12 +69,7 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
 
 
 def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
-    """Audit a mechanism of one report or of several.
-
-    Args:
-        mechanism: any mechanism.
-        samples: how many reports to draw of each of two values, or None.
-    """
+    """Audit a mechanism of one report or of several."""
     if isinstance(mechanism, Combined):
         return audit_parts(mechanism, samples)
     return audit_law(mechanism, samples)
@@ -99,9 +82,6 @@ def audit_device(device: Device) -> Audit:
     that of the common mechanism. The exact epsilon of the device alone would reveal whether its
     owner has secrets. For an owner without secrets, all protected reports of randomised response
     are equally likely.
-
-    Args:
-        device: the device of one person.
     """
     common = audit_exact(device.mechanism)
     violation = common.violation or device.violation()

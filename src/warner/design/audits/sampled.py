@@ -27,14 +27,7 @@ def sampled_bound(
     a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson), so the
     choice does not bias the bound.
 
-    Args:
-        mechanism: any mechanism.
-        samples: how many reports to draw of each value.
-        draw: takes indices (n,) to serialised reports (n, bytes); None for the mechanism's sampler.
-            Tests pass wrong samplers.
-
-    Returns:
-        float: nats between values ``distance_unit`` apart, with confidence 1 - 1e-6.
+    Shapes: draw (n,).
     """
     if draw is None:
 

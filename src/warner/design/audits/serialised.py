@@ -40,12 +40,7 @@ class Enumerated(NamedTuple):
 
 
 def enumerate_reports(mechanism: Mechanism, epsilon_of_law: float) -> Enumerated:
-    """List all serialised reports of a mechanism and compare them with its law.
-
-    Args:
-        mechanism: one with few enough reports (``is_enumerable``).
-        epsilon_of_law: the epsilon that the law alone has.
-    """
+    """List all serialised reports of a mechanism and compare them with its law."""
     records = Reports(mechanism.header, mechanism.outputs()).records()
     promised = mechanism.guarantee
     if promised.bounds_all_pairs:
@@ -105,14 +100,7 @@ def enumerated(
     one non-sensitive value, and the ratio is that of the protected reports. Where the first
     condition fails, the ratio is the one-sided one of OSLDP.
 
-    Args:
-        records: m serialised reports.
-        probabilities: (m, K) Fractions.
-        sensitive: (K,) booleans, or None where all values are protected.
-        protected: (m,) booleans, which reports are protected.
-
-    Returns:
-        The ratio; and the error in the reports, in words, or None.
+    Shapes: probabilities (m, K), sensitive (K,), protected (m,).
     """
     shares, total = common_denominator(probabilities)
     rows, safe, problem = _merged(records, shares, protected, total)
@@ -134,14 +122,7 @@ def measure(
 ) -> tuple[float, str | None]:
     """Epsilon per unit of distance, or delta, of serialised reports.
 
-    Args:
-        records: m serialised reports.
-        probabilities: (m, K) Fractions.
-        guarantee: metric, or approximate; delta is measured at its epsilon.
-        distances: (K, K), where the guarantee is metric.
-
-    Returns:
-        The number; and the error in the reports, in words, or None.
+    Shapes: probabilities (m, K), distances (K, K).
     """
     rows, _, problem = _merged(records, probabilities, None)
     if problem is not None:

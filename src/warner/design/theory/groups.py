@@ -21,21 +21,7 @@ People: TypeAlias = int | Sequence[int]
 
 
 def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Asked, int]]]:
-    """The domain, and the mechanism and the number of people of each group.
-
-    Args:
-        mechanisms: one mechanism, or one for each group, all on one domain. A Domain stands for no
-            protection: the reports are then the values.
-        n: the number of people; for several mechanisms a list, one number for each.
-
-    Returns:
-        The domain, and a list of (mechanism, number of people), one for each group.
-
-    Raises:
-        ArgumentTypeError: something else than mechanisms and whole numbers.
-        ArgumentError: another number of mechanisms than of groups, or none.
-        MismatchError: mechanisms on different domains.
-    """
+    """The domain, and the mechanism and the number of people of each group."""
     several = mechanisms if isinstance(mechanisms, Sequence) else [mechanisms]
     people = n if isinstance(n, Sequence) else [n]
     if len(several) != len(people) or not several:
@@ -49,14 +35,7 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Ask
 
 
 def domain_of(asked: Asked) -> Domain:
-    """The domain of a mechanism, or a Domain itself.
-
-    Args:
-        asked: a mechanism, or a Domain.
-
-    Raises:
-        ArgumentTypeError: neither a mechanism nor a Domain.
-    """
+    """The domain of a mechanism, or a Domain itself."""
     if isinstance(asked, Mechanism):
         return asked.domain
     if isinstance(asked, Domain):

@@ -222,11 +222,7 @@ def _information(
 
 
 def tangent(size: int) -> FloatArray:
-    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0.
-
-    Args:
-        size: K.
-    """
+    """An orthonormal basis (K, K - 1) of the directions d with 1'd = 0."""
     first = np.concatenate([np.ones((size, 1)), np.eye(size)[:, :-1]], axis=1)
     return np.asarray(np.linalg.qr(first)[0][:, 1:])
 

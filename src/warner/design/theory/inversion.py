@@ -121,11 +121,7 @@ def worst_case_loss(
 def variance_of(
     mechanism: Mechanism | Domain,
 ) -> tuple[Domain, Callable[[np.ndarray], np.ndarray]]:
-    """The domain, and the variance (K,) of one report's contribution as a function of theta.
-
-    Args:
-        mechanism: any mechanism whose channel has an inverse. A Domain stands for no protection.
-    """
+    """The domain, and the variance (K,) of one report's contribution as a function of theta."""
     domain = domain_of(mechanism)
     if isinstance(mechanism, Mechanism):
         return domain, mechanism.channel().variance

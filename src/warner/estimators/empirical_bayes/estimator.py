@@ -242,9 +242,6 @@ def _without_collisions(
 
     y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
     come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
-
-    Returns:
-        The new estimates, or None where they are worth no more than the old ones.
     """
     channel = data.channel
     pool = channel.hash_pool()

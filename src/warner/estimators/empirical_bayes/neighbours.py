@@ -36,11 +36,7 @@ class NeighbourPrediction:
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood of the predictions at possible shares.
 
-        Args:
-            atoms: (J,) possible shares.
-
-        Returns:
-            (K, J), up to one common factor.
+        Shapes: atoms (J,) -> (K, J).
         """
         away = self.value[:, None] - np.minimum(atoms, self.cap)
         out: np.ndarray = np.exp(-(away**2) / (2 * self.variance)) + SETTINGS.odd_value
@@ -67,12 +63,7 @@ def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPre
     and mean + z / b is an observation of theta with variance s^2 / b^2. T is raised by one standard
     error, that of the mean square of K residuals.
 
-    Args:
-        y: (K,) unbiased estimates of the shares, in the order of the values.
-        variance: (K,) the variances of their noise.
-
-    Returns:
-        The predictions, or None where they would say nothing.
+    Shapes: y (K,), variance (K,).
     """
     size = y.size
     cap = _cut_at(y) if size >= SETTINGS.least_values_in_order else None
@@ -127,12 +118,7 @@ def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
     2 gain + 2 p gain'. At the real frequency k = K / 2 they sum to gain + 2 p gain'. The derivative
     gain' is the posterior variance of the gain, see ``gains``.
 
-    Args:
-        d: (K,) a vector with mean 0.
-        noise: the power of the noise at each frequency.
-
-    Returns:
-        m (K,), with mean 0, and h.
+    Shapes: d (K,) -> (K,).
     """
     spectrum = np.fft.rfft(d)
     p = np.abs(spectrum[1:]) ** 2 / max(noise, 1e-300)
@@ -153,11 +139,7 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     1 + P / noise. The prior of P is learnt from all other frequencies, with more weight on the near
     ones. It has mass at 0 and at 1/8, 1/4, .. times the power of the noise.
 
-    Args:
-        p: (F,) the observed powers, in units of the noise.
-
-    Returns:
-        The means (F,) and the variances (F,).
+    Shapes: p (F,) -> (F,).
     """
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))

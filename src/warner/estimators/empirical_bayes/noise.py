@@ -42,11 +42,7 @@ class SupportCounts:
     def logs(self, atoms: np.ndarray) -> np.ndarray:
         """Log-likelihoods of the counts: binomial, or Poisson where reports are values.
 
-        Args:
-            atoms: (J,) possible shares.
-
-        Returns:
-            (K, J).
+        Shapes: atoms (J,) -> (K, J).
         """
         share, q, gap = (v[:, None] for v in (self.share, self.q, self.gap))
         if (q == q[:1]).all() and (gap == gap[:1]).all():
@@ -90,12 +86,7 @@ class EstimateNoise:
 
     @classmethod
     def of(cls, data: LikelihoodData, likelihood: str) -> EstimateNoise:
-        """The unbiased estimates of a tally, moved to sum to one, and their noise.
-
-        Args:
-            data: the reports.
-            likelihood: ``"binomial"`` or ``"normal"``, see ``EmpiricalBayes``.
-        """
+        """The unbiased estimates of a tally, moved to sum to one, and their noise."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
         known = channel.average_support_law() if likelihood == "binomial" else None
@@ -162,11 +153,7 @@ class EstimateNoise:
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood of each share at the atoms.
 
-        Args:
-            atoms: (J,) possible shares.
-
-        Returns:
-            (K, J), each row divided by its largest entry.
+        Shapes: atoms (J,) -> (K, J).
         """
         if self.groups:
             logs = np.sum([group.logs(atoms) for group in self.groups], axis=0)
@@ -212,11 +199,7 @@ class EstimateNoise:
         They are 0, steps of equal size in units of the noise near the data, and a geometric grid
         below that resolution.
 
-        Args:
-            mean: the mean share of these values.
-
-        Returns:
-            (J,), increasing.
+        Returns (J,).
         """
         kinds = same_columns([*self._kinds()])
         first = np.unique(kinds, return_index=True)[1]
@@ -268,9 +251,7 @@ class EstimateNoise:
         Estimates of equal counts may differ in their last digits, as sums were taken in another
         order. So estimates within ``SETTINGS.same_estimate`` of their noise are the same.
 
-        Returns:
-            The kind of each value (K,); of each kind, one of its values (M,) and how many it has
-            (M,).
+        Returns (K,).
         """
         least = float(np.sqrt(self.variance(self.y).min())) * SETTINGS.same_estimate
         columns = [np.round(self.y / least), *self._kinds()]
@@ -288,9 +269,7 @@ class EstimateNoise:
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Group values with nearly equal data into R rows.
 
-        Returns:
-            The row (K,) of each value; one value (R,) of each row; the number (R,) of values in
-            each row.
+        Returns (K,).
         """
         place = self.y / np.sqrt(self.variance(self.y))
         prediction = (
@@ -342,9 +321,6 @@ def _pool_estimates(
     seeds (g - 1) observations. Where the exact cost takes too long to compute, its mean diagonal
     is 1 / (1 - K / (seeds (g - 1))). Left in the estimates, the shares are more noise, of variance
     sum theta^2 / (seeds (g - 1)). That is less where seeds outnumber reports.
-
-    Returns:
-        (the estimates, the share of the reports that they are worth).
     """
     channel, size, n = data.channel, y.size, data.n
     even = np.full(size, 1 / size)
@@ -398,12 +374,7 @@ def _groups(data: LikelihoodData, moved: np.ndarray) -> tuple[SupportCounts, ...
 def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Move numbers in proportion to their variances until their sum is one.
 
-    Args:
-        values: (K,).
-        variance: (K,).
-
-    Returns:
-        The moved numbers (K,).
+    Shapes: values (K,), variance (K,) -> (K,).
     """
     total = float(variance.sum())
     share = variance / total if total > 0 else np.full(values.size, 1 / values.size)
@@ -416,12 +387,6 @@ def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
 
     Values are held apart only if all values together would need too many atoms. Their estimates
     are many standard deviations from one another, so they say nothing about each other.
-
-    Args:
-        noise: the estimates of K values.
-
-    Returns:
-        (indices to fit on, indices held apart), both sorted.
     """
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]

@@ -37,13 +37,7 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
     sum_j g_j d_j / (1 + lambda d_j), found by guarded Newton steps. There is no root if all mass of
     g is on one side of the mean; g is then returned.
 
-    Args:
-        g: (J,) a law on the atoms.
-        atoms: a (J,), in shares.
-        mean: the mean of the result, in shares.
-
-    Returns:
-        h (J,).
+    Shapes: g (J,), atoms (J,) -> (J,).
     """
     d = atoms - mean
     support = d[g > 0]
@@ -75,12 +69,7 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
     some of the values absent. Gamma laws alone have half of the weight. An atom stands for the
     interval between the midpoints to its two neighbours.
 
-    Args:
-        atoms: (J,), in shares.
-        mean: the mean share.
-
-    Returns:
-        The laws (F, J) and their weights (F,).
+    Shapes: atoms (J,) -> (F, J).
     """
     from scipy.special import gammainc
 
@@ -137,12 +126,7 @@ class LearnedPrior:
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """The posterior of each value under the prior that was learnt from the other values.
 
-        Args:
-            likelihood: (K, J), the likelihood of each value at the atoms.
-            rows: (K,), the index of the row with which each value was fitted.
-
-        Returns:
-            (K, J).
+        Shapes: likelihood (K, J), rows (K,) -> (K, J).
         """
         total = np.zeros(likelihood.shape)
         for weight, prior in self._priors:
@@ -182,15 +166,7 @@ def fit_prior(
     3. Concentrations are weighted like the candidates, by their leave-one-out likelihood. The gain
        from having left the row in, which a refit would lose, is subtracted.
 
-    Args:
-        likelihood: L (R, J), rows up to factors.
-        counts: (R,), the number of values that each row stands for.
-        atoms: (J,), in shares.
-        mean: the mean of the prior, in shares.
-        absolute: whether to weigh by absolute instead of squared risk.
-
-    Returns:
-        The prior.
+    Shapes: L = likelihood (R, J), counts (R,), atoms (J,).
     """
     size = float(counts.sum())
     floor = SETTINGS.risk_floor * mean**2
@@ -267,15 +243,7 @@ def tilt_to_sum(
     moves by lambda times its posterior variance. Values held apart have normal posteriors. Their
     means move by lambda times their variances, and the sum of these moves is taken from the target.
 
-    Args:
-        posteriors: (K, J), the posterior of each value over the atoms. The result is written here.
-        atoms: a (J,), in shares.
-        target: the sum of the means of these values if the values held apart did not move.
-        noise: (L,), the variances of the L values held apart.
-        alike: (K,), the number of values that each posterior is of; None for one each.
-
-    Returns:
-        The tilted posteriors (K, J).
+    Shapes: posteriors (K, J), atoms (J,), noise (L,), alike (K,) -> (K, J).
     """
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
     apart = float(noise.sum())

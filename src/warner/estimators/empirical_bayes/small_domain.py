@@ -17,14 +17,7 @@ _TINY = 1e-300
 
 
 def lattice(least: float) -> int | None:
-    """The number J of steps of the unit interval that resolve the noise.
-
-    Args:
-        least: the least standard deviation of the noise, in shares.
-
-    Returns:
-        J; None if it would be too large. The noise is then so small that shares hardly shrink.
-    """
+    """The number J of steps of the unit interval that resolve the noise."""
     steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
     return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
 
@@ -50,8 +43,7 @@ class SmallDomainPosterior:
         With f_x the likelihood of share x times its prior, the law of theta_x given the sum is
         f_x(t) times the convolution of the other f at 1 - t.
 
-        Args:
-            likelihood: (K, J + 1), at the shares 0, 1/J, .., 1.
+        Shapes: likelihood (K, J + 1).
         """
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
@@ -79,13 +71,6 @@ class SmallDomainPosterior:
 
         A concentration is drawn first. Then the shares are drawn one after the other, each given
         the earlier shares and the sum of the shares that are left.
-
-        Args:
-            count: the number of draws.
-            rng: the generator.
-
-        Returns:
-            (count, K).
         """
         size, points = self.likelihood.shape
         out = np.empty((count, size))

@@ -30,14 +30,6 @@ def with_whole_reports(
     to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n. Taken as independent
     given the sum, the variances are K / (K - 1) times as large. Their mean says how many reports of
     the old kind the new estimates are worth.
-
-    Args:
-        data: the reports.
-        noise: the estimates from support counts.
-        theta: the shares estimated from them.
-
-    Returns:
-        The new estimates, or None where whole reports say nothing new or cost too much.
     """
     channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
@@ -89,10 +81,6 @@ def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
     The inversion is the estimate of least squares with equal weights, and y has the weights 1 / d.
     With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance, for
     K unknown numbers from m reports leave (1 - K / m) of the differences to judge by.
-
-    Returns:
-        None where y says hardly more than the inversion, or the conjugate gradients do not
-        converge.
     """
     channel, size = data.channel, theta.size
     d = channel.matvec(theta)

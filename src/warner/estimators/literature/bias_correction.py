@@ -133,11 +133,7 @@ class BiasCorrection(Estimator):
         return fit
 
     def weight(self, data: LikelihoodData) -> float:
-        """The alpha that ``fit`` uses for these reports.
-
-        Args:
-            data: the reports.
-        """
+        """The alpha that ``fit`` uses for these reports."""
         return self._weight(data, None)
 
     def _weight(self, data: LikelihoodData, theta: np.ndarray | None) -> float:
@@ -198,16 +194,7 @@ def second_order(
     matrix Q gives both products: S Q = -I - ridge Q and Q S Q = -Q - ridge Q^2. The time is
     O(m K^2). A factor on a row does not change the result.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,) the estimate.
-        n: number of rows that the reports count for.
-        ridge: lambda of [P1 eq 32].
-        curvature: the factor of [P1 eq 24]: 1 as printed, 2 as derived.
-
-    Raises:
-        ArgumentError: more than 4096 values.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
     size = theta.size
     if size > _LARGEST:

@@ -23,16 +23,7 @@ def known_components(
 ) -> np.ndarray:
     """The number of the component of every value, from prior knowledge.
 
-    Args:
-        domain: K values.
-        groups: lists of values; the values of one list are one component.
-        absent: values that nobody has.
-
-    Returns:
-        (K,), -1 for values that are absent.
-
-    Raises:
-        ArgumentError: a value outside the domain, or named twice; or all values are absent.
+    Returns (K,).
 
     >>> from warner import Integers
     >>> known_components(Integers(0, 4), [[1, 2]], [4]).tolist()
@@ -73,12 +64,7 @@ def numbered(labels: np.ndarray) -> np.ndarray:
 def require_present(merged: MergedChannel, weights: np.ndarray) -> None:
     """Refuse absent values without which an observed report is impossible.
 
-    Args:
-        merged: the channel on the components, without the absent values.
-        weights: (m,), frequencies of its rows.
-
-    Raises:
-        ImpossibleReportError: an observed report has probability 0 under every value that is left.
+    Shapes: weights (m,).
     """
     if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
         raise ImpossibleReportError(

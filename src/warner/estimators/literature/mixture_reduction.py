@@ -362,13 +362,7 @@ def averaged(
     that of the original counts. The same holds for bit sums (METHODS 4.1, 5). A value that is left
     out has count 0. It gets share 0 under randomised response, but not under bit sums.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        merged: the channel on the components.
-
-    Returns:
-        The weights, or None where there are none.
+    Shapes: channel (m, K), w (m,).
     """
     exchangeable = channel.reports_are_values or (
         channel.rows_are_bit_sums and not (merged.labels < 0).any()
@@ -391,10 +385,7 @@ def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarr
     The root of the Cramer-Rao bound of one share, all others known, at the uniform distribution u
     is 1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
 
-    Args:
-        data: the reports of n people.
-        rows: A (m, K), the channel whose rows are used for the Cramer-Rao bound.
-        weights: w (m,), frequencies of its rows.
+    Shapes: rows (m, K), w = weights (m,).
     """
     channel = data.channel
     if channel.has_closed_moments:

@@ -134,14 +134,7 @@ class _Smoothed(EMState):
 
 
 def smooth(p: np.ndarray) -> np.ndarray:
-    """Smooth a distribution p (K,) by S of :class:`SmoothedEM`, and divide the result by its sum.
-
-    Args:
-        p: (K,) shares in the order of the values.
-
-    Returns:
-        (K,) shares.
-    """
+    """Smooth a distribution p (K,) by S of :class:`SmoothedEM`, and divide it by its sum."""
     smoothed = p / 2
     smoothed[1:] += p[:-1] / 4
     smoothed[:-1] += p[1:] / 4
@@ -153,11 +146,7 @@ def smooth(p: np.ndarray) -> np.ndarray:
 def smooth_but_last(p: np.ndarray) -> np.ndarray:
     """:func:`smooth` of all shares but the last, that of silence, which keeps its share.
 
-    Args:
-        p: (K + 1,) shares; the last is of silence.
-
-    Returns:
-        (K + 1,) shares.
+    Shapes: p (K + 1,) -> (K + 1,).
     """
     total = float(p[:-1].sum())
     return np.append(smooth(p[:-1]) * total, p[-1]) if total > 0 else p

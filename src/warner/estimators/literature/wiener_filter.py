@@ -91,13 +91,7 @@ class WienerFilter(Estimator):
 def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarray:
     """Apply the filter of WienerFilter to a vector.
 
-    Args:
-        v: (K,) unbiased estimates in the order of the values.
-        noise: V, the variance of the noise in each entry of the spectrum.
-        steps: the number of filters applied; None for the limit.
-
-    Returns:
-        (K,), with sum 1.
+    Shapes: v (K,), V = noise -> (K,).
 
     >>> filtered(np.array([0.6, 0.2, 0.1, 0.1]), 0.0).round(12).tolist()
     [0.6, 0.2, 0.1, 0.1]

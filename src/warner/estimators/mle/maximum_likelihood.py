@@ -44,9 +44,7 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     and a_y. Because the shares sum to 1, lambda = W_k / (1 + A_k). k is the largest number for
     which the k-th share stays positive.
 
-    Args:
-        channel: the channel of the mechanism, (K, K).
-        w: frequencies (K,) of the reports.
+    Shapes: channel (K, K), w (K,).
     """
     law = _support_law(channel)
     a = law.q / law.gap
@@ -71,10 +69,6 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     s / t - (1 - s) / (c - t) equals lambda if lambda t^2 - (1 + lambda c) t + s c = 0. The root in
     (0, c) is t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). lambda is the root
     of a decreasing function.
-
-    Args:
-        channel: the channel of bit sums, with K values.
-        w: frequencies of its rows.
     """
     from scipy.optimize import brentq
 
@@ -125,10 +119,6 @@ def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     method starts below the root, at the largest root of a single term, and increases to the root
     without passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in
     lambda. A step costs O(K) for each group. See METHODS 4.2.
-
-    Args:
-        channel: the channels of all groups, with K values.
-        w: frequencies of its rows.
     """
     laws = [_support_law(group) for group in channel.groups()]
     a = np.stack([law.q / law.gap for law in laws])
@@ -204,11 +194,7 @@ def uniqueness(
     to rounding errors. The answer is NOT_CERTIFIED if it may depend on the difference of these two
     sets of values, or on rounding errors.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,), the maximiser.
-        score: (K,), its score.
+    Shapes: channel (m, K), w (m,), theta (K,), score (K,).
     """
     if channel.shape[1] > _LARGEST or score.max() > 1 + _EXACT:
         return Uniqueness.NOT_CERTIFIED
@@ -265,9 +251,6 @@ def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool
     d' = N a. If d' can be positive somewhere off ``positive``, the linear programme that maximises
     the sum of those entries, each at most 1, finds it. If not, d' must vanish there and lie in the
     kernel of the other columns.
-
-    Returns:
-        The answer, or None where rounding could decide.
     """
     from scipy.optimize import linprog
 

@@ -49,13 +49,7 @@ def projected(
     y = s_(t-1) - s_t the length a is x.x / x.y or x.y / y.y in turn (Barzilai and Borwein 1988).
     It is halved until the likelihood does not fall. The start is the projected unbiased estimate.
 
-    Args:
-        channel: A (m, K), with a closed inverse.
-        w: frequencies (m,) of the rows.
-        target: the gap to reach, nats per report.
-
-    Returns:
-        (theta (K,), steps, whether the gap was reached).
+    Shapes: channel (m, K), w (m,) -> (K,).
     """
     theta = project(channel.invert(w))
     score, value = score_and_log_likelihood(channel, w, theta)
@@ -116,13 +110,7 @@ def accelerated(
     until the likelihood is no lower than after the first step. Every score is the certificate of
     the point at which it was computed.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        target: the gap to reach, nats per report.
-
-    Returns:
-        (theta (K,), number of scores computed, whether the gap was reached).
+    Shapes: channel (m, K), w (m,) -> (K,).
     """
     theta = np.full(channel.shape[1], 1 / channel.shape[1])
 
@@ -188,13 +176,7 @@ def interior_point(
     (A' diag(w / d^2) A + diag(z / theta)) step = -(f' - mu / theta). A factor on a row does not
     change the result. A step costs one Gram product.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        target: the gap to reach, nats per report.
-
-    Returns:
-        (theta (K,), steps, whether the gap was reached).
+    Shapes: channel (m, K), w (m,) -> (K,).
     """
     size = channel.shape[1]
     theta = np.full(size, 1 / size)
@@ -272,13 +254,7 @@ def sequential(
     that names a single value x, d is theta_x. Such rows have a diagonal Hessian, computed at every
     step.
 
-    Args:
-        channel: A (m, K), the rows that were observed.
-        w: frequencies (m,) of the rows.
-        target: the gap to reach, nats per report.
-
-    Returns:
-        (theta (K,), steps, whether the gap was reached).
+    Shapes: channel (m, K), w (m,) -> (K,).
     """
     size = channel.shape[1]
     theta = np.full(size, 1 / size)
@@ -523,14 +499,7 @@ def constrained(
     became 0 (the constrained Newton method of Wang 2007 for mixtures). Only the columns of these
     values are formed.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        target: the gap to reach, nats per report.
-        near: (K,) shares at which to start, >= 0; None where nothing is known.
-
-    Returns:
-        (theta (K,), steps, whether the gap was reached).
+    Shapes: channel (m, K), w (m,), near (K,) -> (K,).
     """
     size = channel.shape[1]
     method = _Constrained(channel, w)
@@ -583,13 +552,7 @@ def nonnegative_quadratic(
     change at once while their number falls. Otherwise one variable changes at a time, which ends
     after finitely many changes.
 
-    Args:
-        hessian: H (U, U), positive definite.
-        linear: c (U,).
-        start: (U,) bool, the variables that are free at first.
-
-    Returns:
-        x (U,), or None where H has no factor or the pivots do not end.
+    Shapes: H = hessian (U, U), c = linear (U,), start (U,) -> (U,).
     """
     from scipy.linalg.lapack import dposv
 

@@ -26,12 +26,7 @@ _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 
 
 def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """The quotient w / d of vectors (m,); 0 for reports that were not observed or are impossible.
-
-    Args:
-        w: frequencies of the rows.
-        d: probabilities of the rows.
-    """
+    """The quotient w / d of vectors (m,); 0 for reports that are impossible or not observed."""
     if d.size and d.min() > 0:  # the usual case, without masks
         return np.asarray(w / d)
     out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
@@ -43,15 +38,7 @@ def score_and_log_likelihood(
 ) -> tuple[np.ndarray, float]:
     """The score s = A' (w / A theta) and l(theta); rows that were not observed do not count.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,).
-
-    Returns:
-        (s (K,), l). l is the mean log-probability of a report, in nats, and -inf where an
-        observed report has probability 0. A row is the probability of a report, divided by
-        ``rows_per_report`` and by the channel's factor for the row.
+    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
     """
     observed = w > 0
     d = channel.matvec(theta)
@@ -66,10 +53,7 @@ def score_and_log_likelihood(
 def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """The score s = A' (w / A theta), (K,).
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,) shares.
+    Shapes: channel (m, K), w (m,).
     """
     return score_and_log_likelihood(channel, w, theta)[0]
 
@@ -79,10 +63,7 @@ def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
 
     n l(theta) is the sum of the log-probabilities of all n reports.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,) shares.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
     return score_and_log_likelihood(channel, w, theta)[1]
 
@@ -92,16 +73,7 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
 
     Distributions are multiplied by the channel together, in blocks.
 
-    Args:
-        data: the reports.
-        theta: (K,) one distribution, or (..., K) several.
-
-    Returns:
-        Nats over all n reports: a float for one distribution, else an array (...).
-
-    Raises:
-        ArgumentTypeError: no numbers.
-        ArgumentError: another number of shares than K, or no distribution.
+    Shapes: theta (K,).
     """
     channel, size = data.channel, data.domain.size
     thetas = numbers_of("theta", theta)
@@ -138,9 +110,7 @@ def _off(columns: np.ndarray) -> np.ndarray:
 def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:
     """The most by which the maximum can exceed l at a point with score s, in nats per report.
 
-    Args:
-        channel: A (m, K).
-        s: (K,), the score at the point.
+    Shapes: channel (m, K), s (K,).
     """
     return max(0.0, float(s.max()) - 1) * channel.rows_per_report
 
@@ -148,13 +118,7 @@ def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:
 def gap(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
     """The most by which the maximum can exceed l(theta), in nats per report.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,), a distribution.
-
-    Returns:
-        The gap; infinite where l(theta) is -inf.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
     s, value = score_and_log_likelihood(channel, w, theta)
     return gap_of_score(channel, s) if value > -np.inf else np.inf
@@ -168,11 +132,7 @@ def name_of(channel: LikelihoodOperator) -> str:
 def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
     """Make the fit of a distribution, with its log-likelihood and its gap.
 
-    Args:
-        data: the reports.
-        theta: (K,), the distribution.
-        status: how the method ended.
-        iterations: the number of steps, or None.
+    Shapes: theta (K,).
     """
     channel = data.channel
     s, value = score_and_log_likelihood(channel, data.weights, theta)
@@ -183,12 +143,7 @@ def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations:
 def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     """Refuse reports that have probability 0 under every value.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-
-    Raises:
-        ImpossibleReportError: an observed report has probability 0 under every value.
+    Shapes: channel (m, K), w (m,).
     """
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
@@ -209,15 +164,7 @@ def zero_small_shares(
     A share is set to 0 if it is smaller than 1 minus its score. In the degenerate case (METHODS
     4.5) both tend to 0 together. So setting all shares below 1e-3, 1e-4, .. to 0 is tried too.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,), the result of a solver.
-        target: the allowed gap, nats per report. If theta already has a larger gap, that gap is
-            allowed.
-
-    Returns:
-        The distribution (K,).
+    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
     """
     s = score(channel, w, theta)
     allowed = max(target, gap_of_score(channel, s))

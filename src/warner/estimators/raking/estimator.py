@@ -51,16 +51,7 @@ def supported_part(
 ) -> float:
     """The factor c in [0, 1] by which the interaction of all attributes is multiplied.
 
-    Args:
-        data: reports on some attributes.
-        parts: the distribution (K_a,) of each of them, all shares positive.
-        base: the table without the interaction, all shares positive, such as a model of all pairs.
-            None for independent attributes. Weights and noise are those of independent ones.
-        rivals: the number M of interactions that are looked at. With more than one, c is 0 unless
-            Q exceeds what chance gives in one of sqrt(M) interactions.
-
-    Returns:
-        c; 1 where the noise of the score is not known.
+    Shapes: parts (K_a,).
     """
     energy, noise = energy_and_noise(data, parts, base)
     if noise is None:
@@ -78,14 +69,7 @@ def energy_and_noise(
 ) -> tuple[float, float | None]:
     """The energy Q of the score's interaction, and its mean E Q where attributes are independent.
 
-    Args:
-        data: reports on some attributes.
-        parts: the distribution (K_a,) of each of them, all shares positive.
-        base: the table at which the score is taken; None for independent attributes.
-
-    Returns:
-        Q and E Q; None for E Q where attributes were not randomised separately and there are more
-        than 2^24 pairs of a row and a value.
+    Shapes: parts (K_a,).
     """
     shape = [part.size for part in parts]
     theta = product_of(parts)
@@ -179,10 +163,7 @@ class AscentState:
 def start_ascent(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> AscentState:
     """The state before the first step.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        theta: (K,) positive shares.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
     d = channel.matvec(theta)
     return AscentState(theta, d, _log_likelihood(w, d))
@@ -191,13 +172,7 @@ def start_ascent(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) 
 def ascend(channel: LikelihoodOperator, w: np.ndarray, state: AscentState) -> AscentState | None:
     """Take one step. It never lowers the likelihood.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        state: the state before the step.
-
-    Returns:
-        The state after the step, or None at a maximum.
+    Shapes: channel (m, K), w (m,).
     """
     theta, d = state.theta, state.d
     gradient = channel.rmatvec(safe_divide(w, d)) - 1
@@ -241,14 +216,7 @@ def ascent(
 ) -> Run[AscentState]:
     """Take steps until two in turn raise the log-likelihood of all reports by less than a number.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        n: number of reports.
-        theta: (K,) positive shares, the start.
-        tolerance: nats over all reports.
-        most: the largest number of steps.
-        observe: called with every state.
+    Shapes: channel (m, K), w (m,), theta (K,).
     """
 
     def stop(state: AscentState, steps: int) -> Status | None:
@@ -275,16 +243,7 @@ def held_out_ascent(
     t and c make held-out folds likeliest, after t steps on the others. Then 2 t steps are taken on
     all reports, at most ``most``: too few steps leave bias, and extra ones add little variance.
 
-    Args:
-        channel: A (m, K).
-        w: frequencies (m,) of the rows.
-        n: number of reports.
-        base: (K,) positive shares.
-        most: the largest number of steps.
-        folds: how many of the 5 folds are held out in turn.
-
-    Returns:
-        The shares (K,), and the number of steps; ``base`` and 0 where no steps are supported.
+    Shapes: channel (m, K), w (m,), base (K,) -> (K,).
     """
     counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     held_out, rest = split_into_folds(counts)
@@ -545,14 +504,7 @@ def _most_dependent(ndim: int, dependence: dict[Axes, float]) -> list[Axes]:
 def _learnt(
     data: LikelihoodData, base: np.ndarray, singles: list[np.ndarray], rivals: int = 1
 ) -> tuple[np.ndarray, float, int]:
-    """The table of two or three attributes, the supported part of its dependence, and the steps.
-
-    Args:
-        data: reports on the attributes.
-        base: the table without the dependence of all of them.
-        singles: the distribution of each.
-        rivals: how many such dependences are looked at.
-    """
+    """The table of two or three attributes, the supported part of its dependence, and the steps."""
     start = mixed_with_uniform(base.ravel())
     positive = [mixed_with_uniform(single) for single in singles]
     supported = supported_part(data, positive, start, rivals)

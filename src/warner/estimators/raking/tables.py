@@ -27,10 +27,6 @@ _WORK = 1e8
 def margin(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """The sums of a table over all other axes.
 
-    Args:
-        table: one axis for each attribute.
-        axes: the axes that are kept, increasing.
-
     >>> margin(np.arange(6).reshape(2, 3), [0]).tolist()
     [3, 12]
     """
@@ -54,11 +50,6 @@ def margin(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
 def spread(values: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
     """A table of some axes, with axes of length 1 for the others.
 
-    Args:
-        values: one axis for each of ``axes``.
-        axes: places of these axes, increasing.
-        ndim: the number of all axes.
-
     >>> spread(np.ones((2, 3)), (0, 2), 4).shape
     (2, 1, 3, 1)
     """
@@ -71,8 +62,7 @@ def spread(values: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
 def product_of(parts: Sequence[np.ndarray]) -> np.ndarray:
     """The table of independent attributes.
 
-    Args:
-        parts: the distribution (K_a,) of each attribute.
+    Shapes: parts (K_a,).
 
     >>> product_of([np.array([0.5, 0.5]), np.array([0.2, 0.8])]).tolist()
     [[0.1, 0.4], [0.1, 0.4]]
@@ -86,10 +76,6 @@ def product_of(parts: Sequence[np.ndarray]) -> np.ndarray:
 def blocks_of(ndim: int, order: int) -> list[Axes]:
     """Sets of axes that together hold every subset of ``order`` axes, each about half of the axes.
 
-    Args:
-        ndim: the number of axes.
-        order: the number of axes in a subset.
-
     >>> blocks_of(3, 2), blocks_of(8, 2)[:2]
     ([(0, 1, 2)], [(0, 1, 2, 3), (0, 1, 4, 5)])
     """
@@ -100,15 +86,7 @@ def blocks_of(ndim: int, order: int) -> list[Axes]:
 
 
 def margins(table: np.ndarray, wanted: Iterable[Axes]) -> dict[Axes, np.ndarray]:
-    """Several margins of a table. Large tables are first summed to blocks that hold several.
-
-    Args:
-        table: one axis for each attribute.
-        wanted: sets of axes, each increasing.
-
-    Returns:
-        {axes: the margin of these axes}.
-    """
+    """Several margins of a table. Large tables are first summed to blocks that hold several."""
     left = dict.fromkeys(wanted)
     order = max(map(len, left), default=0)
     if table.size <= _SMALL or table.ndim <= 2 * order:
@@ -128,16 +106,6 @@ def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.
 
     Targets that no table has together cannot all be met. IPF then goes round in a circle. The
     result is the mean of the tables of one round, which comes close to all targets.
-
-    Args:
-        table: shares, one axis for each attribute.
-        targets: {axes, increasing: the margin of these axes}.
-        sweeps: the largest number of times that all targets are met in turn. None for 60, or
-            fewer for large tables: then all sweeps together visit 10^8 cells, at least twice
-            each target.
-
-    Returns:
-        The raked table. Cells that are 0 stay 0.
 
     >>> table = np.array([[0.4, 0.1], [0.1, 0.4]])
     >>> raked(table, {(0,): np.array([0.2, 0.8]), (1,): np.array([0.5, 0.5])}).sum(axis=1).round(6)
@@ -220,20 +188,12 @@ class JunctionTree:
         return _separator(self.cliques, self.parents, clique)
 
     def work(self, axes: Iterable[int]) -> int:
-        """The most cells of a table on the way to a margin, of which each attribute is kept.
-
-        Args:
-            axes: the attributes.
-        """
+        """The most cells of a table on the way to a margin, of which each attribute is kept."""
         wanted = set(axes)
         return max(prod(self.shape[axis] for axis in {*clique, *wanted}) for clique in self.cliques)
 
     def marginal(self, axes: Sequence[int]) -> np.ndarray:
-        """The margin of any attributes: all others are summed out, from the leaves of the tree up.
-
-        Args:
-            axes: the attributes, in the order of the result.
-        """
+        """The margin of any attributes: others are summed out, from the leaves of the tree up."""
         wanted = set(axes)
         # For each clique the factors from below: their attributes and tables.
         below: list[list[tuple[Axes, np.ndarray]]] = [[] for _ in self.cliques]
@@ -258,15 +218,7 @@ class JunctionTree:
         raise AssertionError("the first clique receives every attribute")
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw people: one clique after another, given what it shares with the one above it.
-
-        Args:
-            n: the number of people.
-            rng: the generator.
-
-        Returns:
-            int64 (n, attributes): the index of each person's value.
-        """
+        """Draw people: one clique after another, given what it shares with the one above it."""
         out = np.empty((n, len(self.shape)), dtype=np.int64)
         for place, clique in enumerate(self.cliques):
             separator = self.separator(place)
@@ -286,10 +238,6 @@ class JunctionTree:
 
 def cliques_of(shape: Sequence[int], edges: Iterable[Axes]) -> tuple[Axes, ...]:
     """The cliques of a chordal graph that holds the edges, by elimination with least fill-in.
-
-    Args:
-        shape: the number of values of each attribute.
-        edges: pairs of attributes.
 
     >>> cliques_of((2, 2, 2, 2, 2), [(0, 1), (1, 2), (2, 3), (0, 3)])
     ((4,), (0, 1, 3), (1, 2, 3))
@@ -327,13 +275,7 @@ def raked_tree(
 ) -> JunctionTree:
     """The distribution of largest entropy with given margins, relative to independence.
 
-    Args:
-        singles: the distribution (K_a,) of each attribute.
-        targets: {(a, b), increasing: the table of this pair}, with the margins ``singles``.
-        cliques: as :func:`cliques_of` gives them for the pairs; None to find them.
-
-    Returns:
-        The model. Where no distribution has all these pairs, it comes close to all of them.
+    Shapes: singles (K_a,), targets (a, b).
     """
     shape = tuple(part.size for part in singles)
     cliques, parents = _joined(cliques_of(shape, targets) if cliques is None else cliques)
