@@ -110,7 +110,6 @@ bench/.venv/.ready: bench/requirements.lock pyproject.toml
 
 docs: $(READY)
 	$(BIN)/python docs/make_cli.py
-	$(BIN)/python docs/make_changelog.py
 	PYTHONPATH=. $(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_references.py
 	$(BIN)/python docs/examples.py README.md docs/study_of_groups.md docs/first_study.md docs/extending.md docs/device_programs.md

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from warner._core.references import PAPERS, REFERENCES
+from warner._core.references import PAPERS, references
 
 PAGE = Path(__file__).parent / "references.md"
 HEAD = """# References
@@ -18,9 +18,9 @@ sources of a mechanism and of a method as BibTeX.
 
 def page() -> str:
     """The page as Markdown."""
-    parts = ["\n\n".join(f"[{key}] {paper.line()}" for key, paper in PAPERS.items()) + "\n"]
-    rest = [each for key, each in REFERENCES.items() if key not in PAPERS]
-    for group, found in groupby(rest, lambda each: each.group):
+    parts = ["\n\n".join(f"[{key}] {references()[key].line()}" for key in PAPERS) + "\n"]
+    rest = [each for key, each in references().items() if key not in PAPERS]
+    for group, found in groupby(rest, lambda each: each.heading):
         parts.append(f"\n## {group}\n\n" + "".join(f"- {each.line()}\n" for each in found))
     return HEAD + "".join(parts)
 

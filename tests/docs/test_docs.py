@@ -31,8 +31,8 @@ def _script(name: str) -> ModuleType:
     return module
 
 
-_SCRIPTS = ("examples", "make_cli", "make_changelog", "make_data")
-examples, make_cli, make_changelog, make_data = map(_script, _SCRIPTS)
+_SCRIPTS = ("examples", "make_cli", "make_data")
+examples, make_cli, make_data = map(_script, _SCRIPTS)
 MODULES = ["warner", *(m.name for m in pkgutil.walk_packages(warner.__path__, "warner."))]
 
 
@@ -143,10 +143,6 @@ def test_references_are_numbered_and_used() -> None:
 
 def test_the_manual_is_current() -> None:
     assert (ROOT / "docs" / "cli.md").read_text() == make_cli.manual(), "run 'make docs'"
-
-
-def test_the_changelog_has_every_fragment() -> None:
-    assert (ROOT / "CHANGELOG.md").read_text() == make_changelog.changelog(), "run 'make docs'"
 
 
 def test_the_page_of_the_data_sets_is_current() -> None:

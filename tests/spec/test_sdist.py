@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".ci", "bench", "changelog.d", "docs", "src", "tests")
+FOLDERS = (".ci", "bench", "docs", "src", "tests")
 MADE = {"__pycache__", "_build", "node_modules", "out", ".venv"}  # by running what stands there
 
 
