@@ -68,7 +68,6 @@ __all__ = [
     # what travels from people to the collector
     "Reports",
     "Tally",
-    "GroupedTally",
     # estimation
     "estimate",
     "Estimate",
@@ -166,7 +165,6 @@ _HOMES = {
     ),
     "warner.regression.answer": ("regress",),
     "warner.regression.mean": ("regress_mean",),
-    "warner.reports.grouped_tally": ("GroupedTally",),
     "warner.reports.reports": ("Reports",),
     "warner.reports.tally": ("Tally",),
     "warner.results.estimate": ("Estimate",),
@@ -258,7 +256,6 @@ if _TYPE_CHECKING:
     from warner.privacy import LDP, compose
     from warner.regression.answer import regress
     from warner.regression.mean import regress_mean
-    from warner.reports.grouped_tally import GroupedTally
     from warner.reports.reports import Reports
     from warner.reports.tally import Tally
     from warner.results.estimate import Estimate

@@ -83,15 +83,15 @@ def test_reports_of_every_kind(engine: Any, tmp_path: Path) -> None:
     for name, mechanism in MECHANISMS.items():
         real = REPORTS[name]
         assert warner.spark.tally(mechanism, frame, name) == mechanism.tally(real), name
-        slow = mechanism.tally_by(real, {"ward": WARDS})
+        slow = mechanism.tally(real, {"ward": WARDS})
         assert warner.spark.tally(mechanism, frame, name, by="ward") == slow, name
     kept = MECHANISMS["bits"].tally(REPORTS["bits"], keep_reports=True)
     assert warner.spark.tally(MECHANISMS["bits"], frame, "bits", keep_reports=True) == kept
     for name in ("index", "bits", "subsets"):
         mechanism = MECHANISMS[name]
         assert mechanism.tally(frame, column=name) == mechanism.tally(REPORTS[name]), name
-    slow = MECHANISMS["bits"].tally_by(REPORTS["bits"], {"ward": WARDS})
-    assert MECHANISMS["bits"].tally_by(frame, "ward", column="bits") == slow
+    slow = MECHANISMS["bits"].tally(REPORTS["bits"], {"ward": WARDS})
+    assert MECHANISMS["bits"].tally(frame, "ward", column="bits") == slow
 
 
 def test_columns_of_bytes_and_blocks(engine: Any, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_columns_of_bytes_and_blocks(engine: Any, tmp_path: Path) -> None:
         frame = engine.read.parquet(_file(folder, columns))
         for name, mechanism in MECHANISMS.items():
             assert warner.spark.tally(mechanism, frame, name) == mechanism.tally(REPORTS[name])
-        slow = MECHANISMS["bits"].tally_by(REPORTS["bits"], {"ward": WARDS})
+        slow = MECHANISMS["bits"].tally(REPORTS["bits"], {"ward": WARDS})
         assert warner.spark.tally(MECHANISMS["bits"], frame, "bits", by="ward") == slow
 
 
@@ -115,11 +115,11 @@ def test_studies_tuples_and_public_groups(engine: Any, tmp_path: Path) -> None:
     frame = engine.read.parquet(_file(tmp_path, columns))
     wanted = {n: t.per_person(2) for n, t in STUDY.tally(OF_STUDY).items()}
     assert warner.spark.tally(STUDY, frame) == wanted
-    groups = {n: t.per_person(2) for n, t in STUDY.tally_by(OF_STUDY, {"ward": WARDS}).items()}
+    groups = {n: t.per_person(2) for n, t in STUDY.tally(OF_STUDY, {"ward": WARDS}).items()}
     assert warner.spark.tally(STUDY, frame, by=["ward"]) == groups
     whole = STUDY.together
     joined = whole.schema.join({name: own.columns for name, own in OF_STUDY.items()})
-    pairs = whole.tally_columns(joined, ways=2).per_person(2)
+    pairs = whole.count(joined, ways=2).per_person(2)
     assert warner.spark.tally(STUDY, frame, ways=2) == {"joint": pairs}
 
 
@@ -195,4 +195,4 @@ def test_the_counting_statement_runs_on_spark(engine: Any, tmp_path: Path) -> No
     rows = [",".join("" if v is None else str(v) for v in row) for row in found.collect()]
     counts.write_text("\n".join([",".join(found.columns), *rows]) + "\n")
     tallies = read_counts(str(counts)).tallies(STUDY.mechanisms, STUDY.public, STUDY.digest)
-    assert tallies == STUDY.tally_by(OF_STUDY, {"ward": WARDS})
+    assert tallies == STUDY.tally(OF_STUDY, {"ward": WARDS})

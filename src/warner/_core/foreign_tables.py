@@ -21,19 +21,14 @@ class ForeignTable(Protocol):
         """The reports in the frame, in its order, checked as a mechanism's."""
 
     def tally(
-        self, mechanism: Any, column: ColumnNames, keep_reports: bool, ways: int | None
-    ) -> Any:
-        """The tally of the reports in the frame."""
-
-    def tally_by(
         self,
         mechanism: Any,
-        by: Any,
         column: ColumnNames,
+        by: Any,
         keep_reports: bool,
         ways: int | None,
     ) -> Any:
-        """The tally of each group of people, by columns of the frame or by values beside it."""
+        """The tally of the reports, by columns of the frame or by values beside it."""
 
 
 Reader = Callable[[Any], ForeignTable | None]

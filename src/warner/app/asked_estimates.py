@@ -13,15 +13,14 @@ from warner._core.errors import ArgumentError, MethodWarning
 from warner.app.command_files import one_or_all
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
-from warner.reports.grouped_tally import AnyTally
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
 
-_T = TypeVar("_T", bound=AnyTally)
+_T = TypeVar("_T", bound=Tally)
 
 
-def attributes_of(parts: Sequence[AnyTally]) -> list[str]:
+def attributes_of(parts: Sequence[Tally]) -> list[str]:
     """The attributes that tallies of one domain are about; [] where they are of one question."""
     return list(from_header(parts[0].header).attribute_domains)
 

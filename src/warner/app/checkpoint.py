@@ -27,8 +27,7 @@ from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError, WarnerError
 from warner.app.command_files import as_file
 from warner.app.commands.foreign import CountedFile
-from warner.reports.grouped_tally import parse_any_tallies
-from warner.reports.tally import dump_tallies
+from warner.reports.tally import dump_tallies, parse_tallies
 
 _FORMAT = "warner-checkpoint"
 _SCHEMA = 1
@@ -189,7 +188,7 @@ class Checkpoint:
                 rule = f"was changed after it was counted for {self._path}"
                 raise FileError(file.name, rule, None, _ANEW)
         try:
-            tallies = parse_any_tallies(entry["tallies"].encode(), self._path)
+            tallies = parse_tallies(entry["tallies"].encode(), self._path)
         except WarnerError:
             raise self._altered() from None
         # Tallies of different files may be equal: the contents of the files are not.

@@ -10,27 +10,19 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import click
 import numpy as np
 
 from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
-from warner._core.errors import ArgumentError, MismatchError
+from warner._core.errors import ArgumentError, FileError, MismatchError
 from warner._core.progress import steps
 from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
 from warner.domains import Domain
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.grouped_tally import (
-    AnyTally,
-    GroupedTally,
-    by_sort,
-    load_any_tallies,
-    parse_any_tallies,
-    save_any_tallies,
-)
 from warner.reports.public_columns import require_same_columns
 from warner.reports.tally import (
     Tally,
@@ -38,10 +30,9 @@ from warner.reports.tally import (
     load_tallies,
     parse_tallies,
     require_same_origin,
+    save_tallies,
 )
 from warner.studies.study import Study
-
-_T = TypeVar("_T", Tally, GroupedTally, AnyTally)
 
 
 def read_tallies(path: str) -> dict[str, Tally]:
@@ -51,26 +42,26 @@ def read_tallies(path: str) -> dict[str, Tally]:
     return load_tallies(path)
 
 
-def read_any(path: str) -> dict[str, AnyTally]:
-    """The tallies in a tally file, with groups or without; standard input for ``-``."""
-    if path == "-":
-        return parse_any_tallies(sys.stdin.buffer.read(), "standard input")
-    return load_any_tallies(path)
+def read_totals(path: str) -> dict[str, Tally]:
+    """The tallies in a tally file of all people together."""
+    tallies = read_tallies(path)
+    if any(tally.columns for tally in tallies.values()):
+        rule, remedy = "holds tallies of groups of people", "Tally the reports without --by"
+        raise FileError(path, rule, None, remedy)
+    return tallies
 
 
-def read_or_count_any(path: str) -> dict[str, AnyTally]:
-    """The tallies in a tally file, with groups or without, or those of a report file."""
-    if files.is_report_file(path):
-        return dict(files.tally_file(path).items())
-    return read_any(path)
+def read_or_count(path: str) -> dict[str, Tally]:
+    """The tallies in a tally file, or those of a report file."""
+    return files.tally_file(path) if files.is_report_file(path) else read_tallies(path)
 
 
-def write_tallies(tallies: Mapping[str, AnyTally], path: str, group: str | None = None) -> None:
+def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = None) -> None:
     """Write tallies to a file, or to standard output for ``-``, and print the number of reports."""
     if path == "-":
         click.echo(dump_tallies(tallies), nl=False)
     else:
-        save_any_tallies(tallies, path)
+        save_tallies(tallies, path)
     first = next(iter(tallies.values()))
     counted = plural(first.n, "report", "reports")
     if first.names:
@@ -110,8 +101,8 @@ def warn_of_simulation(path: str) -> None:
 
 
 def tallies_together(
-    paths: Sequence[str], read: Callable[[str], dict[str, _T]], equal: bool, simulated: bool
-) -> dict[str, list[_T]]:
+    paths: Sequence[str], read: Callable[[str], dict[str, Tally]], equal: bool, simulated: bool
+) -> dict[str, list[Tally]]:
     """The tallies of several files, by attribute, to be estimated together."""
     refuse_repeated(paths)
     parts = {path: read(path) for path in steps(paths, "reading files")}
@@ -131,12 +122,13 @@ def tallies_together(
 
 
 def apart(
-    tallies: Mapping[str, Sequence[AnyTally]],
-) -> tuple[dict[str, list[Tally]], dict[str, list[GroupedTally]]]:
+    tallies: Mapping[str, Sequence[Tally]],
+) -> tuple[dict[str, list[Tally]], dict[str, list[Tally]]]:
     """The tallies without groups, or those with groups: files are all of one sort."""
     flat, grouped = {}, {}
     for name, parts in tallies.items():
-        flat[name], grouped[name] = by_sort(parts)
+        flat[name] = [tally for tally in parts if not tally.columns]
+        grouped[name] = [tally for tally in parts if tally.columns]
         if flat[name] and grouped[name]:
             rule = "are partly of groups of people and partly not"
             remedy = "Tally all with the same --by"
@@ -160,8 +152,8 @@ def refuse_repeated(paths: Sequence[str]) -> None:
 
 
 def _of_one_origin(
-    parts: Mapping[str, dict[str, _T]], allow_simulated: bool
-) -> dict[str, dict[str, _T]]:
+    parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
+) -> dict[str, dict[str, Tally]]:
     """The tallies of several inputs, all marked as simulated where some may be and are."""
     marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
     if not allow_simulated:
@@ -172,7 +164,7 @@ def _of_one_origin(
     }
 
 
-def _refuse_equal(parts: Mapping[str, dict[str, _T]], allow_equal: bool) -> None:
+def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
     """Refuse two inputs with equal counts: they are most likely copies."""
     seen: dict[str, str] = {}
     for path, part in parts.items():
@@ -233,14 +225,14 @@ def refuse_shared_outputs(outputs: Mapping[str, str | None]) -> None:
 
 
 def add_tallies(
-    parts: Mapping[str, dict[str, AnyTally]],
+    parts: Mapping[str, dict[str, Tally]],
     allow_equal: bool,
     allow_simulated: bool,
     inputs: Sequence[str] = (),
-) -> dict[str, AnyTally]:
+) -> dict[str, Tally]:
     """The sum of the tallies of several inputs."""
     parts = _of_one_origin(parts, allow_simulated)
-    total: dict[str, AnyTally] = {}
+    total: dict[str, Tally] = {}
     for part in steps(parts.values(), "adding tallies"):
         if total and part.keys() != total.keys():
             raise MismatchError(
@@ -335,7 +327,7 @@ def mechanisms_of(path: str) -> Audited:
         most = opened.reports_per_person
         return Audited(opened.mechanisms, opened.simulation, most, opened.public)
     if suffix == ".json" and _is_tally_file(path):
-        tallies = load_any_tallies(path)
+        tallies = load_tallies(path)
         mechanisms = {name: from_header(t.header) for name, t in tallies.items()}
         most = max(t.reports_per_person for t in tallies.values())
         simulated = any(t.simulated for t in tallies.values())

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError
-from warner.app.command_files import apart, read_or_count_any, tallies_together
-from warner.reports.tally import Tally
-
-Groups = Mapping[tuple[Any, ...], Tally]
+from warner.app.command_files import apart, read_or_count, tallies_together
+from warner.reports.tally import TalliesOfGroups
 
 
-def read_groups(paths: Sequence[str], simulated: bool, by: Sequence[str] = ()) -> dict[str, Groups]:
+def read_groups(
+    paths: Sequence[str], simulated: bool, by: Sequence[str] = ()
+) -> dict[str, TalliesOfGroups]:
     """The tallies of groups, by attribute.
 
     Args:
@@ -34,7 +34,7 @@ def read_groups(paths: Sequence[str], simulated: bool, by: Sequence[str] = ()) -
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
     # Groups can have equal counts by chance, since small groups have few reports.
-    flat, grouped = apart(tallies_together(files, read_or_count_any, len(files) > 1, simulated))
+    flat, grouped = apart(tallies_together(files, read_or_count, len(files) > 1, simulated))
     if grouped:
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}
@@ -69,7 +69,7 @@ def group_and_file(text: str) -> tuple[str, str]:
     return stem.partition(".")[2] or stem, text
 
 
-def read_margins(path: str, groups: Groups) -> dict[str, dict[Any, float]]:
+def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, float]]:
     """The margins of a population in a CSV file with the columns column,value,number."""
     columns = tuple(getattr(groups, "names", ("group",)))
     values = {column: {str(key[i]): key[i] for key in groups} for i, column in enumerate(columns)}

@@ -56,7 +56,6 @@ from warner.collector.stores.base import (
     number_of,
 )
 from warner.collector.submissions import ID_BYTES, Batch, SubmissionFormat
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.tally import Tally
 from warner.studies.study import Study
 
@@ -101,7 +100,7 @@ class State:
     Attributes:
         version: it grows with each change.
         n: the number of people.
-        tallies: {attribute: tally}; GroupedTally where the study has public columns.
+        tallies: {attribute: tally}; Tally where the study has public columns.
         joint: the tally of tables of several attributes; None unless these are asked for.
         rejects: {reason: how many requests}.
         status: ``open``, ``closed`` or ``not_open``.
@@ -109,8 +108,8 @@ class State:
 
     version: int
     n: int
-    tallies: Mapping[str, Tally | GroupedTally]
-    joint: Tally | GroupedTally | None
+    tallies: Mapping[str, Tally]
+    joint: Tally | None
     rejects: Mapping[str, int]
     status: str
 

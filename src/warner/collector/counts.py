@@ -20,12 +20,11 @@ from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.reports.counting import count_rows
-from warner.reports.grouped_tally import LARGEST, GroupedTally
+from warner.reports.counting import LARGEST
 from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
-from warner.reports.public_columns import Key
+from warner.reports.public_columns import Groups
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import CountedGroups, MarginalTables, TallyKind
+from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
 
 BLOCK = 500  # counts of a page of the store: as numbers of 8 bytes they fit a disk page
 _DENSE = 4  # counts per report, up to which whole tables are counted
@@ -81,7 +80,7 @@ class Counts:
         self._distinct = DistinctCounts()
         stop = 1  # the first count of a row is the number of people
         for name, mechanism in self._mechanisms.items():
-            like = mechanism.tally_columns(mechanism.schema.empty(0))
+            like = mechanism.count(mechanism.schema.empty(0))
             if like.rows is not None:
                 self._kept[name] = (len(self._kept), like)
                 continue
@@ -174,7 +173,7 @@ class Counts:
         for name, (attribute, _) in self._kept.items():
             for i, group in enumerate(numbers):
                 columns = batch.take(place == i).columns(name)
-                tally = self._mechanisms[name].tally_columns(columns)
+                tally = self._mechanisms[name].count(columns)
                 assert tally.rows is not None
                 for row, count in zip(tally.rows, tally.counts.tolist(), strict=True):
                     found[Row(attribute, group, row.tobytes())] = count
@@ -206,8 +205,7 @@ class Counts:
             if schema.rows_are_reports and groups * size > _DENSE * n:
                 single.append(first + start + schema.index(columns[name]))
                 continue
-            counted = schema.count_groups(columns[name], place, groups)
-            table = counted.counts.reshape(groups, -1)
+            table = schema.table(columns[name], place, groups, None).reshape(groups, -1)
             row, cell = np.nonzero(table)
             cells.append(row * self._width + start + cell)
             times.append(table[row, cell])
@@ -262,8 +260,8 @@ class Counts:
         """The number of people."""
         return int(self._table[: len(self._row_of), 0].sum())
 
-    def tallies(self) -> dict[str, Tally | GroupedTally]:
-        """{attribute: tally}; a GroupedTally where the study has public columns."""
+    def tallies(self) -> dict[str, Tally]:
+        """{attribute: tally}, of groups where the study has public columns."""
         return {
             name: self._tally(mechanism, self._sections[name])
             if name in self._sections
@@ -271,43 +269,36 @@ class Counts:
             for name, mechanism in self._mechanisms.items()
         }
 
-    def joint(self) -> Tally | GroupedTally | None:
+    def joint(self) -> Tally | None:
         """The tally of tables of several attributes; None where there are none."""
         if self.ways is None:
             return None
         return self._tally(PerAttribute.of(self.form.study.mechanisms), self._joint)
 
-    def _tally(self, mechanism: Mechanism, section: _Section) -> Tally | GroupedTally:
+    def _tally(self, mechanism: Mechanism, section: _Section) -> Tally:
         """The tally of a section of all rows."""
+        sizes, groups = self._people()
         rows = len(self._row_of)
-        counts = self._table[:rows, section.place].reshape(rows, *section.shape)
-        if not self._sizes:
-            total = counts.sum(axis=0, dtype=np.int64)
-            return Tally(mechanism.header, section.kind, total, self.n)
-        counted = CountedGroups(section.kind, counts.copy(), self._table[:rows, 0].copy())
-        public = self.form.study.public
-        return GroupedTally(mechanism.header, public, self._keys(), counted)
+        counts = np.zeros((len(sizes), *section.shape), dtype=np.int64)
+        counts[:rows] = self._table[:rows, section.place].reshape(rows, *section.shape)
+        return Tally(mechanism.header, Counted(section.kind, counts, sizes), groups)
 
-    def _tally_of_rows(
-        self, mechanism: Mechanism, attribute: int, like: Tally
-    ) -> Tally | GroupedTally:
+    def _tally_of_rows(self, mechanism: Mechanism, attribute: int, like: Tally) -> Tally:
         """The tally of an attribute of which distinct reports are counted."""
         assert like.rows is not None
         found = list(self._distinct.of(attribute))
         text = b"".join(row.report for row, _ in found)
         rows = np.frombuffer(text, np.uint8).reshape(len(found), like.rows.shape[1])
         counts = np.array([count for _, count in found], dtype=np.int64)
-        if not self._sizes:
-            rows, counts = count_rows(rows, counts)
-            return Tally(mechanism.header, like.kind, counts, self.n, rows)
         places = np.array([self._row_of[row.group] for row, _ in found], dtype=np.int64)
-        sizes = self._table[: len(self._row_of), 0].copy()
-        counted = CountedGroups(like.kind, counts, sizes, rows, places)
-        public = self.form.study.public
-        return GroupedTally(mechanism.header, public, self._keys(), counted)
+        sizes, groups = self._people()
+        return Tally(mechanism.header, Counted(like.kind, counts, sizes, rows, places), groups)
 
-    def _keys(self) -> list[Key]:
-        """The values of each group in the public columns, in the order of the rows."""
+    def _people(self) -> tuple[np.ndarray, Groups | None]:
+        """The number of people of each group, and the groups in the order of the rows."""
+        rows = len(self._row_of)
+        if not self._sizes:
+            return np.array([self.n], dtype=np.int64), None  # one group, before anybody has sent
         left = np.array(list(self._row_of), dtype=np.int64)
         columns = []
         for size, domain in zip(
@@ -315,7 +306,8 @@ class Counts:
         ):
             left, index = np.divmod(left, size)
             columns.append(domain.decode(index))
-        return list(zip(*reversed(columns), strict=True))
+        keys = list(zip(*reversed(columns), strict=True))
+        return self._table[:rows, 0].copy(), Groups(self.form.study.public, keys, np.arange(rows))
 
 
 def _contents(blocks: np.ndarray) -> list[bytes]:

@@ -216,10 +216,10 @@ def compare(
     """
     measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
     integer("runs", runs, 2)
-    parts = list(tally) if isinstance(tally, Iterable) else tally
+    parts = tally if isinstance(tally, Tally) else list(tally)
     data = likelihood_data(parts, attributes)
     if methods is None:
-        methods = usual_methods(parts[0] if isinstance(parts, list) else parts, loss)
+        methods = usual_methods(parts if isinstance(parts, Tally) else parts[0], loss)
     chosen = estimators_of(methods)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng

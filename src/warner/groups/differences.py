@@ -35,6 +35,7 @@ from warner.groups.hypotheses import WaldTest, shown_p
 from warner.groups.table import GroupTable
 from warner.io.tabular import Tabular, of_rows
 from warner.metrics.simplex import project
+from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.share_noise import covariance_of
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
@@ -296,7 +297,7 @@ def difference(
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
     left_out: tuple[str, ...]
-    if isinstance(a, Mapping | GroupEstimates):
+    if isinstance(a, Mapping | GroupEstimates | Tally):
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
             raise ArgumentError("b", rule, kind(b), "Name a group by reference=")
@@ -360,7 +361,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 
 def _pairs_of_groups(
-    groups: Mapping[Any, Any] | GroupEstimates,
+    groups: TalliesOfGroups | GroupEstimates,
     reference: Any,
     target: str,
     attributes: Sequence[str] | None,

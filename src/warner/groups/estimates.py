@@ -29,7 +29,7 @@ from warner.io.tabular import cell
 from warner.metrics.simplex import project
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
-from warner.reports.tally import Tally
+from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts as pictures
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
@@ -143,10 +143,10 @@ class GroupEstimates:
         Reports of one person at several times are composed: epsilons add up. Where no time is
         named, the groups are of different people, and it is the guarantee of one report.
 
-        >>> from warner import Categorical, GroupedTally, RandomizedResponse, estimate
+        >>> from warner import Categorical, RandomizedResponse, Tally, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
         >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * 50)) for _ in range(4)]
-        >>> series = estimate(GroupedTally.from_tallies("week", weeks), time="week")
+        >>> series = estimate(Tally.from_tallies("week", weeks), time="week")
         >>> series.rounds, 3.99 < series.spent.epsilon <= 4
         (4, True)
         """
@@ -419,7 +419,19 @@ def estimate(
 
 @overload
 def estimate(
-    tally: Tally | Iterable[Tally],
+    tally: Tally,
+    method: Estimator | str | None = None,
+    attributes: Sequence[str] | None = None,
+    values: Any = None,
+    *,
+    pool: str | None = None,
+    time: str | None = None,
+) -> Any: ...
+
+
+@overload
+def estimate(
+    tally: Iterable[Tally],
     method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
@@ -439,8 +451,8 @@ def estimate(
 
     Args:
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
-            mechanisms or budgets on one domain are estimated from together. A mapping
-            {public values: tally} gives the estimates of its groups.
+            mechanisms or budgets on one domain are estimated from together. A tally by public
+            columns, or a mapping {public values: tally}, gives the estimates of its groups.
         method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
             such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
             :func:`warner.results.recommend.recommended`. Pooled groups take none.
@@ -458,7 +470,7 @@ def estimate(
             name: ``time="week"`` gives it one.
 
     Returns:
-        Estimate: shares (K,) in the domain's order, with a status and intervals. Of a mapping,
+        Estimate: shares (K,) in the domain's order, with a status and intervals. Of groups,
         GroupEstimates: shares (G, K).
 
     Raises:
@@ -479,7 +491,7 @@ def estimate(
     >>> series.pool, series.names
     ('path', ('week',))
     """
-    if isinstance(tally, Mapping):
+    if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
         if values is not None:
             rule = "are not chosen for groups"
             raise ArgumentError("values", rule, None, "Estimate each group by itself")
@@ -487,7 +499,7 @@ def estimate(
         return _of_groups(tally, named, attributes, pool, time)
     for name, given in (("pool", pool), ("time", time)):
         if given is not None:
-            rule = "goes with a mapping of tallies, one for each group"
+            rule = "goes with a tally by public columns, or a mapping {public values: tally}"
             raise ArgumentTypeError(name, rule)
     return estimate_one(tally, method, attributes, values)
 
@@ -503,7 +515,7 @@ def table_of(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable
 
 
 def _of_groups(
-    groups: Mapping[Any, Tally],
+    groups: TalliesOfGroups,
     method: Estimator | None,
     attributes: Sequence[str] | None,
     pool: str | None,
@@ -557,7 +569,7 @@ def _pool(table: GroupTable, method: Estimator | None, pool: str | None, time: s
 
 def _alone(
     table: GroupTable,
-    groups: Mapping[Any, Tally],
+    groups: TalliesOfGroups,
     method: Estimator | None,
     attributes: Sequence[str] | None,
 ) -> GroupEstimates:

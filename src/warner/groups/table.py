@@ -20,7 +20,8 @@ from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
-from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.public_columns import Groups
+from warner.reports.tally import Tally, require_same_origin
 from warner.reports.tally_sources import require_different
 from warner.results.from_tally import likelihood_data
 from warner.results.share_noise import covariance_of
@@ -135,8 +136,11 @@ def _plain(value: Any) -> bool:
 
 def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     """The tallies of a mapping, and its keys as tuples of one length."""
-    if not isinstance(groups, Mapping):
-        rule = "must be a mapping {public values: Tally}"
+    if isinstance(groups, Tally) and not groups.columns:
+        rule, remedy = "must be by public columns", "mechanism.tally(reports, by)"
+        raise ArgumentError("groups", rule, "a tally of all people together", remedy)
+    if not isinstance(groups, Mapping | Tally):
+        rule = "must be a tally by public columns, or {public values: Tally}"
         raise ArgumentTypeError("groups", rule, kind(groups))
     if not groups:
         raise EmptyError("groups", "must not be empty")
@@ -146,7 +150,7 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
         raise ArgumentError("groups", rule, "keys of several lengths")
     tallies = list(groups.values())
     for tally in tallies:
-        if not isinstance(tally, Tally):
+        if not isinstance(tally, Tally) or tally.columns:
             rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
             raise ArgumentTypeError("groups", rule, kind(tally), remedy)
     first = tallies[0]
@@ -157,7 +161,7 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
             rule = "must hold reports of one mechanism, budget and domain"
             remedy = "Compare estimates of different mechanisms by difference(a, b)"
             raise MismatchError("groups", rule, _unlike(keys[0], first, key, tally), remedy)
-    if not hasattr(groups, "names"):  # groups of one GroupedTally are of different reports
+    if not isinstance(groups, Tally):  # groups of one tally are of different reports
         require_different(keys, tallies)
     return tallies, keys
 
@@ -184,13 +188,8 @@ def _names_of(groups: Any, width: int, only: str | None) -> tuple[str, ...]:
 
 def _total(tallies: Sequence[Tally]) -> Tally:
     """The sum of tallies of one mechanism."""
-    first = tallies[0]
-    if first.rows is not None:
-        return merge(tallies)
-    counts = np.asarray(np.sum([t.counts for t in tallies], axis=0, dtype=np.int64))
-    most = max(t.reports_per_person for t in tallies)
-    n = sum(t.n for t in tallies)
-    return Tally(first.header, first.kind, counts, n, None, first.simulated, most)
+    groups = Groups({"group": None}, [(i,) for i in range(len(tallies))], np.arange(len(tallies)))
+    return Tally.side_by_side(tallies, groups).total()
 
 
 def _parts(

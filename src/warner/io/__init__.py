@@ -6,7 +6,7 @@ from warner.io.addresses import State, at_hand, shown
 from warner.io.count_statement import DIALECTS, count_statement
 from warner.io.counts_table import CountsTable, read_counts
 from warner.io.data_sets import DataFile, files_of, is_data_set
-from warner.io.file_tallies import tally_file, tally_file_by
+from warner.io.file_tallies import tally_file
 from warner.io.foreign_files import (
     ForeignFile,
     content_digest,
@@ -15,7 +15,7 @@ from warner.io.foreign_files import (
     tally_foreign,
 )
 from warner.io.formats import FORMATS, is_report_file, suffixes
-from warner.io.frames import frame, frame_of_rows, reports_frame, tally_frame, tally_frame_by
+from warner.io.frames import frame, frame_of_rows, reports_frame
 from warner.io.parquet_format import one_database
 from warner.io.public_copies import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
@@ -54,9 +54,6 @@ __all__ = [
     "shown",
     "suffixes",
     "tally_file",
-    "tally_file_by",
     "tally_foreign",
-    "tally_frame",
-    "tally_frame_by",
     "write_reports",
 ]

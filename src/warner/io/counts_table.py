@@ -39,7 +39,7 @@ from warner.io.public_values import groups_in, indices_of
 from warner.io.text_encodings import as_utf8
 from warner.mechanisms import Mechanism
 from warner.reports.bit_rules import BitRule
-from warner.reports.grouped_tally import AnyTally, GroupedTally, require_room
+from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.tally import Tally
 
@@ -118,7 +118,7 @@ class CountsTable:
 
     def tallies(
         self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
-    ) -> dict[str, AnyTally]:
+    ) -> dict[str, Tally]:
         """The tallies of all attributes.
 
         Args:
@@ -127,8 +127,8 @@ class CountsTable:
             study: the digest of the study that says all this.
 
         Returns:
-            {attribute: Tally}, or GroupedTally where the statement had public columns. They are
-            marked as simulated where the statement says so.
+            {attribute: Tally}, of groups where the statement had public columns. They are marked as
+            simulated where the statement says so.
 
         Raises:
             ArgumentError: a public column that is not declared.
@@ -162,25 +162,20 @@ class CountsTable:
         sizes = np.zeros(len(groups.keys) if groups else 1, dtype=np.int64)
         for row in everything:
             sizes[place[row.key]] += row.reports
-        found: dict[str, AnyTally] = {}
+        found: dict[str, Tally] = {}
         for attribute, mechanism in mechanisms.items():
             source = _Counts(self, attribute, place, sizes)
             names = list(mechanism.schema.file_columns())
             problem = None
             try:
-                counted = mechanism.schema.count_grouped(source, names)
+                counted = mechanism.schema.count_where_stored(source, names)
             except ReportError as error:
                 # Rules of one column are checked here, by code that knows no file.
                 said = str(error).removeprefix("reports: ")
                 problem = said if said == str(error) else f"{self.path}: {attribute}: {said}"
             if problem is not None:
                 raise ReportError(problem)
-            tally: AnyTally = (
-                Tally(mechanism.header, *counted.only())
-                if groups is None
-                else GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
-            )
-            found[attribute] = tally.marked(simulated)
+            found[attribute] = Tally(mechanism.header, counted, groups, simulated)
         return found
 
     def _part(self, attribute: str, part: str) -> list[_Row]:

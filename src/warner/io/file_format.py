@@ -31,8 +31,8 @@ NO_PUBLIC: Mapping[str, Domain] = MappingProxyType({})
 class GroupedRows(GroupedColumns, Protocol):
     """The columns of a report file in groups of people, counted by GROUP BY."""
 
-    def groups(self) -> Groups:
-        """The groups, whose numbers are those of the first axis of counts."""
+    def groups(self) -> Groups | None:
+        """The groups, numbered as the first axis of counts; None without public columns."""
 
 
 class ReportSink(ABC):
@@ -102,15 +102,14 @@ class FileFormat(ABC):
         """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``."""
         raise NotImplementedError
 
-    def ungrouped(self, path: str) -> AbstractContextManager[GroupedColumns]:
-        """The columns of a report file, counted for all people; only where ``groups``.
+    def grouped(
+        self, path: str, by: Mapping[str, Domain] = NO_PUBLIC
+    ) -> AbstractContextManager[GroupedRows]:
+        """The columns of a report file, counted for each group of people; only where ``groups``.
 
-        Reading raises FileError for rows that are no reports.
+        Without public columns all people are one group. Reading raises FileError for rows that are
+        no reports.
         """
-        raise NotImplementedError
-
-    def grouped(self, path: str, by: Mapping[str, Domain]) -> AbstractContextManager[GroupedRows]:
-        """The columns of a report file, counted by GROUP BY; as :meth:`ungrouped`."""
         raise NotImplementedError
 
     # Reports out.

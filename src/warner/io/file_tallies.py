@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -25,12 +23,11 @@ from warner.io.public_values import groups_in
 from warner.io.report_file import ReportFile, open_reports
 from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.bit_rules import BitRule
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.marginal_tables import LARGEST
 from warner.reports.public_columns import Groups
 from warner.reports.schema import GroupedColumns
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import CountedGroups
+from warner.reports.tally_kinds import Counted
 
 JOINT = "joint"  # the name in a tally file of the tables of several attributes together
 _QUERIES = 2**10  # file columns that are counted one by one; more are counted in one pass
@@ -38,42 +35,24 @@ _QUERIES = 2**10  # file columns that are counted one by one; more are counted i
 Progress = Callable[[int, int], object]
 """Called with (done, total) while a file is counted."""
 
-_T = TypeVar("_T", Tally, GroupedTally)
-_Out = TypeVar("_Out", covariant=True)
-
-
-class _Way(Protocol[_Out]):
-    """How the reports of a batch are counted."""
-
-    @property
-    def ways(self) -> int | None:
-        """The number of attributes of each marginal table, or None."""
-
-    def count(
-        self,
-        mechanism: Mechanism,
-        columns: Mapping[str, np.ndarray],
-        batch: Mapping[str, np.ndarray],
-        /,
-    ) -> _Out:
-        """The tally of checked columns of reports, from a batch of columns of the file."""
-
-
 _Convert = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 """Makes columns of reports from columns of a file."""
 
 
 def tally_file(
     path: str | ReportFile,
+    by: Sequence[str] = (),
+    *,
     progress: Progress | None = None,
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> dict[str, Tally]:
-    """Count the reports in a file.
+    """Count the reports in a file, of all people or of each group of people.
 
     Args:
         path: a file that ``warner randomize``, ReportWriter, write_reports or Reports.save wrote;
             or the result of open_reports.
+        by: the names of public columns of the file that make groups, in the order of the keys.
         progress: called with (done, total) while the file is counted. :func:`warner.progress` hears
             of it too.
         ways: the number of attributes of each marginal table, or None. None counts every attribute
@@ -88,49 +67,19 @@ def tally_file(
     Raises:
         ArgumentError: the suffix of the file names no format; ``ways`` for reports on a single
             attribute, or together with ``keep_reports``; or the tables would be too large. The
-            message then says which ``ways`` fit.
+            message then says which ``ways`` fit. Also a public column that the file does not have,
+            or more groups than there is memory for.
         FileError: the file is not a report file, is truncated, or was altered.
-        ReportError: a report that its mechanism cannot have sent.
+        ReportError: a report that its mechanism cannot have sent, or a public value that is missing
+            or was never declared.
     """
     file = path if isinstance(path, ReportFile) else open_reports(path)
+    public = _public_columns(file, by)
     _check_options(file, ways, keep_reports)
     if _by_database(file, ways, keep_reports):
-        counted = _tally_grouped(file, progress)
+        counted = _tally_where_stored(file, public, progress)
     else:
-        counted = _tally_batches(file, _Ungrouped(ways, keep_reports), progress)
-    return {name: tally.per_person(file.reports_per_person) for name, tally in counted.items()}
-
-
-def tally_file_by(
-    path: str | ReportFile,
-    by: Sequence[str],
-    progress: Progress | None = None,
-    ways: int | None = None,
-    keep_reports: bool = False,
-) -> dict[str, GroupedTally]:
-    """Count the reports in a file for each group of people, by its public columns.
-
-    Args:
-        path, progress, ways, keep_reports: as in :func:`tally_file`.
-        by: the names of public columns of the file, in the order of the keys.
-
-    Returns:
-        {attribute: GroupedTally}. For ``ways`` and a file of several attributes, it is
-        {"joint": GroupedTally}.
-
-    Raises:
-        ArgumentError: no names, a column that the file does not have, or more groups than there is
-            memory for; and as in :func:`tally_file`.
-        FileError, ReportError: as in :func:`tally_file`; also a public value that is missing or was
-            never declared.
-    """
-    file = path if isinstance(path, ReportFile) else open_reports(path)
-    columns = _public_columns(file, by)
-    _check_options(file, ways, keep_reports)
-    if _by_database(file, ways, keep_reports):
-        counted = _tally_grouped_by(file, columns, progress)
-    else:
-        counted = _tally_batches(file, _ByGroups(columns, ways, keep_reports), progress)
+        counted = _tally_batches(file, public, ways, keep_reports, progress)
     return {name: tally.per_person(file.reports_per_person) for name, tally in counted.items()}
 
 
@@ -139,9 +88,9 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
     if isinstance(by, str) or not isinstance(by, Sequence):
         rule, remedy = "must be a list of public columns", "For example ['ward']"
         raise ArgumentTypeError("by", rule, kind(by), remedy)
-    if not by or len(set(by)) < len(by):
-        rule = "must be different names of public columns, at least one"
-        raise ArgumentError("by", rule, ", ".join(map(show, by)) or "none")
+    if len(set(by)) < len(by):
+        rule = "must be different names of public columns"
+        raise ArgumentError("by", rule, ", ".join(map(show, by)))
     for name in by:
         if name not in file.public:
             known = ", ".join(file.public) or "none"
@@ -215,35 +164,21 @@ class _WithProgress:
         return self._source.any_breaks(rule, masks)
 
 
-def _tally_grouped(file: ReportFile, progress: Progress | None) -> dict[str, Tally]:
-    """Tallies of the attributes of a file, by its columns."""
-    with file.format.ungrouped(file.path) as columns:
-        tallies = {
-            attribute: Tally(mechanism.header, *counted.only()).marked(file.simulation)
-            for attribute, mechanism, counted in _database_counts(file, columns, progress)
-        }
-    if any(tally.n != file.n for tally in tallies.values()):
-        raise file.wrong_number()
-    return tallies
-
-
-def _tally_grouped_by(
+def _tally_where_stored(
     file: ReportFile, by: Mapping[str, Domain], progress: Progress | None
-) -> dict[str, GroupedTally]:
-    """Tallies of groups, by GROUP BY with the public columns."""
+) -> dict[str, Tally]:
+    """Tallies of the attributes of a file, by GROUP BY."""
     tallies = {}
     with file.format.grouped(file.path, by) as columns:
         groups = _groups(file, columns)
         for attribute, mechanism, counted in _database_counts(file, columns, progress):
-            tallies[attribute] = GroupedTally(
-                mechanism.header, groups.columns, groups.keys, counted, file.simulation
-            )
+            tallies[attribute] = Tally(mechanism.header, counted, groups, file.simulation)
     if any(tally.n != file.n for tally in tallies.values()):
         raise file.wrong_number()
     return tallies
 
 
-def _groups(file: ReportFile, columns: GroupedRows) -> Groups:
+def _groups(file: ReportFile, columns: GroupedRows) -> Groups | None:
     """The groups of a file; the error of a wrong public value names its row."""
     problem = None
     try:
@@ -257,7 +192,7 @@ def _groups(file: ReportFile, columns: GroupedRows) -> Groups:
 
 def _database_counts(
     file: ReportFile, columns: GroupedColumns, progress: Progress | None
-) -> Iterator[tuple[str, Mechanism, CountedGroups]]:
+) -> Iterator[tuple[str, Mechanism, Counted]]:
     """The counts of each attribute of a file, by its columns."""
     steps = sum(mechanism.schema.group_bys for mechanism in file.mechanisms.values())
     with _counting(steps, progress) as told:
@@ -265,43 +200,10 @@ def _database_counts(
         for attribute, mechanism in file.mechanisms.items():
             names = list(file_columns(attribute, mechanism.schema))
             try:
-                counted = mechanism.schema.count_grouped(source, names)
+                counted = mechanism.schema.count_where_stored(source, names)
             except ReportError as error:
                 raise ReportError(f"{file.path}: {error}") from None
             yield attribute, mechanism, counted
-
-
-@dataclass(frozen=True)
-class _Ungrouped:
-    """Counts the reports of a batch together."""
-
-    ways: int | None
-    keep_reports: bool
-
-    def count(
-        self, mechanism: Mechanism, columns: Mapping[str, np.ndarray], _: Mapping[str, np.ndarray]
-    ) -> Tally:
-        if self.keep_reports and mechanism.schema.can_keep_reports:
-            return Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
-        return mechanism.tally_columns(columns, ways=self.ways)
-
-
-@dataclass(frozen=True)
-class _ByGroups:
-    """Counts the reports of a batch for each group of people."""
-
-    by: Mapping[str, Domain]
-    ways: int | None
-    keep_reports: bool
-
-    def count(
-        self,
-        mechanism: Mechanism,
-        columns: Mapping[str, np.ndarray],
-        batch: Mapping[str, np.ndarray],
-    ) -> GroupedTally:
-        groups = groups_in(self.by, batch)
-        return mechanism.tally_groups(columns, groups, None, self.ways, self.keep_reports)
 
 
 def _wanted(file: ReportFile, ways: int | None) -> dict[str, tuple[Mechanism, _Convert]]:
@@ -322,20 +224,26 @@ def _wanted(file: ReportFile, ways: int | None) -> dict[str, tuple[Mechanism, _C
 
 
 def _tally_batches(
-    file: ReportFile, way: _Way[_T], progress: Progress | None = None
-) -> dict[str, _T]:
+    file: ReportFile,
+    by: Mapping[str, Domain],
+    ways: int | None,
+    keep_reports: bool,
+    progress: Progress | None,
+) -> dict[str, Tally]:
     """Tallies in one pass, a batch at a time, each batch checked as reports in memory are."""
-    total: dict[str, _T] = {}
-    wanted = _wanted(file, way.ways)
+    total: dict[str, Tally] = {}
+    wanted = _wanted(file, ways)
     with _counting(file.n, progress) as told:
         for batch in file.batches():
+            groups = groups_in(by, batch) if by else None
             for name, (mechanism, convert) in wanted.items():
                 columns = convert(batch)
                 try:
                     mechanism.schema.check(columns)
                 except ReportError as error:
                     raise ReportError(f"{file.path}: {error}") from None
-                tally = way.count(mechanism, columns, batch)
+                keep = keep_reports and mechanism.schema.can_keep_reports
+                tally = mechanism.count(columns, groups, ways=ways, keep_reports=keep)
                 total[name] = total[name] + tally if name in total else tally
             told(next(iter(total.values())).n)
     if not total or any(tally.n != file.n for tally in total.values()):

@@ -37,9 +37,7 @@ from warner.io.frames import (
     RECORDS,
     attribute_columns,
     count_frame,
-    count_frame_by,
     count_records,
-    count_records_by,
     frame_reports,
     records_column,
     report_columns,
@@ -56,8 +54,8 @@ from warner.io.parquet_format import (
 from warner.io.public_values import holds_integers
 from warner.io.report_file import open_reports
 from warner.mechanisms import Mechanism, PerAttribute
-from warner.reports.grouped_tally import AnyTally
 from warner.reports.report_texts import START, from_texts
+from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
     import duckdb
@@ -251,7 +249,7 @@ def tally_foreign(
     keep_reports: bool = False,
     values: Mapping[str, str] | None = None,
     starts: Mapping[str, str] | None = None,
-) -> dict[str, AnyTally]:
+) -> dict[str, Tally]:
     """Count the reports in a file that another program wrote, in constant memory.
 
     Reports that are texts are read into memory: 10 to 100 bytes for each person.
@@ -271,7 +269,7 @@ def tally_foreign(
             texts; the results of :func:`warner.reports.report_texts.text_start`.
 
     Returns:
-        {attribute: Tally}, or GroupedTally; {"joint": ...} for ``ways`` and several attributes.
+        {attribute: Tally}; {"joint": ...} for ``ways`` and several attributes.
 
     Raises:
         ArgumentError: a name in ``columns`` that is no attribute, or ``ways`` of one attribute.
@@ -308,7 +306,7 @@ def tally_foreign(
         whole = PerAttribute.of(wanted)
         joined = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
         wanted, named = {JOINT: whole}, {JOINT: joined}
-    found: dict[str, AnyTally] = {}
+    found: dict[str, Tally] = {}
     problem = None
     used = [*(by or ()), *(own for names in named.values() for own in names.values())]
     with _near(file, used) as file, connection() as database:
@@ -318,9 +316,13 @@ def tally_foreign(
             own = named[name]
             read = partial(_relation, database, file, own, by or {}, beside)
             table = _safely(file, read)
-            work = partial(_counted, table, mechanism, own, by, ways, keep_reports, file.streams)
             if name in records:
-                work = partial(_counted_records, table, mechanism, own[RECORDS], by, keep_reports)
+                work = partial(count_records, mechanism, table, own[RECORDS], by)
+            else:
+                work = partial(
+                    count_frame, mechanism, table, own, by, ways=ways, files=file.streams
+                )
+            work = partial(work, keep_reports=keep_reports)
             try:
                 found[name] = _safely(file, work)
             except ReportError as error:
@@ -415,34 +417,6 @@ def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
     A name of a column of a file never holds the separator of units, or is not asked for then.
     """
     return {own: f"{name}\x1f{own}" for own in mechanism.schema.file_columns()}
-
-
-def _counted(
-    table: duckdb.DuckDBPyRelation,
-    mechanism: Mechanism,
-    names: Mapping[str, str],
-    by: Mapping[str, Domain] | None,
-    ways: int | None,
-    keep_reports: bool,
-    streams: Sequence[str],
-) -> AnyTally:
-    """The tally of the reports in some columns of a file."""
-    if by:
-        return count_frame_by(mechanism, table, by, names, ways, keep_reports)
-    return count_frame(mechanism, table, names, ways, keep_reports, streams)
-
-
-def _counted_records(
-    table: duckdb.DuckDBPyRelation,
-    mechanism: Mechanism,
-    name: str,
-    by: Mapping[str, Domain] | None,
-    keep_reports: bool,
-) -> AnyTally:
-    """The tally of the reports in a column of bytes of a file."""
-    if by:
-        return count_records_by(mechanism, table, by, name, None, keep_reports)
-    return count_records(mechanism, table, name, None, keep_reports)
 
 
 def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping[str, str]) -> None:

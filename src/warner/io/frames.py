@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,8 +33,7 @@ from warner.io.grouped_frame import (
 )
 from warner.io.parquet_counts import StreamedColumns
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.grouped_tally import GroupedTally
-from warner.reports.public_columns import Groups, PublicColumn
+from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.schema import GroupedColumns, ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
@@ -43,8 +42,6 @@ _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 _SHOWN = 8  # names of columns in a message
 RECORDS = "records"  # the name of a column of bytes that holds reports
 _BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
-
-_T = TypeVar("_T", Tally, GroupedTally)
 
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
@@ -114,35 +111,6 @@ def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "
     return frame(to_file(attribute, schema, reports.columns), backend)
 
 
-def tally_frame(
-    mechanism: Mechanism,
-    data: Any,
-    attribute: str = "value",
-    simulated: bool = False,
-    ways: int | None = None,
-) -> Tally:
-    """Count the reports in a data frame by its own GROUP BY.
-
-    Reports of bits or digits are counted column by column. Others are counted as whole reports.
-
-    Args:
-        mechanism: the mechanism that made the reports.
-        data: a frame, eager or lazy, with the columns of a report file.
-        attribute: the name of the attribute, with which the names of columns begin.
-        simulated: whether the reports are a simulation, which a frame does not say.
-        ways: of PerAttribute, how many attributes a marginal table has; None for all.
-
-    Raises:
-        ArgumentTypeError: no data frame.
-        ArgumentError: ``ways`` for a mechanism of one attribute, or tables that would be too large.
-        EmptyError: no reports.
-        ReportError: a missing column, or reports that ``mechanism`` cannot have sent.
-    """
-    lazy = _lazy(data)
-    names = report_columns(mechanism.schema, _names(lazy), attribute_columns(attribute, mechanism))
-    return count_frame(mechanism, lazy, names, ways).marked(simulated)
-
-
 def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:
     """The names that the columns of an attribute's reports have in a report file.
 
@@ -157,30 +125,38 @@ def count_frame(
     mechanism: Mechanism,
     data: Any,
     names: Mapping[str, str],
+    by: Mapping[str, Domain | None] | None = None,
+    *,
     ways: int | None = None,
     keep_reports: bool = False,
     files: Sequence[str] = (),
 ) -> Tally:
-    """Count the reports in some columns of a data frame."""
-    lazy = _lazy(data)
+    """Count the reports in some columns of a data frame, by public columns if there are any.
+
+    ``files`` are the Parquet files that the frame is made of.
+    """
+    lazy, public = _lazy(data), by or {}
+    columns = GroupedFrame(lazy, public)
     try:
         if is_counted_by_columns(mechanism, ways, keep_reports):
-            columns: GroupedColumns = GroupedFrame(lazy)
-            if files:
-                columns = StreamedColumns(files, columns)
-            counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
-            return Tally(mechanism.header, *counted.only())
-        parts = batches(lazy, list(names.values()))
-        if parts is None and _keeps(mechanism, ways, keep_reports):
-            return mechanism.tally(frame_reports(mechanism, data, names), keep_reports=True)
-        if parts is None:
-            arrays, repeats = GroupedFrame(lazy).groups(_sizes(mechanism, names), MOST_ROWS)
-            return mechanism.tally_columns(_reports(mechanism, names, arrays), repeats, ways)
-        return _sum(
-            _tally(mechanism, c, ways, keep_reports) for _, c in _typed(parts, mechanism, names)
-        )
+            source: GroupedColumns = columns
+            if files and not public:
+                source = StreamedColumns(files, columns)
+            names_of_all = list(_sizes(mechanism, names))
+            counted = mechanism.schema.count_where_stored(source, names_of_all)
+            return Tally(mechanism.header, counted, columns.groups())
+        wanted = list(dict.fromkeys([*public, *names.values()]))
+        parts = batches(lazy, wanted)
+        if parts is None and not _keeps(mechanism, ways, keep_reports):
+            arrays, repeats = columns.rows(_sizes(mechanism, names), MOST_ROWS)
+            reports = _reports(mechanism, names, arrays)
+            groups = columns.groups_of_rows()
+            return mechanism.count(reports, groups, repeats=repeats, ways=ways)
+        count = partial(mechanism.count, ways=ways, keep_reports=keep_reports)
+        every = _typed(parts or [lazy.select(wanted).collect()], mechanism, names)
+        return _sum(count(reports, _groups_of(rows, public)) for rows, reports in every)
     except ReportError as error:
-        problem = ReportError(f"data: {error}")
+        problem = ReportError(f"data: {str(error).removeprefix('data: ')}")
     raise problem
 
 
@@ -215,25 +191,18 @@ def _typed(
     """Each batch of rows, and the checked columns of its reports."""
     sizes = _sizes(mechanism, names)
     for rows in parts:
+        if not len(rows):
+            continue
         arrays = {name: _checked_column(rows[name], name, size) for name, size in sizes.items()}
         yield rows, _reports(mechanism, names, arrays)
 
 
-def _tally(
-    mechanism: Mechanism, columns: Mapping[str, np.ndarray], ways: int | None, keep_reports: bool
-) -> Tally:
-    """The tally of checked reports."""
-    if _keeps(mechanism, ways, keep_reports):
-        return Tally(mechanism.header, *mechanism.schema.count_distinct(columns))
-    return mechanism.tally_columns(columns, None, ways)
-
-
-def _sum(tallies: Iterable[_T]) -> _T:
+def _sum(tallies: Iterable[Tally]) -> Tally:
     """The sum of the tallies of batches."""
-    total: _T | None = None
+    total: Tally | None = None
     for tally in tallies:
         total = tally if total is None else total + tally
-    if total is None:
+    if total is None or not total.n:
         raise EmptyError("data", "holds no reports")
     return total
 
@@ -252,93 +221,22 @@ def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> 
     return Reports(mechanism.header, columns)
 
 
-def tally_frame_by(
-    mechanism: Mechanism,
-    data: Any,
-    by: Sequence[str] | Mapping[str, Domain],
-    attribute: str = "value",
-    simulated: bool = False,
-    ways: int | None = None,
-) -> GroupedTally:
-    """Count the reports in a data frame for each group of people, by its own GROUP BY.
-
-    Args:
-        mechanism, data, attribute, simulated, ways: as in :func:`tally_frame`.
-        by: the names of the frame's public columns, in the order of the keys; or {name: domain},
-            which refuses values that are not in the domain.
-
-    Raises:
-        ArgumentTypeError, ArgumentError, EmptyError, ReportError: as in :func:`tally_frame`.
-        ArgumentError: no names, or a column that is not there.
-        ReportError: a public value that is missing, of another type or never declared.
-    """
-    lazy = _lazy(data)
-    named = dict.fromkeys([] if isinstance(by, str) else by)
-    wanted = dict(by) if isinstance(by, Mapping) else named
-    found = lazy.collect_schema().names()
-    if not wanted or any(name not in found for name in wanted):
-        rule, remedy = "must be a list of columns of the frame", "For example ['ward']"
-        raise ArgumentError("by", rule, show(by), remedy)
-    names = report_columns(mechanism.schema, found, attribute_columns(attribute, mechanism))
-    return count_frame_by(mechanism, lazy, wanted, names, ways).marked(bool(simulated))
-
-
-def count_frame_by(
-    mechanism: Mechanism,
-    data: Any,
-    by: Mapping[str, Domain | None],
-    names: Mapping[str, str],
-    ways: int | None = None,
-    keep_reports: bool = False,
-) -> GroupedTally:
-    """Count the reports in some columns of a data frame for each group of people."""
-    lazy = _lazy(data)
-    columns = GroupedFrame(lazy, by)
-    try:
-        if is_counted_by_columns(mechanism, ways, keep_reports):
-            counted = mechanism.schema.count_grouped(columns, list(_sizes(mechanism, names)))
-            groups = columns.public_groups()
-            return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
-        parts = batches(lazy, list(dict.fromkeys([*by, *names.values()])))
-        if parts is None:
-            arrays, repeats = columns.groups(_sizes(mechanism, names), MOST_ROWS)
-            reports = _reports(mechanism, names, arrays)
-            place = columns.places_of_rows()
-            whole = replace(columns.public_groups(), place=place)
-            return mechanism.tally_groups(reports, whole, repeats, ways)
-        return _sum(
-            mechanism.tally_groups(reports, _groups_of(rows, by), None, ways, keep_reports)
-            for rows, reports in _typed(parts, mechanism, names)
-        )
-    except ReportError as error:
-        problem = ReportError(f"data: {str(error).removeprefix('data: ')}")
-    raise problem
-
-
 def count_records(
     mechanism: Mechanism,
     data: Any,
     name: str,
+    by: Mapping[str, Domain | None] | None = None,
+    *,
     ways: int | None = None,
     keep_reports: bool = False,
 ) -> Tally:
     """Count the reports in a column of bytes of a data frame, in batches."""
-    parts = _record_batches(mechanism, data, [name], name)
-    return _sum(_tally(mechanism, columns, ways, keep_reports) for _, columns, _ in parts)
-
-
-def count_records_by(
-    mechanism: Mechanism,
-    data: Any,
-    by: Mapping[str, Domain | None],
-    name: str,
-    ways: int | None = None,
-    keep_reports: bool = False,
-) -> GroupedTally:
-    """Count the reports in a column of bytes for each group of people."""
-    parts = _record_batches(mechanism, data, [*by, name], name)
+    public = by or {}
+    parts = _record_batches(mechanism, data, [*public, name], name)
     return _sum(
-        mechanism.tally_groups(columns, _groups_of(rows, by, many), None, ways, keep_reports)
+        mechanism.count(
+            columns, _groups_of(rows, public, many), ways=ways, keep_reports=keep_reports
+        )
         for rows, columns, many in parts
     )
 
@@ -363,8 +261,10 @@ def _record_batches(
 
 def _groups_of(
     rows: Any, by: Mapping[str, Domain | None], repeats: np.ndarray | None = None
-) -> Groups:
+) -> Groups | None:
     """The groups of the reports in a batch of rows, each of which may hold several."""
+    if not by:
+        return None
     values = {}
     for name in by:
         column = rows[name].to_list()
@@ -590,42 +490,31 @@ class FrameOfReports:
         return frame_reports(mechanism, self._native, names)
 
     def tally(
-        self, mechanism: Mechanism, column: ColumnNames, keep_reports: bool, ways: int | None
-    ) -> Tally:
-        """The tally of the reports, counted by the frame's own GROUP BY where that is possible."""
-        if (own := self._records(mechanism, column)) is not None:
-            return count_records(mechanism, self._lazy, own, ways, keep_reports)
-        if (whole := self._arrays(mechanism, column)) is not None:
-            return mechanism.tally(whole, keep_reports)
-        names = report_columns(mechanism.schema, _names(self._lazy), column)
-        return count_frame(mechanism, self._native, names, ways, keep_reports)
-
-    def tally_by(
         self,
         mechanism: Mechanism,
-        by: Any,
         column: ColumnNames,
+        by: Any,
         keep_reports: bool,
         ways: int | None,
-    ) -> GroupedTally:
-        """The tally of each group of people, by columns of the frame or by values beside it."""
-        wanted = _public_names(by, _names(self._lazy))
-        if wanted is None:
-            return mechanism.tally_by(self.reports(mechanism, column), by, keep_reports, ways)
+    ) -> Tally:
+        """The tally of the reports, counted by the frame's own GROUP BY where that is possible.
+
+        Groups of people are by columns of the frame, or by values beside it.
+        """
+        options: dict[str, Any] = {"keep_reports": keep_reports, "ways": ways}
+        public = {} if by is None else _public_names(by, _names(self._lazy))
+        if public is None:
+            return mechanism.tally(self.reports(mechanism, column), by, **options)
         if (own := self._records(mechanism, column)) is not None:
-            return count_records_by(mechanism, self._lazy, wanted, own, ways, keep_reports)
-        if not keep_reports and self._listed(mechanism, column) is None:
-            named = report_columns(mechanism.schema, _names(self._lazy), column)
-            return count_frame_by(mechanism, self._lazy, wanted, named, ways)
-        rows = self._lazy.collect()  # once: an engine may give rows in another order each time
-        reports = FrameOfReports(rows.to_native(), rows.lazy()).reports(mechanism, column)
-        values = {
-            name: rows[name].to_list()
-            if domain is None
-            else PublicColumn(domain, rows[name].to_list())
-            for name, domain in wanted.items()
-        }
-        return mechanism.tally_by(reports, values, keep_reports, ways)
+            return count_records(mechanism, self._lazy, own, public, **options)
+        if not public and (whole := self._arrays(mechanism, column)) is not None:
+            return mechanism.tally(whole, **options)
+        if public and self._listed(mechanism, column) is not None:
+            rows = self._lazy.collect()  # once: an engine may give rows in another order each time
+            reports = FrameOfReports(rows.to_native(), rows.lazy()).reports(mechanism, column)
+            return mechanism.count(reports.columns, _groups_of(rows, public), **options)
+        names = report_columns(mechanism.schema, _names(self._lazy), column)
+        return count_frame(mechanism, self._native, names, public, **options)
 
     def _arrays(self, mechanism: Mechanism, column: ColumnNames) -> Reports | None:
         """The reports, where a column holds an array for each report, or each bit has a column."""

@@ -11,6 +11,7 @@ and pandas makes floats of integers beside gaps.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -20,7 +21,7 @@ from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.domains import Domain
 from warner.reports.bit_rules import BitRule
-from warner.reports.grouped_tally import require_room
+from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.schema import smallest_dtype
 
@@ -52,11 +53,11 @@ class GroupedFrame:
 
         return {f"by_{i}": nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)}
 
-    def public_groups(self) -> Groups:
-        """The groups of rows, numbered as the first axis of counts."""
+    def groups(self) -> Groups | None:
+        """The groups of rows, numbered as the first axis of counts; None without public columns."""
         import narwhals.stable.v2 as nw
 
-        if self._found is None:
+        if self._by and self._found is None:
             names = list(self._keys)
             keys = self._lazy.select(*self._keys.values())
             # A GROUP BY, because Ibis has no distinct rows on every engine.
@@ -71,12 +72,15 @@ class GroupedFrame:
             self._place = dict(zip(rows, self._found.place.tolist(), strict=True))
         return self._found
 
-    def places_of_rows(self) -> np.ndarray:
-        """The group of each row that :meth:`groups` gave last, (m,)."""
-        self.public_groups()
-        return np.fromiter(map(self._place.__getitem__, self._last), np.int64, len(self._last))
+    def groups_of_rows(self) -> Groups | None:
+        """The group of each row that :meth:`rows` gave last; None without public columns."""
+        groups = self.groups()
+        if groups is None:
+            return None
+        place = np.fromiter(map(self._place.__getitem__, self._last), np.int64, len(self._last))
+        return replace(groups, place=place)
 
-    def groups(
+    def rows(
         self, columns: Mapping[str, int], most: int | None = None
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """The different rows of some columns, checked, (m,) each, and how often each occurs."""
@@ -109,10 +113,11 @@ class GroupedFrame:
         return arrays, repeats
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        arrays, repeats = self.groups(columns)
+        arrays, repeats = self.rows(columns)
+        of_rows = self.groups_of_rows()
         groups, place = 1, np.zeros(len(repeats), dtype=np.int64)
-        if self._by:
-            groups, place = len(self.public_groups().keys), self.places_of_rows()
+        if of_rows is not None:
+            groups, place = len(of_rows.keys), of_rows.place
             require_room(groups, prod(columns.values()))
         table = np.zeros((groups, *columns.values()), dtype=np.int64)
         where = (place, *(arrays[name].astype(np.intp) for name in columns))

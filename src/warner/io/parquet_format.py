@@ -24,12 +24,12 @@ from warner.io.file_format import (
     refuse_repeated,
     require_columns,
 )
-from warner.io.parquet_counts import StreamedColumns
+from warner.io.parquet_counts import count_columns
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.reports.bit_rules import BitRule
-from warner.reports.grouped_tally import require_room
+from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
-from warner.reports.schema import GroupedColumns, smallest_dtype
+from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,12 +84,7 @@ class ParquetFormat(FileFormat):
             yield from file.iter_batches(rows, columns=names)
 
     @contextmanager
-    def ungrouped(self, path: str) -> Iterator[GroupedColumns]:
-        with connection() as database:
-            yield StreamedColumns([path], _GroupedParquet(database, path, NO_PUBLIC))
-
-    @contextmanager
-    def grouped(self, path: str, by: Mapping[str, Domain]) -> Iterator[GroupedRows]:
+    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
         with connection() as database:
             yield _GroupedParquet(database, path, by)
 
@@ -271,8 +266,8 @@ class _GroupedParquet:
         """The public columns as they are selected, such as ``"ward" AS by_0, ``."""
         return "".join(f"{column_in_sql(name)} AS by_{i}, " for i, name in enumerate(self._by))
 
-    def groups(self) -> Groups:
-        if self._found is None:
+    def groups(self) -> Groups | None:
+        if self._by and self._found is None:
             sql = f"SELECT DISTINCT {self._keys[:-2]} FROM {_relation(self._path)}"
             self._execute(
                 f"CREATE TEMP TABLE groups AS SELECT row_number() OVER () - 1 AS place, * "
@@ -295,9 +290,11 @@ class _GroupedParquet:
         return self._found
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        groups = 1
-        if self._by:
-            groups = len(self.groups().keys)
+        of_people, groups = self.groups(), 1
+        if of_people is None and (streamed := count_columns([self._path], columns)) is not None:
+            return streamed[None]
+        if of_people is not None:
+            groups = len(of_people.keys)
             require_room(groups, prod(columns.values()))
         names = [f"of_{i}" for i in range(len(columns))]
         wanted = ", ".join(

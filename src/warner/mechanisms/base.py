@@ -41,11 +41,10 @@ from warner.mechanisms.dummies import Dummies
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of, euclidean_distances
 from warner.privacy.report_laws import Law
-from warner.reports.grouped_tally import GroupedTally, require_room
 from warner.reports.marginal_tables import attribute_names
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
-from warner.reports.schema import ReportSchema, columns_from, each_group
+from warner.reports.schema import ReportSchema, columns_from
 from warner.reports.tally import Tally, require_same
 
 _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
@@ -517,159 +516,113 @@ class Mechanism(ABC):
         self.schema.check(reports.columns)
 
     def tally(
-        self, reports: Any, keep_reports: bool = False, *, column: ColumnNames = None
+        self,
+        reports: Any,
+        by: Any = None,
+        *,
+        keep_reports: bool = False,
+        ways: int | None = None,
+        column: ColumnNames = None,
     ) -> Tally:
         """Count reports. The tallies of batches add up exactly to the tally of all reports.
 
         Args:
             reports: n reports made by this mechanism. Or a data frame with such reports, eager or
                 lazy, of any library: it is counted by its own GROUP BY.
+            by: the public columns that make groups of people, such as a ward or a week: {name:
+                values}, n values in the order of the reports. They are texts, integers, booleans or
+                dates, or a :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of
+                a frame also the name of one of its columns, several names, or {name: domain}. None
+                for all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
                 Tallies of other reports do not change.
+            ways: for PerAttribute, the number of attributes that each table combines.
             column: of a frame, the columns of the reports; as in :meth:`reports`. A frame does not
                 say which mechanism made them: only their ranges are checked.
 
         Returns:
-            Tally: the counts.
+            Tally: the counts; with ``by`` of each group, as a mapping {public values: Tally}.
 
         Raises:
             MismatchError: reports of another mechanism, budget, domain or version.
-            ReportError: reports that this mechanism cannot have sent, or a frame without the
-                columns of its reports.
-            ArgumentError: a column of something that is no frame.
+            ReportError: reports that this mechanism cannot have sent, a frame without the columns
+                of its reports, or public values of a frame that are missing or were never declared.
+            ValuesError: a public value that is missing or was never declared, by its position.
+            ArgumentError: a column of something that is no frame, no public columns or columns of
+                another length, more groups than there is memory for, or ``ways`` of one attribute.
 
         >>> from warner import Categorical, RandomizedResponse
         >>> import pyarrow
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
-        >>> coin.tally(pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]}), column="said").n
+        >>> table = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
+        >>> coin.tally(table, column="said").n
         3
-        """
-        table = foreign_table(reports)
-        if table is not None:
-            found: Tally = table.tally(self, column, keep_reports, None)
-            return found
-        refuse_column(column)
-        self.check(reports)
-        if keep_reports and self.schema.can_keep_reports:
-            counted = self.schema.count_distinct(reports.columns)
-            return Tally(self.header, *counted).marked(reports.simulated)
-        return self.tally_columns(reports.columns).marked(reports.simulated)
-
-    def tally_by(
-        self,
-        reports: Any,
-        by: Any,
-        keep_reports: bool = False,
-        ways: int | None = None,
-        *,
-        column: ColumnNames = None,
-    ) -> GroupedTally:
-        """Count the reports of each group of people, by public columns such as a ward or a week.
-
-        Args:
-            reports: n reports made by this mechanism, or a data frame with them; as in
-                :meth:`tally`.
-            by: {name: values}, n values of each public column in the order of the reports. They are
-                texts, integers, booleans or dates, or a
-                :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of a frame
-                also the name of one of its columns, several names, or {name: domain}.
-            keep_reports: as in :meth:`tally`.
-            ways: for PerAttribute, the number of attributes that each table combines.
-            column: of a frame, the columns of the reports; as in :meth:`reports`.
-
-        Returns:
-            GroupedTally: {values of the public columns: Tally}. Those of batches add up exactly.
-
-        Raises:
-            MismatchError, ReportError: as :meth:`tally`. ReportError also for public values of a
-                frame that are missing or were never declared.
-            ValuesError: a public value that is missing or was never declared, by its position.
-            ArgumentError: no columns, columns of another length, or more groups than there is
-                memory for.
-
-        >>> from warner import Categorical, RandomizedResponse
-        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
-        >>> groups = coin.tally_by(coin.randomize(["no", "yes", "no"]), {"year": [1, 1, 2]})
+        >>> list(coin.tally(table, "week", column="said"))
+        [(1,), (2,)]
+        >>> groups = coin.tally(coin.randomize(["no", "yes", "no"]), {"year": [1, 1, 2]})
         >>> {key: tally.n for key, tally in groups.items()}
         {(1,): 2, (2,): 1}
-        >>> import pyarrow
-        >>> table = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
-        >>> list(coin.tally_by(table, "week", column="said"))
-        [(1,), (2,)]
         """
         table = foreign_table(reports)
         if table is not None:
-            found: GroupedTally = table.tally_by(self, by, column, keep_reports, ways)
-            return found
+            self.allowed_ways(ways, keep_reports)
+            of_table: Tally = table.tally(self, column, by, keep_reports, ways)
+            return of_table
         refuse_column(column)
         self.check(reports)
-        groups = group_people(by, len(reports))
-        counted = self.tally_groups(reports.columns, groups, None, ways, keep_reports)
+        groups = None if by is None else group_people(by, len(reports))
+        counted = self.count(reports.columns, groups, ways=ways, keep_reports=keep_reports)
         return counted.marked(reports.simulated)
 
-    def tally_groups(
+    def count(
         self,
         columns: Mapping[str, np.ndarray],
-        groups: Groups,
+        groups: Groups | None = None,
+        *,
         repeats: np.ndarray | None = None,
         ways: int | None = None,
         keep_reports: bool = False,
-    ) -> GroupedTally:
-        """Count the reports of groups, given as columns and already checked.
-
-        Args:
-            columns: the schema's columns, n rows.
-            groups: the group of each report.
-            repeats: int64 (n,), how often each report counts; None to count every report once.
-            ways: as in :meth:`tally_columns`.
-            keep_reports: as in :meth:`tally`.
-
-        Raises:
-            ArgumentError: as :meth:`tally_columns`, or more groups than there is memory for.
-        """
-        n = len(groups.keys)
-        if ways is not None:
-            self.tally_columns({name: c[:0] for name, c in columns.items()}, None, ways)
-        if keep_reports and self.schema.can_keep_reports and repeats is None:
-            found = each_group(
-                lambda part, _: Tally(self.header, *self.schema.count_distinct(part)),
-                columns,
-                groups.place,
-                n,
-            )
-            return GroupedTally.of(found, groups)
-        require_room(n, self.schema.cells)
-        counted = self.schema.count_groups(columns, groups.place, n, repeats)
-        return GroupedTally(self.header, groups.columns, groups.keys, counted)
-
-    def tally_columns(
-        self,
-        columns: Mapping[str, np.ndarray],
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
     ) -> Tally:
         """Count reports that are given as columns and already checked.
 
         Args:
             columns: the schema's columns, n rows.
+            groups: the group of each report; None for all people together.
             repeats: int64 (n,), how often each report counts; None to count every report once.
-            ways: for PerAttribute, the number of attributes that each table combines.
+            ways, keep_reports: as in :meth:`tally`.
 
         Returns:
             Tally: the counts.
 
         Raises:
-            ArgumentError: ``ways`` for a mechanism of a single report.
+            ArgumentError: ``ways`` for a mechanism of a single report, or more groups than there is
+                memory for.
+        """
+        self.allowed_ways(ways, keep_reports)
+        if keep_reports and self.schema.can_keep_reports and repeats is None:
+            counted = self.schema.count_distinct(columns, groups)
+        else:
+            counted = self.schema.count(columns, groups, repeats)
+        return Tally(self.header, counted, groups)
+
+    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+        """The number of attributes that each table of a tally combines.
+
+        Args:
+            ways: the requested number; None for the default of the mechanism.
+            keep_reports: whether the tally should keep the distinct reports.
+
+        Returns:
+            The number of attributes; None for a tally without tables.
+
+        Raises:
+            ArgumentError: options that this mechanism does not have, or tables too large.
         """
         if ways is not None:
-            raise ArgumentError(
-                "ways",
-                "goes with reports of several attributes",
-                type(self).__name__,
-                "Leave it out",
-            )
-        return Tally(self.header, *self.schema.count(columns, repeats))
+            rule, remedy = "goes with reports of several attributes", "Leave it out"
+            raise ArgumentError("ways", rule, type(self).__name__, remedy)
+        return None
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None

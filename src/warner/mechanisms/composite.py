@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from warner._core.checks import integer
-from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
 from warner.domains import Domain
-from warner.mechanisms.base import ENUMERABLE, Mechanism, refuse_column
+from warner.mechanisms.base import ENUMERABLE, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import Independent
-from warner.reports.grouped_tally import GroupedTally, require_room
-from warner.reports.marginal_tables import n_cells
 from warner.reports.product_schema import ProductSchema
-from warner.reports.public_columns import Groups
-from warner.reports.schema import each_group
-from warner.reports.tally import Tally
 
 
 class Combined(Mechanism):
@@ -143,83 +137,6 @@ class Combined(Mechanism):
 
     def probabilities(self) -> np.ndarray:
         return self._joint_probabilities([part.probabilities() for part in self.parts.values()])
-
-    def tally(
-        self,
-        reports: Any,
-        keep_reports: bool = False,
-        ways: int | None = None,
-        *,
-        column: ColumnNames = None,
-    ) -> Tally:
-        """Count tuples of reports. The tallies of batches add up exactly to the tally of all.
-
-        Args:
-            reports: n tuples of reports made by this mechanism, or a data frame with them.
-            keep_reports: whether to keep whole tuples; not for PerAttribute.
-            ways: for PerAttribute, the number of attributes that each table combines.
-            column: of a frame, the columns of the reports, as for any mechanism.
-
-        Returns:
-            Tally: the counts.
-
-        Raises:
-            MismatchError, ReportError: as for any mechanism.
-            ArgumentError: tables that would be too large; the message says which ``ways`` fit.
-        """
-        table = foreign_table(reports)
-        if table is not None:
-            self.allowed_ways(ways, keep_reports)
-            found: Tally = table.tally(self, column, keep_reports, ways)
-            return found
-        refuse_column(column)
-        self.check(reports)
-        ways = self.allowed_ways(ways, keep_reports)
-        return self.tally_columns(reports.columns, ways=ways).marked(reports.simulated)
-
-    def tally_groups(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups,
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-        keep_reports: bool = False,
-    ) -> GroupedTally:
-        kept = self.allowed_ways(ways, keep_reports)
-        n = len(groups.keys)
-        if kept is not None:
-            require_room(n, n_cells(self.schema.parts, kept))
-        found = each_group(
-            lambda part, times: self.tally_columns(part, times, kept),
-            columns,
-            groups.place,
-            n,
-            repeats,
-        )
-        return GroupedTally.of(found, groups)
-
-    @abstractmethod
-    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
-        """The number of attributes that each table of a tally combines.
-
-        Args:
-            ways: the requested number; None for the default of the mechanism.
-            keep_reports: whether the tally should keep whole tuples.
-
-        Returns:
-            The number of attributes; None for a tally without tables.
-
-        Raises:
-            ArgumentError: options that this mechanism does not have, or tables too large.
-        """
-
-    @abstractmethod
-    def tally_columns(
-        self,
-        columns: Mapping[str, np.ndarray],
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-    ) -> Tally: ...
 
 
 def with_schema_types(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -27,6 +27,7 @@ from warner.mechanisms.headers import from_header
 from warner.privacy.composition import side_by_side
 from warner.privacy.guarantees import Guarantee
 from warner.reports.marginal_tables import affordable_ways, attribute_names, table_of
+from warner.reports.public_columns import Groups
 from warner.reports.tally import Tally
 
 
@@ -225,13 +226,17 @@ class PerAttribute(Combined):
             )
         return affordable_ways(self.schema.parts, ways)
 
-    def tally_columns(
+    def count(
         self,
         columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
+        *,
         repeats: np.ndarray | None = None,
         ways: int | None = None,
+        keep_reports: bool = False,
     ) -> Tally:
-        return Tally(self.header, *self.schema.count(columns, repeats, ways))
+        kept = self.allowed_ways(ways, keep_reports)
+        return Tally(self.header, self.schema.count(columns, groups, repeats, kept), groups)
 
     def reports_about(
         self, columns: Mapping[str, np.ndarray], attribute: str

@@ -19,7 +19,6 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
-from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Tagged
@@ -32,7 +31,7 @@ from warner.privacy.likelihood_ratios import (
     epsilon_of,
     worst_ratio,
 )
-from warner.reports.grouped_tally import GroupedTally
+from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 
@@ -212,23 +211,18 @@ class Personalized(Mechanism):
     def channel(self) -> Channel:
         return self.mechanism.channel()
 
-    def tally(
-        self, reports: Any, keep_reports: bool = False, *, column: ColumnNames = None
-    ) -> Tally:
-        """Count reports of any number of devices. See :meth:`Collector.tally`."""
-        return self.mechanism.tally(reports, keep_reports, column=column)
-
-    def tally_by(
+    def count(
         self,
-        reports: Any,
-        by: Any,
-        keep_reports: bool = False,
-        ways: int | None = None,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
         *,
-        column: ColumnNames = None,
-    ) -> GroupedTally:
-        """Count reports of any number of devices by group. See :meth:`Collector.tally_by`."""
-        return self.mechanism.tally_by(reports, by, keep_reports, ways, column=column)
+        repeats: np.ndarray | None = None,
+        ways: int | None = None,
+        keep_reports: bool = False,
+    ) -> Tally:
+        return self.mechanism.count(
+            columns, groups, repeats=repeats, ways=ways, keep_reports=keep_reports
+        )
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         return self.mechanism.report_channel(rows)

@@ -24,10 +24,11 @@ from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
-from warner.reports.counting import count_rows, unique_rows
+from warner.reports.counting import unique_rows
+from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports, columns_of
+from warner.reports.schema import distinct, sizes_of
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import DistinctReports
 
 _LARGEST_ROWS = 2**22  # entries of the channel of all tuples of reports of one value
 
@@ -202,11 +203,14 @@ class Repeated(Combined):
             )
         return None
 
-    def tally_columns(
+    def count(
         self,
         columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
+        *,
         repeats: np.ndarray | None = None,
         ways: int | None = None,
+        keep_reports: bool = False,
     ) -> Tally:
         self.allowed_ways(ways)
         split = self.schema.split(columns)
@@ -215,10 +219,9 @@ class Repeated(Combined):
         for times in self._runs:
             ordered.append(_sorted(np.stack(records[start : start + times], axis=1)))
             start += times
-        rows = np.concatenate(ordered, axis=1)
-        once = np.ones(len(rows), dtype=np.int64)
-        kept, total = count_rows(rows, once if repeats is None else repeats)
-        return Tally(self.header, DistinctReports(), total, int(total.sum()), kept)
+        sizes = sizes_of(columns, groups, repeats)
+        counted = distinct(np.concatenate(ordered, axis=1), sizes, groups, repeats)
+        return Tally(self.header, counted, groups)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]

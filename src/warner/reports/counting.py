@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from warner._core.errors import ArgumentError
+
+LARGEST = 2**26  # counts of all groups together
 # 255 bits are the most that a byte counts without a carry.
 _LANES = 255
 _BLOCK = 2**18  # bytes of reports at a time, so that the arrays fit the cache
@@ -131,3 +134,24 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         place = inverse.ravel()
     return np.ascontiguousarray(rows[first]), place
+
+
+def count_rows_of_groups(
+    places: np.ndarray, rows: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different rows of each group, sorted by group and then as byte strings, and their counts.
+
+    Shapes: places (n,), rows (n, bytes), counts (n,) -> (M,), (M, bytes), (M,).
+    """
+    head = places.astype(">i8").reshape(-1, 1).view(np.uint8)
+    different, total = count_rows(np.concatenate([head, rows], axis=1), counts)
+    where = np.ascontiguousarray(different[:, :8]).view(">i8").ravel().astype(np.int64)
+    return where, np.ascontiguousarray(different[:, 8:]), total
+
+
+def require_room(groups: int, cells: int) -> None:
+    """Refuse more groups than there is memory for."""
+    if groups > 1 and groups * cells > LARGEST:
+        rule = f"{groups} groups of {cells} counts would be more than {LARGEST} counts"
+        remedy = "Group by fewer columns, or by coarser values"
+        raise ArgumentError("by", rule, None, remedy)

@@ -11,9 +11,8 @@ from typing import Self
 import numpy as np
 
 from warner._core.field_hash import FieldHash
-from warner.reports.counting import count_rows, count_values
-from warner.reports.schema import IntegerColumns, refuse_reports, total_reports
-from warner.reports.tally_kinds import BitSums, Counted, DistinctReports, Histogram
+from warner.reports.schema import IntegerColumns, each_group, refuse_reports
+from warner.reports.tally_kinds import BitSums, TallyKind
 
 COLUMNS = ("multiplier", "shift", "bucket")
 
@@ -65,12 +64,9 @@ class WindowCounts(HashedColumns):
         """The window of every report, (n,) in 0..rows-1."""
         return self.hashes.windows(*self.parts(columns))
 
-    def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
-    ) -> Counted:
-        """How many reports have each window, (rows,)."""
-        counts = count_values(self.index(columns), self.rows, repeats)
-        return Counted(Histogram(), counts, total_reports(columns, repeats))
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        return (self.rows,)
 
 
 @dataclass(frozen=True)
@@ -107,24 +103,28 @@ class SupportCounts(HashedColumns):
     def _points(self) -> np.ndarray:
         return self.hashes.points(np.arange(self.width))
 
-    def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
-    ) -> Counted:
-        """How many reports support every value, (K,)."""
+    @property
+    def tally_kind(self) -> TallyKind:
+        return BitSums()
+
+    def table(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray | None,
+        groups: int,
+        repeats: np.ndarray | None,
+    ) -> np.ndarray:
+        """How many reports of each group support every value, (groups, K)."""
+        if place is not None:
+            return each_group(self.table, columns, place, groups, repeats)
         counts = self.hashes.support_counts(*self.parts(columns), repeats)
-        return Counted(BitSums(), counts[self._points], total_reports(columns, repeats))
+        return np.asarray(counts[self._points][None])
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         """A report supports all residues of its bucket, of which p - K are no values."""
         sizes, others = self.hashes.sizes, self.hashes.prime - self.width
         least = n * max(0, int(sizes.min()) - others)
         return least <= int(counts.sum()) <= n * min(int(sizes.max()), self.width)
-
-    def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
-        """The distinct reports as bytes (m, bytes), and their counts (m,)."""
-        packed = self.pack(columns)
-        rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
-        return Counted(DistinctReports(), counts, len(packed), rows)
 
     def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Reports as bytes, one after the other with the highest byte first, uint8 (n, bytes)."""

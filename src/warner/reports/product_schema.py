@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
-from warner.reports.marginal_tables import affordable_ways, marginal_tables
-from warner.reports.schema import ReportSchema
-from warner.reports.tally_kinds import Counted, MarginalTables
+from warner.reports.counting import require_room
+from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
+from warner.reports.public_columns import Groups
+from warner.reports.schema import ReportSchema, each_group, sizes_of
+from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
 
 _T = TypeVar("_T")
 
@@ -102,20 +105,41 @@ class ProductSchema(ReportSchema):
             flat = flat * part.rows + part.index(part_columns)
         return flat
 
+    @property
+    def tally_kind(self) -> TallyKind:
+        return MarginalTables(len(self.parts))
+
+    def table(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray | None,
+        groups: int,
+        repeats: np.ndarray | None,
+        ways: int | None = None,
+    ) -> np.ndarray:
+        """The marginal tables of all subsets of ``ways`` parts in every group, (groups, cells)."""
+        kept = len(self.parts) if ways is None else ways
+        if place is not None:
+            of_group = partial(self.table, ways=kept)
+            return each_group(of_group, columns, place, groups, repeats)
+        return marginal_tables(self.parts, self.split(columns), kept, repeats)[None]
+
     def count(
         self,
         columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
         repeats: np.ndarray | None = None,
         ways: int | None = None,
     ) -> Counted:
-        """The marginal tables of all subsets of ``ways`` parts.
+        """The marginal tables of all subsets of ``ways`` parts; None for all parts.
 
         Shapes: repeats (n,).
         """
         kept = affordable_ways(self.parts, ways)
-        counts = marginal_tables(self.parts, self.split(columns), kept, repeats)
-        n = len(next(iter(columns.values()))) if repeats is None else int(repeats.sum())
-        return Counted(MarginalTables(kept), counts, n)
+        place, many = (None, 1) if groups is None else (groups.place, len(groups.keys))
+        require_room(many, n_cells(self.parts, kept))
+        table = self.table(columns, place, many, repeats, kept)
+        return Counted(MarginalTables(kept), table, sizes_of(columns, groups, repeats))
 
     @property
     def file_width(self) -> int:

@@ -11,24 +11,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner.reports.bit_rules import BitRule
-from warner.reports.counting import count_rows, count_values, sum_bits
+from warner.reports.counting import count_rows_of_groups, count_values, require_room, sum_bits
+from warner.reports.public_columns import Groups
 from warner.reports.tally_kinds import (
     BitSums,
     Counted,
-    CountedGroups,
     DigitCounts,
     DistinctReports,
     Histogram,
+    TallyKind,
 )
 
-_T = TypeVar("_T")
 _FEW_GROUPS = 64  # from here on the bits of all groups are summed together
 
 
@@ -140,14 +140,38 @@ class ReportSchema(ABC):
     def cells(self) -> int:
         """How many counts a tally of such reports has."""
 
+    @property
     @abstractmethod
+    def tally_kind(self) -> TallyKind:
+        """Which statistic of the reports a tally counts."""
+
+    @abstractmethod
+    def table(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray | None,
+        groups: int,
+        repeats: np.ndarray | None,
+    ) -> np.ndarray:
+        """The counts (groups, ...) of checked reports; ``place`` is None for one group.
+
+        Shapes: place (n,), repeats (n,).
+        """
+
     def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
+        self,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> Counted:
-        """Count checked reports.
+        """Count checked reports of all people, or of each group of people.
 
         Shapes: repeats (n,).
         """
+        place, many = (None, 1) if groups is None else (groups.place, len(groups.keys))
+        require_room(many, self.cells)
+        table = self.table(columns, place, many, repeats)
+        return Counted(self.tally_kind, table, sizes_of(columns, groups, repeats))
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         """Whether n reports can have ``counts``, as far as the number of ones of a report says."""
@@ -163,39 +187,18 @@ class ReportSchema(ABC):
         """The rules of whole rows that counts of single columns of a file do not show."""
         return ()
 
-    def count_groups(
-        self,
-        columns: Mapping[str, np.ndarray],
-        place: np.ndarray,
-        groups: int,
-        repeats: np.ndarray | None = None,
-    ) -> CountedGroups:
-        """Count checked reports of each of several groups of people.
-
-        Shapes: place (n,), repeats (n,).
-        """
-        if self.rows_are_reports:
-            like = self.count({name: column[:0] for name, column in columns.items()})
-            index = place.astype(np.int64) * self.rows + self.index(columns)
-            table = count_values(index, groups * self.rows, repeats)
-            return CountedGroups(
-                like.kind,
-                table.reshape(groups, *like.counts.shape),
-                count_values(place, groups, repeats),
-            )
-        found = each_group(self.count, columns, place, groups, repeats)
-        return CountedGroups(
-            found[0].kind,
-            np.stack([counted.counts for counted in found]).astype(np.int64, copy=False),
-            np.array([counted.n for counted in found], dtype=np.int64),
-        )
-
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
+    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
         """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them."""
         raise NotImplementedError
 
-    def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
+    def count_distinct(
+        self, columns: Mapping[str, np.ndarray], groups: Groups | None = None
+    ) -> Counted:
         """Count checked reports, and keep the distinct ones; only where ``can_keep_reports``."""
+        return distinct(self.pack(columns), sizes_of(columns, groups, None), groups)
+
+    def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Whole reports as bytes, uint8 (n, bytes); only where ``can_keep_reports``."""
         raise NotImplementedError
 
     def index(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -287,17 +290,33 @@ class IntegerColumns(ReportSchema):
             flat = flat * size + columns[name]
         return flat
 
-    def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
-    ) -> Counted:
-        """The histogram of whole reports, of shape ``sizes``."""
-        table = count_values(self.index(columns), self.rows, repeats)
-        return Counted(Histogram(), table.reshape(self.sizes), total_reports(columns, repeats))
+    @property
+    def tally_kind(self) -> TallyKind:
+        return Histogram()
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
+    @property
+    def table_shape(self) -> tuple[int, ...]:
+        """The shape of the counts of one group."""
+        return self.sizes
+
+    def table(
+        self,
+        columns: Mapping[str, np.ndarray],
+        place: np.ndarray | None,
+        groups: int,
+        repeats: np.ndarray | None,
+    ) -> np.ndarray:
+        """The histogram of whole reports in every group, (groups, ...)."""
+        index = self.index(columns)
+        if place is not None:
+            index = place.astype(np.int64) * self.rows + index
+        counts = count_values(index, groups * self.rows, repeats)
+        return counts.reshape(groups, *self.table_shape)
+
+    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
         """One GROUP BY of whole reports."""
         table = source.counts(dict(zip(names, self.sizes, strict=True)))
-        return CountedGroups(Histogram(), table, table.reshape(len(table), -1).sum(axis=1))
+        return Counted(self.tally_kind, table, table.reshape(len(table), -1).sum(axis=1))
 
     @property
     def file_width(self) -> int:
@@ -453,43 +472,41 @@ class BitVector(_OneArray):
         refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
 
-    def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
-    ) -> Counted:
-        """How many reports set every bit, (K,)."""
-        packed = columns["bits"]
-        if repeats is None:
-            sums = sum_bits(packed, self.width)
-        else:
-            bits = np.unpackbits(packed, axis=1, count=self.width)
-            sums = repeats @ bits.astype(np.int64)
-        return Counted(BitSums(), sums, total_reports(columns, repeats))
+    @property
+    def tally_kind(self) -> TallyKind:
+        return BitSums()
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         return self.ones is None or int(counts.sum()) == n * self.ones
 
-    def count_groups(
+    def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray,
+        place: np.ndarray | None,
         groups: int,
-        repeats: np.ndarray | None = None,
-    ) -> CountedGroups:
+        repeats: np.ndarray | None,
+    ) -> np.ndarray:
         """How many reports of each group set every bit, (groups, K)."""
+        packed = columns["bits"]
+        if place is None:
+            if repeats is None:
+                return sum_bits(packed, self.width)[None]
+            bits = np.unpackbits(packed, axis=1, count=self.width)
+            return np.asarray((repeats @ bits.astype(np.int64))[None])
         if repeats is not None or groups < _FEW_GROUPS:
-            return super().count_groups(columns, place, groups, repeats)
+            return each_group(self.table, columns, place, groups, repeats)
         sizes = count_values(place, groups)
         order = np.argsort(place, kind="stable")
         different = np.flatnonzero(sizes)
         start = np.cumsum(sizes[different]) - sizes[different]
         sums = np.zeros((groups, self.width), dtype=np.int64)
         for i in range(self.bytes):
-            bits = np.unpackbits(columns["bits"][order, i][:, None], axis=1)
-            found = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
-            sums[different, 8 * i : 8 * i + 8] = found[:, : self.width - 8 * i]
-        return CountedGroups(BitSums(), sums, sizes)
+            bits = np.unpackbits(packed[order, i][:, None], axis=1)
+            of_byte = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
+            sums[different, 8 * i : 8 * i + 8] = of_byte[:, : self.width - 8 * i]
+        return sums
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
+    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
         """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
         bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
         sums, sizes = [], np.zeros(0, dtype=np.int64)
@@ -503,13 +520,10 @@ class BitVector(_OneArray):
             masks = {names[i]: mask for i, mask in rule.masks.items()}
             if source.any_breaks(rule, masks):
                 raise ReportError("reports", rule.text, None, rule.remedy)
-        return CountedGroups(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
+        return Counted(BitSums(), np.concatenate(sums, axis=1)[:, : self.width], sizes)
 
-    def count_distinct(self, columns: Mapping[str, np.ndarray]) -> Counted:
-        """The distinct packed reports (m, bytes) and their counts (m,)."""
-        packed = columns["bits"]
-        rows, counts = count_rows(packed, np.ones(len(packed), dtype=np.int64))
-        return Counted(DistinctReports(), counts, len(packed), rows)
+    def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        return columns["bits"]
 
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """The bits of every report and a last column of ones, (n, K + 1)."""
@@ -592,35 +606,30 @@ class DigitVector(_OneArray):
         refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
         return {"digits": array.astype(smallest_dtype(self.base))}
 
-    def count(
-        self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None = None
-    ) -> Counted:
-        """How often every key has every digit, (width, base)."""
-        keys = columns["digits"].T
-        counts = np.stack([count_values(digits, self.base, repeats) for digits in keys])
-        return Counted(DigitCounts(), counts, total_reports(columns, repeats))
+    @property
+    def tally_kind(self) -> TallyKind:
+        return DigitCounts()
 
-    def count_groups(
+    def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray,
+        place: np.ndarray | None,
         groups: int,
-        repeats: np.ndarray | None = None,
-    ) -> CountedGroups:
+        repeats: np.ndarray | None,
+    ) -> np.ndarray:
         """How often every key has every digit in every group, (groups, width, base)."""
-        first = place.astype(np.int64) * self.base
+        first = 0 if place is None else place.astype(np.int64) * self.base
         keys = [
             count_values(first + digits, groups * self.base, repeats)
             for digits in columns["digits"].T
         ]
-        table = np.stack(keys).reshape(self.width, groups, self.base).transpose(1, 0, 2)
-        sizes = count_values(place, groups, repeats)
-        return CountedGroups(DigitCounts(), np.ascontiguousarray(table), sizes)
+        counts = np.stack(keys).reshape(self.width, groups, self.base).transpose(1, 0, 2)
+        return np.ascontiguousarray(counts)
 
-    def count_grouped(self, source: GroupedColumns, names: Sequence[str]) -> CountedGroups:
+    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
         """One GROUP BY per key."""
         counts = np.stack(list(self._histograms(source, names)), axis=1)
-        return CountedGroups(DigitCounts(), counts, counts[:, 0].sum(axis=1))
+        return Counted(DigitCounts(), counts, counts[:, 0].sum(axis=1))
 
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Whether every report has each (key, digit), in C order, (n, width base)."""
@@ -637,13 +646,13 @@ class DigitVector(_OneArray):
 
 
 def each_group(
-    count: Callable[[Mapping[str, np.ndarray], np.ndarray | None], _T],
+    table: Callable[..., np.ndarray],
     columns: Mapping[str, np.ndarray],
     place: np.ndarray,
     groups: int,
     repeats: np.ndarray | None = None,
-) -> list[_T]:
-    """What ``count`` gives for the reports of each group.
+) -> np.ndarray:
+    """The counts (groups, ...) of reports that ``table`` counts one group at a time.
 
     Shapes: place (n,), repeats (n,).
     """
@@ -651,19 +660,35 @@ def each_group(
     stops = np.cumsum(np.bincount(place, minlength=groups)).tolist()
     ordered = {name: column[order] for name, column in columns.items()}
     times = None if repeats is None else repeats[order]
-    found, start = [], 0
+    tables, start = [], 0
     for stop in stops:
-        part = {name: column[start:stop] for name, column in ordered.items()}
-        found.append(count(part, None if times is None else times[start:stop]))
+        some = {name: column[start:stop] for name, column in ordered.items()}
+        tables.append(table(some, None, 1, None if times is None else times[start:stop]))
         start = stop
-    return found
+    return np.concatenate(tables).astype(np.int64, copy=False)
 
 
-def total_reports(columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> int:
-    """How many reports ``columns`` are, each as often as ``repeats`` says."""
-    if repeats is not None:
-        return int(repeats.sum())
-    return len(next(iter(columns.values())))
+def sizes_of(
+    columns: Mapping[str, np.ndarray], groups: Groups | None, repeats: np.ndarray | None
+) -> np.ndarray:
+    """The number of reports of each group, (G,), each as often as ``repeats`` says."""
+    if groups is not None:
+        return count_values(groups.place, len(groups.keys), repeats)
+    n = len(next(iter(columns.values()))) if repeats is None else repeats.sum()
+    return np.array([n], dtype=np.int64)
+
+
+def distinct(
+    packed: np.ndarray, sizes: np.ndarray, groups: Groups | None, repeats: np.ndarray | None = None
+) -> Counted:
+    """The distinct reports of each group and how often each occurs.
+
+    Shapes: packed (n, bytes), repeats (n,).
+    """
+    place = np.zeros(len(packed), dtype=np.int64) if groups is None else groups.place
+    once = np.ones(len(packed), dtype=np.int64) if repeats is None else repeats
+    places, rows, counts = count_rows_of_groups(place, packed, once)
+    return Counted(DistinctReports(), counts, sizes, rows, places)
 
 
 def refuse_reports(

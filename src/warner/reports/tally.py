@@ -1,6 +1,9 @@
 """Tallies: sufficient statistics of reports, as plain data that adds up.
 
 A tally holds integer counts, the number of reports, and the header of the mechanism that made them.
+It is a table of groups of people, by public columns such as a ward or a week. Without public
+columns all people are one group, whose key is the empty tuple.
+
 :mod:`warner.reports.tally_kinds` lists the kinds of counts. Only the tally of distinct reports
 grows with the number of reports. Merging is addition of integers: it is associative and
 commutative, and gives the same tally bit for bit in any order.
@@ -14,91 +17,94 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import (
+    Hashable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from functools import reduce
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any
 
 import numpy as np
 
 from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.canonical_json import canonical
-from warner._core.checks import integer, legible, show
+from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
     EmptyError,
     FileError,
     MismatchError,
+    WarnerError,
 )
 from warner._core.pickles import narrow
 from warner._core.text import unreadable
 from warner.domains import Domain
-from warner.reports.counting import count_rows
-from warner.reports.tally_kinds import TallyKind, tally_kind
+from warner.reports.counting import count_rows_of_groups, require_room
+from warner.reports.public_columns import (
+    Groups,
+    Key,
+    PublicColumn,
+    domain_from_spec,
+    group_people,
+    order_of,
+    require_same_columns,
+)
+from warner.reports.tally_kinds import Counted, TallyKind, tally_kind
 from warner.reports.tally_sources import (
     Sources,
     added_sources,
     collectors_of,
     new_source,
     of_collectors,
+    require_different,
     source_of_others,
+    united_sources,
 )
 
-# 1 knows no marginal tables, 2 no people with several reports, 3 no groups, 4 no marks of
-# collectors; the lowest is written
-SCHEMA = 5
+SCHEMA = 6  # of tally files, the only one that is read
 MOST_PER_PERSON = 10_000  # reports of one person, in all
-_COLLECTED = 5  # the schema of a tally that a collector of answers counted
-_SEVERAL = 3  # the schema of a tally of people with several reports
+_SHOWN = 20  # groups in a notebook
 
 
-class Storable(Protocol):
-    """A tally that a file can hold."""
-
-    @property
-    def file_schema(self) -> int:
-        """The lowest schema of tally files that can hold this tally."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The tally as JSON data."""
-
-    @property
-    def digest(self) -> str:
-        """The checksum of all attributes."""
-
-    @property
-    def sources(self) -> Sources:
-        """Marks of the tallies that this one is a sum of."""
-
-    def from_source(self, mark: Hashable) -> Self:
-        """The same tally, which is not to be added twice with another one of this mark."""
-
-    def of_collectors(self, marks: Iterable[str]) -> Self:
-        """The same tally, as one that collectors with these marks counted."""
-
-
-_T = TypeVar("_T", bound=Storable)
-
-
-@dataclass(frozen=True, eq=False)
 class Tally:
     """Counts of reports, with the header of the mechanism that made them.
 
-    Made by ``mechanism.tally(reports)``.
+    Made by ``mechanism.tally(reports)``, and for each group of people by ``mechanism.tally(reports,
+    by={"ward": wards})`` or ``warner tally --by ward``. A tally by public columns is read as a
+    mapping {public values: Tally}. Groups are in the order of their values. A group without reports
+    is not there.
 
-    Attributes:
+    Args:
         header: the mechanism's header, as in its reports.
-        kind: which statistic the counts are, and so their shape: Histogram, BitSums, DigitCounts,
-            DistinctReports or MarginalTables.
-        counts: int64, read-only.
-        n: how many reports were counted.
-        rows: the distinct reports, uint8 (m, bytes), of the kind DistinctReports; else None.
+        counted: the counts of the groups.
+        groups: the public columns and the values of each group; None for all people together.
         simulated: whether the reports were made with a generator that can be repeated. Such
             reports protect nobody.
         reports_per_person: the most reports that one person sent, see :meth:`per_person`.
-        sources: marks of the tallies that this one is a sum of. They are no part of its value.
+        sources: marks of the tallies that this one is a sum of; none for a new tally.
+
+    Attributes:
+        header, simulated, reports_per_person, sources: as given. The sources are no part of a
+            tally's value.
+        kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
+            DigitCounts, DistinctReports or MarginalTables.
+        columns: {name: domain} of the public columns, None where a column has no domain; empty
+            where all people are together.
+        counts: int64, read-only. With public columns (G, ...), the counts of each group along the
+            first axis. Of the kind DistinctReports (M,), those of one group after the other.
+        sizes: int64 (G,), the number of reports of each group.
+        rows: the distinct reports, uint8 (M, bytes), of the kind DistinctReports; else None.
+
+    Raises:
+        ArgumentTypeError: parts that do not fit together.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -107,81 +113,202 @@ class Tally:
     (7, True)
     >>> a.kind
     Histogram()
+    >>> reports = coin.randomize(["no", "yes", "no"])
+    >>> groups = coin.tally(reports, {"ward": ["north", "south", "north"], "year": [1, 1, 2]})
+    >>> list(groups)
+    [('north', 1), ('north', 2), ('south', 1)]
+    >>> groups["south", 1].n, groups.by("ward")["north",].n
+    (1, 2)
+    >>> groups.total() == coin.tally(reports)
+    True
     """
 
-    names: ClassVar[tuple[str, ...]] = ()
-    """The public columns by which the reports are grouped: none. See GroupedTally."""
+    def __init__(
+        self,
+        header: Mapping[str, Any],
+        counted: Counted,
+        groups: Groups | None = None,
+        simulated: bool = False,
+        reports_per_person: int = 1,
+        sources: Sources = frozenset(),
+    ) -> None:
+        keys: Sequence[Key] = [()] if groups is None else groups.keys
+        self.columns: dict[str, Domain | None] = {} if groups is None else dict(groups.columns)
+        self.simulated = simulated
+        self.reports_per_person = reports_per_person
+        self.sources = sources or new_source()
+        if not (isinstance(header, Mapping) and self._fits(keys, counted)):
+            rule = "needs a header, different keys, and integer counts of each group"
+            remedy = "Make one with mechanism.tally(reports)"
+            raise ArgumentTypeError("tally", rule, None, remedy)
+        self.header = dict(header)
+        self.kind: TallyKind = counted.kind
+        order = order_of(self.columns, keys) if self.columns else np.arange(len(keys))
+        self._keys: list[Key] = [tuple(keys[i]) for i in order.tolist()]
+        self._place = {key: i for i, key in enumerate(self._keys)}
+        counts, sizes, rows, places = counted[1:]
+        counts = counts.astype(np.int64, copy=False)
+        if rows is not None:
+            rank = np.empty(len(order), dtype=np.int64)
+            rank[order] = np.arange(len(order))
+            places, rows, counts = count_rows_of_groups(rank[places], rows, counts)
+        elif len(order) and (order[1:] < order[:-1]).any():
+            counts = counts[order]
+        self._table = _frozen(counts)
+        self.sizes = _frozen(sizes[order].astype(np.int64, copy=False))
+        self.rows = None if rows is None else _frozen(rows)
+        self._places = None if places is None else _frozen(places)
 
-    n_groups: ClassVar[int] = 1
-    """The number of groups: all people together are one."""
-
-    header: Mapping[str, Any]
-    kind: TallyKind
-    counts: np.ndarray = field(repr=False)
-    n: int
-    rows: np.ndarray | None = field(default=None, repr=False)
-    simulated: bool = False
-    reports_per_person: int = 1
-    sources: Sources = field(default_factory=frozenset, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.sources:
-            object.__setattr__(self, "sources", new_source())
-        if not (
-            isinstance(self.header, Mapping)
-            and isinstance(self.kind, TallyKind)
-            and isinstance(self.counts, np.ndarray)
-            and self.counts.dtype.kind in "iu"
-            and type(self.n) is int
-            and 0 <= self.n < 2**63
-            and self._rows_fit()
+    def _fits(self, keys: Sequence[Key], counted: Counted) -> bool:
+        """Whether the parts of a tally go together."""
+        kind, counts, sizes, rows, places = counted
+        numbers = counts.dtype.kind + sizes.dtype.kind
+        if not isinstance(kind, TallyKind) or not set(numbers) <= set("iu"):
+            return False
+        if kind.keeps_reports:
+            tables_fit = (
+                isinstance(rows, np.ndarray)
+                and isinstance(places, np.ndarray)
+                and rows.dtype == np.uint8
+                and rows.ndim == 2
+                and (len(rows),) == places.shape == counts.shape
+            )
+        else:
+            tables_fit = rows is None and len(counts) == len(keys)
+        return (
+            tables_fit
+            and sizes.shape == (len(keys),)
+            and bool((sizes >= 0).all())
+            and all(len(key) == len(self.columns) for key in keys)
+            and len(set(keys)) == len(keys)
             and type(self.simulated) is bool
             and type(self.reports_per_person) is int
             and 1 <= self.reports_per_person <= MOST_PER_PERSON
-        ):
-            rule = "needs a header, a kind, integer counts and n"
-            remedy = "Make one with mechanism.tally(reports)"
-            raise ArgumentTypeError("tally", rule, None, remedy)
-        object.__setattr__(self, "counts", _frozen(self.counts.astype(np.int64)))
-        if self.rows is not None:
-            object.__setattr__(self, "rows", _frozen(self.rows.copy()))
-
-    def _rows_fit(self) -> bool:
-        """Whether there are rows exactly where the kind keeps reports, with one count for each."""
-        if self.rows is None:
-            return not self.kind.keeps_reports
-        return (
-            self.kind.keeps_reports
-            and isinstance(self.rows, np.ndarray)
-            and self.rows.dtype == np.uint8
-            and self.rows.ndim == 2
-            and self.counts.shape == self.rows.shape[:1]
         )
 
-    def __add__(self, other: Tally) -> Tally:
-        if not isinstance(other, Tally):
-            return NotImplemented
-        require_same(self.header, other.header, "tallies")
-        require_same_origin([self.simulated, other.simulated], "tallies")
-        sources = added_sources(self.sources, other.sources)
-        n, most = self.n + other.n, max(self.reports_per_person, other.reports_per_person)
-        if (
-            self.rows is not None
-            and other.rows is not None
-            and self.rows.shape[1] == other.rows.shape[1]
-        ):
-            rows, counts = count_rows(
-                np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
-            )
-            return Tally(self.header, self.kind, counts, n, rows, self.simulated, most, sources)
-        if self.kind != other.kind or self.counts.shape != other.counts.shape:
-            got = f"{self.kind} and {other.kind}"
-            raise MismatchError("tallies", "of different kinds do not add", got)
-        counts = self.counts + other.counts
-        return Tally(self.header, self.kind, counts, n, None, self.simulated, most, sources)
+    @classmethod
+    def from_tallies(
+        cls,
+        names: str | Sequence[str],
+        tallies: Mapping[Any, Tally] | Iterable[Tally],
+        domain: Domain | None = None,
+    ) -> Tally:
+        """The tally of groups from one tally for each, such as one for each week.
 
-    def __radd__(self, other: object) -> Tally:
-        return self if other == 0 else NotImplemented  # so that sum(tallies) works
+        Args:
+            names: the name of the public column, such as ``"week"``; or several names.
+            tallies: {public value: tally}, where a key is a tuple if there are several columns; or
+                a list, whose groups are numbered 1, 2, ....
+            domain: of a single column, its domain; None for one without.
+
+        Returns:
+            Tally: ``estimate`` of it draws weeks towards those before and after, where ``time``
+                names the column.
+
+        Raises:
+            EmptyError: no tallies.
+            MismatchError: tallies of different mechanisms, or real ones among simulated ones.
+            ArgumentTypeError: something that is no tally, or a tally that has groups.
+            ArgumentError, ValuesError: a name or a value that a public column cannot have, or one
+                tally in two groups.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * n)) for n in (3, 4)]
+        >>> series = Tally.from_tallies("week", weeks)
+        >>> {key: tally.n for key, tally in series.items()}
+        {(1,): 6, (2,): 8}
+        >>> list(Tally.from_tallies("week", {"2026-W02": weeks[1], "2026-W01": weeks[0]}))
+        [('2026-W01',), ('2026-W02',)]
+        """
+        given = tallies if isinstance(tallies, Mapping) else dict(enumerate(tallies, 1))
+        parts = list(given.values())
+        if not parts:
+            raise EmptyError("tallies", "must not be empty")
+        for part in parts:
+            if not isinstance(part, Tally) or part.columns:
+                rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
+                raise ArgumentTypeError("tallies", rule, kind(part), remedy)
+        columns = [names] if isinstance(names, str) else list(names)
+        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if any(len(key) != len(columns) for key in keys):
+            rule = f"must have {len(columns)} values in each key, one for each name"
+            raise ArgumentError("tallies", rule)
+        values: dict[str, Any] = {
+            name: [key[place] for key in keys] for place, name in enumerate(columns)
+        }
+        if domain is not None:
+            values = {name: PublicColumn(domain, column) for name, column in values.items()}
+        groups = group_people(values, len(parts))
+        if len(groups.keys) < len(parts):
+            rule = "must be of different groups"
+            raise ArgumentError("tallies", rule, None, "Add those of one group first")
+        require_different(keys, parts)
+        place = {int(group): i for i, group in enumerate(groups.place)}
+        return cls.side_by_side([parts[place[i]] for i in range(len(parts))], groups)
+
+    @classmethod
+    def side_by_side(cls, tallies: Sequence[Tally], groups: Groups) -> Tally:
+        """The tally of groups from the tally of each, in the order of ``groups.keys``.
+
+        Raises:
+            EmptyError: no tallies.
+            MismatchError: tallies of different kinds or mechanisms.
+        """
+        if not tallies:
+            raise EmptyError("tallies", "must not be empty")
+        first = tallies[0]
+        for tally in tallies[1:]:
+            require_same(first.header, tally.header, "tallies")
+            if not first._adds_to(tally):
+                got = f"{first.kind} and {tally.kind}"
+                raise MismatchError("tallies", "of different kinds are no groups", got)
+        require_same_origin([t.simulated for t in tallies], "tallies")
+        if first.rows is None:
+            require_room(len(tallies), first.counts.size)
+        parts = [(tally._counted(), np.array([i])) for i, tally in enumerate(tallies)]
+        most = max(t.reports_per_person for t in tallies)
+        sources = united_sources([tally.sources for tally in tallies])
+        counted = _added(parts, len(tallies))
+        return cls(first.header, counted, groups, first.simulated, most, sources)
+
+    # A mapping of the public values of a group to its tally.
+
+    def __getitem__(self, key: Any) -> Tally:
+        place = self._place[key if isinstance(key, tuple) else (key,)]
+        counts, n, rows = self._table[place : place + 1], self.sizes[place : place + 1], None
+        if self.rows is not None and self._places is not None:
+            first, last = np.searchsorted(self._places, [place, place + 1])
+            counts, rows = self._table[first:last].copy(), self.rows[first:last]
+        places = None if rows is None else np.zeros(len(rows), dtype=np.int64)
+        counted = Counted(self.kind, counts, n, rows, places)
+        marks = frozenset([(self.sources, self._keys[place])]) if self.columns else self.sources
+        most = self.reports_per_person
+        return Tally(self.header, counted, None, self.simulated, most, marks)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return (key if isinstance(key, tuple) else (key,)) in self._place
+        except TypeError:
+            return False
+
+    def keys(self) -> KeysView[Key]:
+        """The public values of each group, in order; the empty tuple for all people together."""
+        return self._place.keys()
+
+    def values(self) -> ValuesView[Tally]:
+        """The tally of each group, in the order of the keys."""
+        return {key: self[key] for key in self._keys}.values()
+
+    def items(self) -> ItemsView[Key, Tally]:
+        """Pairs of public values and the tally of the group."""
+        return {key: self[key] for key in self._keys}.items()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tally) and self.digest == other.digest
@@ -189,28 +316,68 @@ class Tally:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def __repr__(self) -> str:
-        return f"Tally({', '.join(described(self))})"
-
-    def _repr_html_(self) -> str:
-        counts = self.counts.ravel()
-        rows = [["reports", f"{self.n:,}"], *facts(self)]
-        rows.append(["counts", f"{self.kind}, {' x '.join(map(str, self.counts.shape))}"])
-        if counts.size:
-            rows.append(["least and largest count", f"{counts.min():,} and {counts.max():,}"])
-        return html.table(["tally", ""], rows)
-
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, with counts of few bytes."""
-        return vars(self) | {"counts": narrow(self.counts)}
+        return vars(self) | {"_table": narrow(self._table)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come back from a pickle as ones that can be written to.
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "counts", _frozen(self.counts.astype(np.int64)))
-        if self.rows is not None:
-            _frozen(self.rows)
+        self.__dict__.update(state)
+        self._table = self._table.astype(np.int64)
+        for array in (self._table, self.sizes, self.rows, self._places):
+            if array is not None:
+                array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        several = self.reports_per_person
+        about = [
+            f"{self.header.get('mechanism')}, epsilon={self.header.get('requested')}",
+            *([f"by={list(self.names)}, groups={len(self)}"] if self.columns else []),
+            f"n={self.n}",
+            *([f"reports_per_person={several}"] if several > 1 else []),
+            *(["simulated"] if self.simulated else []),
+        ]
+        return f"Tally({', '.join(about)})"
+
+    def _repr_html_(self) -> str:
+        if not self.columns:
+            rows = [["reports", f"{self.n:,}"], *_facts(self)]
+            rows.append(["counts", f"{self.kind}, {' x '.join(map(str, self.counts.shape))}"])
+            if self.counts.size:
+                least, most = int(self.counts.min()), int(self.counts.max())
+                rows.append(["least and largest count", f"{least:,} and {most:,}"])
+            return html.table(["tally", ""], rows)
+        rows = [
+            [", ".join(map(str, key)), f"{size:,}"]
+            for key, size in zip(self._keys[:_SHOWN], self.sizes[:_SHOWN].tolist(), strict=True)
+        ]
+        if len(self) > _SHOWN:
+            rest = len(self) - _SHOWN
+            rows.append([f"{rest:,} other groups", f"{int(self.sizes[_SHOWN:].sum()):,}"])
+        about = f"{self.n:,} reports in {len(self):,} groups. " + "; ".join(
+            f"{name}: {fact}" for name, fact in _facts(self)
+        )
+        return html.table([", ".join(self.names), "reports"], rows, about)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the public columns, in the order of the keys."""
+        return tuple(self.columns)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups: 1 where all people are together."""
+        return len(self)
+
+    @property
+    def n(self) -> int:
+        """The number of reports of all groups."""
+        return int(self.sizes.sum())
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The counts of each group along the first axis; without public columns those of all."""
+        return self._table if self.columns or self.rows is not None else self._table[0]
 
     @property
     def ways(self) -> int | None:
@@ -225,22 +392,128 @@ class Tally:
         Some tallies count the parts of reports instead. For reports of K bits there can be 2K rows:
         "bit j is 1" and "bit j is 0", for each j. A report then counts in K of them.
         """
-        return self.kind.row_counts(self.counts, self.n)
+        whole = self.total()
+        return self.kind.row_counts(whole.counts, whole.n)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether ``n`` reports can have these counts. Only the kind is used to decide this."""
-        return self.kind.is_consistent(self.counts, self.n)
+        """Whether the reports of each group can have its counts, as far as the kind alone says."""
+        if self.rows is not None:
+            return self.kind.is_consistent(self._table, self.n)
+        pairs = zip(self._table, self.sizes.tolist(), strict=True)
+        return all(self.kind.is_consistent(counts, n) for counts, n in pairs)
 
-    @property
-    def columns(self) -> dict[str, Domain | None]:
-        """The public columns by which the reports are grouped: none."""
-        return {}
+    # Sums.
 
-    @property
-    def sizes(self) -> np.ndarray:
-        """The number of reports of each group: of all people together, int64 (1,)."""
-        return np.array([self.n], dtype=np.int64)
+    def total(self) -> Tally:
+        """The tally of all people, whatever their group; equal to the tally without groups.
+
+        Raises:
+            EmptyError: no groups.
+        """
+        if not self.columns:
+            return self
+        if not self._keys:
+            raise EmptyError("tally of groups", "has no groups")
+        counted = _added([(self._counted(), np.zeros(len(self), dtype=np.int64))], 1)
+        return self._like(counted, None)
+
+    def by(self, *names: str) -> Tally:
+        """Coarser groups: by some of the public columns, in the order given.
+
+        Raises:
+            ArgumentError: no names, a name twice, or no column of this tally.
+        """
+        if not names or len(set(names)) < len(names) or any(n not in self.columns for n in names):
+            rule = f"must be different names among {', '.join(self.names) or 'no public columns'}"
+            raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none")
+        axes = [self.names.index(name) for name in names]
+        coarse = [tuple(key[axis] for axis in axes) for key in self._keys]
+        place = {key: i for i, key in enumerate(dict.fromkeys(coarse))}
+        to = np.array([place[key] for key in coarse], dtype=np.int64)
+        columns = {name: self.columns[name] for name in names}
+        counted = _added([(self._counted(), to)], len(place))
+        return self._like(counted, Groups(columns, list(place), to))
+
+    def only(self, keys: Iterable[Key]) -> Tally:
+        """The tally of some of the groups; keys that are no groups of it are left out.
+
+        Args:
+            keys: their public values.
+        """
+        wanted = [self._place[key] for key in dict.fromkeys(keys) if key in self._place]
+        places = np.array(sorted(wanted), dtype=np.int64)
+        rows, of, counts = self.rows, self._places, self._table
+        if rows is None or of is None:
+            counts = counts[places]
+        else:
+            kept = np.isin(of, places)
+            rows, counts, of = rows[kept], counts[kept], np.searchsorted(places, of[kept])
+        counted = Counted(self.kind, counts, self.sizes[places], rows, of)
+        names = [self._keys[i] for i in places.tolist()]
+        return self._like(counted, Groups(self.columns, names, places))
+
+    def __add__(self, other: Any) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        require_same(self.header, other.header, "tallies")
+        require_same_origin([self.simulated, other.simulated], "tallies")
+        if bool(self.columns) != bool(other.columns):
+            rule = "with groups and without do not add"
+            remedy = "Tally both with the same groups, or add the total() of one"
+            raise MismatchError("tallies", rule, None, remedy)
+        require_same_columns(self.columns, other.columns)
+        sources = added_sources(self.sources, other.sources)
+        if not self._adds_to(other):
+            got = f"{self.kind} and {other.kind}"
+            raise MismatchError("tallies", "of different kinds do not add", got)
+        place = dict(self._place)
+        for key in other._keys:
+            place.setdefault(key, len(place))
+        if self.rows is None:
+            require_room(len(place), int(np.prod(self._table.shape[1:])))
+        to = np.arange(len(self))
+        their_to = np.array([place[key] for key in other._keys], dtype=np.int64)
+        counted = _added([(self._counted(), to), (other._counted(), their_to)], len(place))
+        groups = Groups(self.columns, list(place), their_to) if self.columns else None
+        most = max(self.reports_per_person, other.reports_per_person)
+        return Tally(self.header, counted, groups, self.simulated, most, sources)
+
+    def __radd__(self, other: object) -> Tally:
+        return self if other == 0 else NotImplemented  # so that sum(tallies) works
+
+    def _adds_to(self, other: Tally) -> bool:
+        """Whether the counts of two tallies are of one kind and of one shape."""
+        widths = [None if tally.rows is None else tally.rows.shape[1] for tally in (self, other)]
+        shapes = [tally._table.shape[1:] for tally in (self, other)]
+        return self.kind == other.kind and widths[0] == widths[1] and shapes[0] == shapes[1]
+
+    def _counted(self) -> Counted:
+        return Counted(self.kind, self._table, self.sizes, self.rows, self._places)
+
+    def _groups(self) -> Groups | None:
+        places = np.arange(len(self))
+        return Groups(self.columns, self._keys, places) if self.columns else None
+
+    def _like(
+        self,
+        counted: Counted,
+        groups: Groups | None,
+        simulated: bool | None = None,
+        most: int | None = None,
+        sources: Sources | None = None,
+    ) -> Tally:
+        """A tally of other counts or with another mark, and else like this one."""
+        return Tally(
+            self.header,
+            counted,
+            groups,
+            self.simulated if simulated is None else simulated,
+            self.reports_per_person if most is None else most,
+            self.sources if sources is None else sources,
+        )
+
+    # Marks.
 
     def marked(self, simulated: bool = True) -> Tally:
         """The same counts, marked as those of simulated reports.
@@ -251,15 +524,13 @@ class Tally:
         Args:
             simulated: False returns this tally as it is.
         """
-        return replace(self, simulated=True) if simulated and not self.simulated else self
+        if not simulated or self.simulated:
+            return self
+        return self._like(self._counted(), self._groups(), simulated=True)
 
     def from_source(self, mark: Hashable) -> Tally:
         """The same tally, which is not to be added twice with another one of this mark."""
-        return replace(self, sources=frozenset([mark]))
-
-    def total(self) -> Tally:
-        """The tally of all people together: this one, as of any tally without groups."""
-        return self
+        return self._like(self._counted(), self._groups(), sources=frozenset([mark]))
 
     def of_collectors(self, marks: Iterable[str]) -> Tally:
         """The same tally, as one that collectors of answers with these marks counted.
@@ -269,7 +540,8 @@ class Tally:
         Args:
             marks: random texts, one of each collector.
         """
-        return replace(self, sources=of_collectors(self.sources, marks))
+        own = of_collectors(self.sources, marks)
+        return self._like(self._counted(), self._groups(), sources=own)
 
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
@@ -284,7 +556,7 @@ class Tally:
         >>> (day + day.of_others()).n
         6
         """
-        return replace(self, sources=source_of_others())
+        return self._like(self._counted(), self._groups(), sources=source_of_others())
 
     @property
     def chance_of_a_twin(self) -> float:
@@ -302,7 +574,7 @@ class Tally:
         """
         if self.rows is not None or self.ways is not None or self.n == 0:
             return 1.0
-        counts = self.counts.ravel().astype(np.float64)
+        counts = self.total().counts.ravel().astype(np.float64)
         variance = np.maximum(counts * (1 - counts / self.n), 1 / (2 * np.pi))
         return float(np.exp(-0.25 * np.log(2 * np.pi * variance).sum()))
 
@@ -343,37 +615,50 @@ class Tally:
             remedy = "State the most reports of one person"
             rule = f"must be at least {self.reports_per_person}, which was stated before"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
-        return replace(self, reports_per_person=most)
+        return self._like(self._counted(), self._groups(), most=most)
 
-    @property
-    def file_schema(self) -> int:
-        """The lowest schema of tally files that can hold this tally."""
-        return _SEVERAL if self.reports_per_person > 1 else self.kind.file_schema
+    def smaller_than(self, size: int) -> list[Key]:
+        """The groups of fewer reports than ``size``, which can point at a person."""
+        return [self._keys[i] for i in np.flatnonzero(self.sizes < size).tolist()]
+
+    # Files.
 
     @property
     def digest(self) -> str:
-        """The SHA-256 checksum of all attributes, as 64 hexadecimal digits.
+        """The SHA-256 checksum of the groups and their counts, as 64 hexadecimal digits.
 
         Equal tallies have equal digests.
         """
-        mark: list[Any] = ["simulated"] if self.simulated else []
-        if self.reports_per_person > 1:
-            mark.append(self.reports_per_person)
-        shape = list(self.counts.shape)
-        text = canonical([self.header, self.kind.name, shape, self.n, *mark]).encode()
-        rows = b"" if self.rows is None else self.rows.tobytes()
-        return hashlib.sha256(text + self.counts.astype("<i8").tobytes() + rows).hexdigest()
+        parts = self._by(), self._keys, list(self._table.shape)
+        mark = [self.simulated, self.reports_per_person]
+        text = canonical([self.header, self.kind.name, *parts, *mark]).encode()
+        digest = hashlib.sha256(text)
+        for array in (self.sizes, self._table, self._places):
+            digest.update(b"" if array is None else array.astype("<i8").tobytes())
+        digest.update(b"" if self.rows is None else self.rows.tobytes())
+        return digest.hexdigest()
+
+    def _by(self) -> list[list[Any]]:
+        return [[name, None if d is None else d.spec()] for name, d in self.columns.items()]
 
     def to_json(self) -> dict[str, Any]:
         """The tally as JSON data, with its digest under ``"sha256"``."""
+        kept = {}
+        if self.rows is not None and self._places is not None:
+            rows = [row.tobytes().hex() for row in self.rows]
+            kept = {"rows": rows, "places": self._places.tolist()}
+        several = self.reports_per_person
         return {
             "header": dict(self.header),
             "kind": self.kind.name,
-            "shape": list(self.counts.shape),
-            "counts": self.counts.ravel().tolist(),
-            "n": self.n,
-            **marks(self.simulated, self.reports_per_person),
-            **({} if self.rows is None else {"rows": [row.tobytes().hex() for row in self.rows]}),
+            "by": self._by(),
+            "groups": [list(key) for key in self._keys],
+            "sizes": self.sizes.tolist(),
+            "shape": list(self._table.shape),
+            "counts": self._table.ravel().tolist(),
+            **({"simulated": True} if self.simulated else {}),
+            **({"reports_per_person": several} if several > 1 else {}),
+            **kept,
             "sha256": self.digest,
         }
 
@@ -385,22 +670,38 @@ class Tally:
             FileError: incomplete or altered data.
         """
         try:
-            counts = np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"])
-            rows = kept_rows(data)
-            kind, mark = tally_kind(data["kind"]), data.get("simulated", False)
-            most = data.get("reports_per_person", 1)
-            tally = cls(data["header"], kind, counts, data["n"], rows, mark, most)
-            intact = tally.digest == data["sha256"] and data["shape"] == list(counts.shape)
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+            rows = places = None
+            if "rows" in data:
+                packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
+                rows = packed.reshape(len(data["rows"]), -1)
+                places = np.asarray(data["places"], dtype=np.int64)
+            counted = Counted(
+                tally_kind(data["kind"]),
+                np.asarray(data["counts"], dtype=np.int64).reshape(data["shape"]),
+                np.asarray(data["sizes"], dtype=np.int64),
+                rows,
+                places,
+            )
+            columns = {
+                str(name): None if spec is None else domain_from_spec(spec)
+                for name, spec in data["by"]
+            }
+            keys = [tuple(key) for key in data["groups"]]
+            groups = Groups(columns, keys, np.arange(len(keys))) if columns else None
+            simulated, most = data.get("simulated", False), data.get("reports_per_person", 1)
+            tally = cls(data["header"], counted, groups, simulated, most)
+            in_order = [list(key) for key in tally._keys] == data["groups"]
+            intact = in_order and tally.digest == data["sha256"]
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):
+            intact = False
+        except WarnerError:
             intact = False
         if not intact:
             raise _altered("tally")
         return tally
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the tally as JSON to the file ``path``.
-
-        If writing fails, the file is left as it was.
+        """Write the tally as JSON to the file ``path``, whole or not at all.
 
         Raises:
             FileError: the file cannot be written.
@@ -413,7 +714,7 @@ class Tally:
 
         Raises:
             FileError: the file is not a tally or was altered; or it holds the tallies of several
-                attributes, which :func:`load_tallies` reads.
+                attributes, which ``warner.reports.tally.load_tallies`` reads.
         """
         tallies = load_tallies(path)
         if len(tallies) != 1:
@@ -424,12 +725,13 @@ class Tally:
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
-    """The array itself, made read-only."""
-    array.setflags(write=False)
-    return array
+    """A read-only view of the array."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
-def facts(tally: Any) -> list[list[str]]:
+def _facts(tally: Tally) -> list[list[str]]:
     """What the header of a tally says, in pairs of words."""
     header = tally.header
     domain = header.get("domain", {})
@@ -443,37 +745,30 @@ def facts(tally: Any) -> list[list[str]]:
     return [*rows, ["simulated", "yes"]] if tally.simulated else rows
 
 
-def described(tally: Any) -> list[str]:
-    """What a short repr of a tally says."""
-    header = tally.header
-    epsilon = header.get("requested")
-    several = tally.reports_per_person
-    return [
-        f"{header.get('mechanism')}, epsilon={epsilon}",
-        f"n={tally.n}",
-        *([f"reports_per_person={several}"] if several > 1 else []),
-        *(["simulated"] if tally.simulated else []),
-    ]
+def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:
+    """The sum of tables, each with the places of its groups in the sum."""
+    first = parts[0][0]
+    sizes = np.zeros(groups, dtype=np.int64)
+    for part, to in parts:
+        np.add.at(sizes, to, part.sizes)
+    kept = [(part, to) for part, to in parts if part.rows is not None]
+    if kept:
+        rows = np.concatenate([part.rows for part, _ in kept if part.rows is not None])
+        places = np.concatenate([to[part.places] for part, to in kept])
+        counts = np.concatenate([part.counts for part, _ in kept])
+        return Counted(first.kind, counts, sizes, rows, places)
+    table = np.zeros((groups, *first.counts.shape[1:]), dtype=np.int64)
+    for part, to in parts:
+        if not len(to):
+            continue
+        order = np.argsort(to, kind="stable")
+        different, start = np.unique(to[order], return_index=True)
+        table[different] += np.add.reduceat(part.counts[order], start, axis=0)
+    return Counted(first.kind, table, sizes)
 
 
-def marks(simulated: bool, reports_per_person: int) -> dict[str, Any]:
-    """The entries of a tally file that stand only where they are not the default."""
-    several = {"reports_per_person": reports_per_person} if reports_per_person > 1 else {}
-    return {**({"simulated": True} if simulated else {}), **several}
-
-
-def kept_rows(data: Mapping[str, Any]) -> np.ndarray | None:
-    """The distinct reports (m, bytes) of a tally file; None where it keeps none."""
-    if "rows" not in data:
-        return None
-    packed = np.frombuffer(bytes.fromhex("".join(data["rows"])), np.uint8)
-    return packed.reshape(len(data["rows"]), -1)
-
-
-def _altered(name: str) -> FileError:
-    """The error of a tally or tally file whose checksum is wrong."""
-    rule = "is incomplete or was altered: its checksum does not match"
-    return FileError(name, rule, None, "Tally the reports again")
+TalliesOfGroups = Tally | Mapping[Any, Tally]
+"""A tally by public columns, or {public values: tally}."""
 
 
 def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> None:
@@ -481,16 +776,15 @@ def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> 
     write_whole(path, dump_tallies(tallies).encode())
 
 
-def dump_tallies(tallies: Mapping[str, Storable]) -> str:
+def dump_tallies(tallies: Mapping[str, Tally]) -> str:
     """Named tallies, one per attribute, as the text of a tally file."""
     for name in tallies:
         legible("name of an attribute", str(name))
-    named = {name: t.to_json() for name, t in tallies.items()}
-    schemas = [t.file_schema for t in tallies.values()]
+    named = {name: tally.to_json() for name, tally in tallies.items()}
     collected = sorted({mark for t in tallies.values() for mark in collectors_of(t.sources)})
     data = {
         "format": "warner-tally",
-        "schema": max([*schemas, _COLLECTED if collected else 1]),
+        "schema": SCHEMA,
         **({"collectors": collected} if collected else {}),
         "attributes": named,
         "sha256": hashlib.sha256(canonical(named).encode()).hexdigest(),
@@ -505,18 +799,12 @@ def load_tallies(path: str | os.PathLike[str]) -> dict[str, Tally]:
 
 def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     """The named tallies in the text of a tally file; ``name`` is the file's name in messages."""
-    if any(isinstance(e, dict) and "by" in e for e in _content(text, name)[0].values()):
-        rule = "holds tallies of groups of people"
-        remedy = "warner estimate reads it; in Python warner.reports.grouped_tally.load_grouped"
-        raise FileError(name, rule, None, remedy)
-    return parse_entries(text, name, Tally.from_json)
-
-
-def parse_entries(text: bytes, name: str, read: Callable[[Any], _T]) -> dict[str, _T]:
-    """The named tallies in the ``text`` of a tally file, each made by ``read`` from its data."""
     attributes, collected = _content(text, name)
     try:
-        tallies = {a: read(entry).of_collectors(collected) for a, entry in attributes.items()}
+        tallies = {
+            attribute: Tally.from_json(entry).of_collectors(collected)
+            for attribute, entry in attributes.items()
+        }
         intact = dump_tallies(tallies).encode() == text
     except (FileError, RecursionError):
         intact = False
@@ -544,9 +832,10 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
     ):
         remedy = "Make one with 'warner tally'"
         raise FileError(name, "is not a warner tally", None, remedy)
-    if data.get("schema") not in range(1, SCHEMA + 1):
-        rule, got = f"schema must be at most {SCHEMA}", repr(data.get("schema"))
-        raise FileError(name, rule, got, "Use the version of warner that wrote it")
+    if data.get("schema") != SCHEMA:
+        rule, got = f"schema must be {SCHEMA}", repr(data.get("schema"))
+        remedy = "Tally the reports again, or use the version of warner that wrote the file"
+        raise FileError(name, rule, got, remedy)
     if not data["attributes"]:
         raise EmptyError(name, "holds no tally")
     for attribute in data["attributes"]:
@@ -557,6 +846,12 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
     if not isinstance(collected, list) or not all(isinstance(mark, str) for mark in collected):
         raise _altered(name)
     return data["attributes"], collected
+
+
+def _altered(name: str) -> FileError:
+    """The error of a tally or tally file whose checksum is wrong."""
+    rule = "is incomplete or was altered: its checksum does not match"
+    return FileError(name, rule, None, "Tally the reports again")
 
 
 def merge(tallies: Iterable[Tally]) -> Tally:
@@ -577,7 +872,7 @@ def require_same_origin(simulated: Iterable[bool], name: str) -> None:
         raise MismatchError(name, rule, None, remedy)
 
 
-_SHOWN = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}
+_NAMED = {"mechanism": "the mechanism", "version": "version", "requested": "epsilon"}
 """Entries of headers whose values messages show, and what they are called there."""
 
 
@@ -591,9 +886,9 @@ def require_same(
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
             said = f"different {key}"
-            if key in _SHOWN:
+            if key in _NAMED:
                 own, other = (show(header.get(key)) for header in (ours, theirs))
-                said = f"{who[0]} {_SHOWN[key]} {own}, and {who[1]} {other}"
+                said = f"{who[0]} {_NAMED[key]} {own}, and {who[1]} {other}"
             rule = f"do not belong together: {said}"
             remedy = "Combine only reports of one and the same mechanism"
             raise MismatchError(name, rule, None, remedy)

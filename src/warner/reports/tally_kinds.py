@@ -20,12 +20,10 @@ class TallyKind(ABC):
         name: the kind in a tally file.
         keeps_reports: whether the tally holds the distinct reports beside their counts.
         ways: of how many attributes together the tables are; None except for marginal tables.
-        file_schema: the first schema of tally files that knows this kind.
     """
 
     keeps_reports = False
     ways: int | None = None
-    file_schema = 1
 
     @property
     @abstractmethod
@@ -116,8 +114,6 @@ class MarginalTables(TallyKind):
 
     ways: int
 
-    file_schema = 2
-
     @property
     def name(self) -> str:
         return f"{self.ways}-way"
@@ -143,23 +139,7 @@ def tally_kind(name: str) -> TallyKind:
 
 
 class Counted(NamedTuple):
-    """What counting reports gives: all of a tally except the header.
-
-    Attributes:
-        kind: which statistic the counts are.
-        counts: int64; the shape depends on the kind.
-        n: how many reports were counted.
-        rows: the distinct reports, uint8 (m, bytes); None for kinds that do not keep them.
-    """
-
-    kind: TallyKind
-    counts: np.ndarray
-    n: int
-    rows: np.ndarray | None = None
-
-
-class CountedGroups(NamedTuple):
-    """What counting the reports of groups of people gives.
+    """What counting the reports of G groups of people gives; all people together are one group.
 
     Attributes:
         kind: which statistic the counts of a group are.
@@ -176,11 +156,12 @@ class CountedGroups(NamedTuple):
     rows: np.ndarray | None = None
     places: np.ndarray | None = None
 
-    @property
-    def n(self) -> int:
-        """The number of reports of all groups."""
-        return int(self.sizes.sum())
-
-    def only(self) -> Counted:
-        """The counts of the only group, of a kind that keeps no reports."""
-        return Counted(self.kind, self.counts[0], int(self.sizes[0]))
+    @classmethod
+    def together(
+        cls, kind: TallyKind, counts: np.ndarray, n: int, rows: np.ndarray | None = None
+    ) -> Counted:
+        """The counts of n people who are one group."""
+        sizes = np.array([n])
+        if rows is None:
+            return cls(kind, np.asarray(counts)[None], sizes)
+        return cls(kind, counts, sizes, rows, np.zeros(len(rows), dtype=np.int64))

@@ -44,6 +44,10 @@ def likelihood_data(
     """
     if not isinstance(tally, Tally):
         return _several(tally, attributes)
+    if tally.columns:
+        rule, got = "must be of all people together", f"a tally by {', '.join(tally.names)}"
+        remedy = "Use tally.total(), or estimate(tally) for the estimates of its groups"
+        raise ArgumentTypeError("tally", rule, got, remedy)
     mechanism = from_header(tally.header)
     if tally.n <= 0:
         raise EmptyError("tally", "counts no reports", None, "Tally at least one report")

@@ -257,9 +257,9 @@ def graphical_model(
 
 def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
     """The attributes of the model."""
-    tallies = [tally]
-    if isinstance(tally, Iterable):
-        tallies = list(tally)
+    tallies = (
+        list(tally) if isinstance(tally, Iterable) and not isinstance(tally, Tally) else [tally]
+    )
     if not tallies or not all(isinstance(one, Tally) for one in tallies):
         raise ArgumentTypeError(
             "tally",

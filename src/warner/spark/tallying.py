@@ -33,7 +33,6 @@ from warner.io.frame_batches import records_in
 from warner.io.frames import (
     attribute_columns,
     count_frame,
-    count_frame_by,
     is_counted_by_columns,
     records_column,
     report_columns,
@@ -41,11 +40,11 @@ from warner.io.frames import (
 from warner.io.grouped_frame import checked_groups
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.reports.grouped_tally import AnyTally, GroupedTally, require_room
+from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.schema import smallest_dtype
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import CountedGroups
+from warner.reports.tally_kinds import Counted
 from warner.spark.partitions import partition
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def tally(
         keep_reports: for reports of bits, keep the distinct reports. They come to the driver.
 
     Returns:
-        Of a mechanism Tally, or GroupedTally with ``by``. Of a study {attribute: tally}; with
+        Of a mechanism its Tally. Of a study {attribute: tally}; with
         ``ways`` and several attributes {"joint": tally}.
 
     Raises:
@@ -205,7 +204,7 @@ class _Job:
             whole = PerAttribute.of(mechanisms)
         job = cls(mechanisms, places, public, ways, whole, keep_reports)
         for mechanism in job.counted.values():  # refuses ways that do not fit, before Spark starts
-            mechanism.tally_columns(mechanism.schema.empty(0), None, ways)
+            mechanism.count(mechanism.schema.empty(0), ways=ways)
         return job
 
     @property
@@ -213,7 +212,7 @@ class _Job:
         """What is counted: each attribute, or all of them together."""
         return self.mechanisms if self.together is None else {_JOINT: self.together}
 
-    def run(self, frame: Any) -> dict[str, AnyTally]:
+    def run(self, frame: Any) -> dict[str, Tally]:
         """The tallies of a frame."""
         quick = {n: t for n in self.mechanisms if (t := self._by_engine(n, frame)) is not None}
         rest = [name for name in self.mechanisms if name not in quick]
@@ -226,7 +225,7 @@ class _Job:
             raise ReportError("frame", rule, None, "Write it once, and count that")
         return {name: counted[name] for name in self.counted}
 
-    def _by_engine(self, name: str, frame: Any) -> AnyTally | None:
+    def _by_engine(self, name: str, frame: Any) -> Tally | None:
         """The tally of an attribute by one GROUP BY of the engine; None where one is not enough.
 
         Also None where a row is no report: the workers say in which partition.
@@ -236,13 +235,11 @@ class _Job:
         if place.records is not None or not is_one or mechanism.schema.group_bys > 1:
             return None
         try:
-            if self.public:
-                return count_frame_by(mechanism, frame, self.public, place.names)
-            return count_frame(mechanism, frame, place.names)
+            return count_frame(mechanism, frame, place.names, self.public)
         except ReportError:
             return None
 
-    def _by_workers(self, frame: Any) -> dict[str, AnyTally]:
+    def _by_workers(self, frame: Any) -> dict[str, Tally]:
         """The tallies of a frame, counted in one pass by the workers."""
         places = [self.places[name] for name in self.mechanisms]
         names = [column for place in places for column in place.columns]
@@ -261,52 +258,32 @@ class _Job:
             for i, (name, mechanism) in enumerate(self.counted.items())
         }
 
-    def _tally(self, mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> AnyTally:
+    def _tally(self, mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> Tally:
         """The tally of an attribute from the sums of its counts."""
         texts = sorted({row[1] for row in rows})
         groups, place = self._groups(texts)
         n = 1 if groups is None else len(groups.keys)
         empty = self._one(mechanism, mechanism.schema.empty(0))
         sizes = np.zeros(n, dtype=np.int64)
-        if empty.kind.keeps_reports:
-            return self._kept(mechanism, rows, groups, place, empty)
-        require_room(n, empty.counts.size)
-        table = np.zeros((n, empty.counts.size), dtype=np.int64)
+        kept = [row for row in rows if row[2] == _KEPT]
         for _, text, cell, _, reports in rows:
             if cell == _N:
                 sizes[place[text]] += reports
-            else:
+        if empty.kind.keeps_reports:
+            counts = np.array([row[4] for row in kept], dtype=np.int64)
+            records = np.frombuffer(b"".join(bytes(row[3]) for row in kept), np.uint8)
+            places = np.array([place[row[1]] for row in kept], dtype=np.int64)
+            np.add.at(sizes, places, counts)
+            distinct = records.reshape(len(kept), -1)
+            counted = Counted(empty.kind, counts, sizes, distinct, places)
+            return Tally(mechanism.header, counted, groups)
+        require_room(n, empty.counts.size)
+        table = np.zeros((n, empty.counts.size), dtype=np.int64)
+        for _, text, cell, _, reports in rows:
+            if cell >= 0:
                 table[place[text], cell] += reports
-        counted = CountedGroups(empty.kind, table.reshape(n, *empty.counts.shape), sizes)
-        if groups is None:
-            return Tally(mechanism.header, *counted.only())
-        return GroupedTally(mechanism.header, groups.columns, groups.keys, counted)
-
-    def _kept(
-        self,
-        mechanism: Mechanism,
-        rows: list[tuple[Any, ...]],
-        groups: Groups | None,
-        place: Mapping[str, int],
-        empty: Tally,
-    ) -> AnyTally:
-        """The tally of an attribute whose distinct reports are kept."""
-        parts: dict[int, list[tuple[bytes, int]]] = {}
-        for _, text, cell, kept, reports in rows:
-            if cell == _KEPT:
-                parts.setdefault(place[text], []).append((bytes(kept), reports))
-        tallies = []
-        for group in sorted(parts):
-            merged: dict[bytes, int] = {}
-            for record, reports in parts[group]:  # several raw values may be of one group
-                merged[record] = merged.get(record, 0) + reports
-            distinct = sorted(merged)
-            counts = np.array([merged[record] for record in distinct], dtype=np.int64)
-            width = len(distinct[0])
-            array = np.frombuffer(b"".join(distinct), np.uint8).reshape(-1, width)
-            header = mechanism.header
-            tallies.append(Tally(header, empty.kind, counts, int(counts.sum()), array))
-        return tallies[0] if groups is None else GroupedTally.of(tallies, groups)
+        counted = Counted(empty.kind, table.reshape(n, *empty.counts.shape), sizes)
+        return Tally(mechanism.header, counted, groups)
 
     def _groups(self, texts: list[str]) -> tuple[Groups | None, dict[str, int]]:
         """The groups of people, and the place of each tuple of raw values."""
@@ -363,10 +340,8 @@ class _Job:
 
     def _one(self, mechanism: Mechanism, columns: Mapping[str, np.ndarray]) -> Tally:
         """The tally of checked reports."""
-        schema = mechanism.schema
-        if self.keep_reports and schema.can_keep_reports and self.ways is None:
-            return Tally(mechanism.header, *schema.count_distinct(columns))
-        return mechanism.tally_columns(columns, None, self.ways)
+        keep = self.keep_reports and mechanism.schema.can_keep_reports and self.ways is None
+        return mechanism.count(columns, ways=self.ways, keep_reports=keep)
 
 
 @dataclass

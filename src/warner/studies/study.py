@@ -124,7 +124,6 @@ from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.privacy.composition import add_up, compose, side_by_side
 from warner.privacy.guarantees import Guarantee
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
@@ -467,14 +466,19 @@ class Study:
     def tally(
         self,
         reports: Any,
+        by: Any = None,
+        *,
         columns: Mapping[str, ColumnNames] | None = None,
     ) -> dict[str, Tally]:
         """Count the reports of all attributes.
 
         Args:
-            reports: {attribute: n reports}; or a data frame of any library, eager or lazy, with
-                one row for each person. A frame does not say which mechanism made its reports:
-                only their ranges are checked.
+            reports: {attribute: n reports} of the same people in the same order; or a data frame of
+                any library, eager or lazy, with one row for each person. A frame does not say which
+                mechanism made its reports: only their ranges are checked.
+            by: the public columns of the study that make groups of people: {name: values}, n values
+                of each, in the same order. Of a frame also the name of one of its columns, or
+                several names. None for all people together.
             columns: of a frame, {attribute: its columns}, as in
                 :meth:`warner.mechanisms.Mechanism.tally`. Left out, they are named as in a report
                 file: ``smokes_report``.
@@ -483,25 +487,46 @@ class Study:
             {attribute: Tally}. For joint tallies see ``study.together.tally``.
 
         Raises:
-            ArgumentError: a study with groups, each of which has mechanisms of its own; or an
-                attribute that the study does not have.
-            MismatchError, ReportError: reports that the study's mechanisms did not make.
+            ArgumentError: a study with groups, each of which has mechanisms of its own; an
+                attribute or a public column that the study does not have; or a public column of
+                another length.
+            ArgumentTypeError: reports or public columns of another sort.
+            MismatchError, ReportError: reports that the study's mechanisms did not make, or public
+                values of a frame that are missing or were never declared.
+            ValuesError: a public value that is missing or was never declared, by its position.
 
         >>> import pyarrow
         >>> study = Study.parse('''
+        ... [public.ward]
+        ... values = ["north", "south"]
         ... [attributes.smokes]
         ... values = ["no", "yes"]
         ... mechanism = "RandomizedResponse"
         ... epsilon = 1.0
         ... ''')
         >>> frame = pyarrow.table({"week": [1, 1, 2], "said": [0, 1, 1]})
-        >>> study.tally(frame, {"smokes": "said"})["smokes"].n
+        >>> study.tally(frame, columns={"smokes": "said"})["smokes"].n
         3
+        >>> reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes"])}
+        >>> list(study.tally(reports, {"ward": ["south", "north"]})["smokes"])
+        [('north',), ('south',)]
         """
+        wanted = None if by is None else self._public_of(by, foreign_table(reports) is not None)
         return {
-            name: mechanism.tally(own, column=column).per_person(self.rows_per_person)
+            name: mechanism.tally(own, wanted, column=column).per_person(self.rows_per_person)
             for name, mechanism, own, column in self._asked(reports, columns)
         }
+
+    def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
+        """Public columns with their domains: as values, or of a frame by their names."""
+        names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
+        domains = {name: declared(self.public, name, "by") for name in names}
+        if isinstance(by, Mapping):
+            return {n: PublicColumn(domains[n], values) for n, values in by.items()}
+        if not is_frame:
+            rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
+            raise ArgumentTypeError("by", rule, kind(by), remedy)
+        return domains
 
     def _asked(
         self, reports: Any, columns: Mapping[str, ColumnNames] | None
@@ -523,57 +548,6 @@ class Study:
             mechanism = known[name]
             column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
             yield name, mechanism, reports if is_frame else reports[name], column
-
-    def tally_by(
-        self,
-        reports: Any,
-        by: Any,
-        columns: Mapping[str, ColumnNames] | None = None,
-    ) -> dict[str, GroupedTally]:
-        """Count the reports of each group of people, by public columns that the study declares.
-
-        Args:
-            reports: {attribute: n reports} of the same people in the same order; or a data frame,
-                as in :meth:`tally`.
-            by: {name: values}, n values of each public column, in the same order. Of a frame also
-                the name of one of its columns, or several names.
-            columns: of a frame, as in :meth:`tally`.
-
-        Returns:
-            {attribute: GroupedTally}.
-
-        Raises:
-            ArgumentError: a column that the study does not declare, or one of another length; or a
-                study with groups, each of which has mechanisms of its own.
-            ArgumentTypeError: reports or public columns of another sort.
-            ReportError: public values of a frame that are missing or were never declared.
-            ValuesError: a value that is missing or was never declared, by its position.
-
-        >>> study = Study.parse('''
-        ... [public.ward]
-        ... values = ["north", "south"]
-        ... [attributes.smokes]
-        ... values = ["no", "yes"]
-        ... mechanism = "RandomizedResponse"
-        ... epsilon = 1.0
-        ... ''')
-        >>> reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes"])}
-        >>> list(study.tally_by(reports, {"ward": ["south", "north"]})["smokes"])
-        [('north',), ('south',)]
-        """
-        names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
-        domains = {name: declared(self.public, name, "by") for name in names}
-        if isinstance(by, Mapping):
-            wanted: Any = {n: PublicColumn(domains[n], values) for n, values in by.items()}
-        elif foreign_table(reports) is not None:
-            wanted = domains
-        else:
-            rule, remedy = "must be {name: values}", "Names of columns go with a data frame"
-            raise ArgumentTypeError("by", rule, kind(by), remedy)
-        return {
-            name: mechanism.tally_by(own, wanted, column=column)
-            for name, mechanism, own, column in self._asked(reports, columns)
-        }
 
     @property
     def digest(self) -> str:

@@ -204,7 +204,7 @@ class _Subject:
         mechanism, channel = self.mechanism, self.channel
         source = Source(np.random.default_rng(self.seed + x))
         columns = sampler(mechanism, np.full(draws, x), source)
-        tally = mechanism.tally_columns(columns)
+        tally = mechanism.count(columns)
         law = channel.columns(np.array([x]))[:, 0]
         if channel.rows_per_report == 1:
             p, freedom, row = p_value(tally.row_counts.astype(float), law, draws)
@@ -401,7 +401,7 @@ class _Subject:
         require(total == whole, f"the counts of three parts differ from those of all by {off}")
         require(Tally.from_json(whole.to_json()) == whole, "a tally is not read back from JSON")
         each = np.arange(_PEOPLE) % 3
-        groups = mechanism.tally_by(reports, {"group": each.tolist()})
+        groups = mechanism.tally(reports, {"group": each.tolist()})
         by_group = sum(list(groups.values())[1:], next(iter(groups.values())))
         require(by_group == whole, "the tallies of groups do not add up to the tally of all")
         require(whole.n == _PEOPLE, f"a tally of {_PEOPLE} reports has n = {whole.n}")

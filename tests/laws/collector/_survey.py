@@ -11,7 +11,7 @@ from warner.collector.refusals import Refused
 from warner.collector.stores.base import Change, Store
 from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.submissions import SubmissionFormat, new_ids
-from warner.reports.grouped_tally import GroupedTally
+from warner.reports.tally import Tally
 from warner.studies import study as studies
 
 LARGEST = 1200  # values, more than the people of a test
@@ -58,7 +58,7 @@ def counted(tallies: Any) -> dict[str, dict[int, int]]:
     """{ward: {value: count}} of all counts that are not 0; both attributes must agree."""
     found: dict[str, dict[int, int]] = {}
     value, bits = tallies["value"], tallies["bits"]
-    assert isinstance(value, GroupedTally)
+    assert isinstance(value, Tally)
     assert list(value) == list(bits)
     for (ward,), tally in value.items():
         where = np.flatnonzero(tally.counts)

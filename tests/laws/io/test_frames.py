@@ -6,7 +6,7 @@ import pytest
 
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
-from warner.io import reports_frame, tally_frame
+from warner.io import reports_frame
 
 NAMES = ALL
 
@@ -23,9 +23,7 @@ FRAMES = [
 def test_frames_of_any_library_are_counted(name: str, backend: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    assert tally_frame(
-        mechanism, reports_frame(reports, backend), simulated=reports.simulated
-    ) == mechanism.tally(reports)
+    assert mechanism.tally(reports_frame(reports, backend)).marked() == mechanism.tally(reports)
 
 
 def test_lazy_frames_are_counted() -> None:
@@ -35,8 +33,7 @@ def test_lazy_frames_are_counted() -> None:
     mechanism = smallest("LocalHashing optimized")
     reports = _reports(mechanism)
     lazy = pl.from_arrow(reports_frame(reports)).lazy()
-    assert tally_frame(mechanism, lazy, simulated=True) == mechanism.tally(reports)
+    assert mechanism.tally(lazy).marked() == mechanism.tally(reports)
     found = reports_frame(reports)  # noqa: F841 - DuckDB finds it by name
-    assert tally_frame(
-        mechanism, duckdb.sql("SELECT * FROM found"), simulated=True
-    ) == mechanism.tally(reports)
+    relation = duckdb.sql("SELECT * FROM found")
+    assert mechanism.tally(relation).marked() == mechanism.tally(reports)

@@ -11,7 +11,7 @@ import pytest
 import warner
 from tests.registry import smallest
 from warner.reports.tally import Tally, load_tallies
-from warner.reports.tally_kinds import BitSums, Histogram
+from warner.reports.tally_kinds import BitSums, Counted, Histogram
 
 
 def test_an_altered_law_is_refused(tmp_path: Path) -> None:
@@ -30,7 +30,8 @@ def test_an_altered_law_is_refused(tmp_path: Path) -> None:
         entry = data["attributes"]["value"]
         entry["header"][key] = value
         forged = Tally(
-            entry["header"], Histogram(), np.array(entry["counts"]), entry["n"]
+            entry["header"],
+            Counted.together(Histogram(), np.array(entry["counts"]), entry["sizes"][0]),
         )  # with a digest that fits
         with pytest.raises(warner.errors.MismatchError):
             warner.estimate(forged)
@@ -48,9 +49,9 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
         (np.array([1, 1, 1, 1]), 5),
     ):
         with pytest.raises(warner.errors.MismatchError, match="does not fit"):
-            warner.estimate(Tally(mechanism.header, Histogram(), counts, n))
+            warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), counts, n)))
     with pytest.raises(warner.errors.EmptyError):
-        warner.estimate(Tally(mechanism.header, Histogram(), np.zeros(4, int), 0))
+        warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), np.zeros(4, int), 0)))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
 )
 def test_forged_headers_are_refused(header: Any) -> None:
     with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
-        warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
+        warner.estimate(Tally(header, Counted.together(Histogram(), np.array([1, 2]), 3)))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,10 @@ def test_forged_laws_are_refused(key: str, value: Any) -> None:
     mechanism = smallest("UnaryEncoding symmetric")
     with pytest.raises(warner.errors.MismatchError):
         warner.estimate(
-            Tally({**mechanism.header, key: value}, BitSums(), np.array([1, 2, 1, 0]), 3)
+            Tally(
+                {**mechanism.header, key: value},
+                Counted.together(BitSums(), np.array([1, 2, 1, 0]), 3),
+            )
         )
 
 
@@ -102,7 +106,5 @@ def test_forged_tallies_are_refused(kind: Any, counts: Any, n: Any) -> None:
     with pytest.raises(warner.errors.ArgumentTypeError, match="tally"):
         Tally(
             smallest("RandomizedResponse").header,
-            kind,
-            None if counts is None else np.array(counts),
-            n,
+            Counted.together(kind, None if counts is None else np.array(counts), n),
         )

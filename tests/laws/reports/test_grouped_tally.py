@@ -13,9 +13,9 @@ from tests.registry import ALL, COMBINED, smallest
 from warner import Categorical
 from warner.domains.dates import Dates
 from warner.mechanisms import Mechanism
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
+from warner.reports.tally import Tally
 
 N = 200
 WARDS = np.random.default_rng(1).choice(["north", "south", "west"], N).tolist()
@@ -45,7 +45,7 @@ NAMES = [*ALL, *COMBINED]
 @pytest.mark.parametrize("name", NAMES)
 def test_groups_are_the_tallies_of_their_people_and_their_total_is_that_of_all(name: str) -> None:
     mechanism, reports = _made(name)
-    groups = mechanism.tally_by(reports, _by(slice(None)))
+    groups = mechanism.tally(reports, _by(slice(None)))
     assert groups.total() == mechanism.tally(reports)
     assert groups.total().counts.tobytes() == mechanism.tally(reports).counts.tobytes()
     weeks = Dates("week").decode(Dates("week").encode(DAYS))
@@ -66,26 +66,26 @@ def test_any_partition_in_any_order_gives_the_same_groups(name: str, tmp_path: P
     mechanism, reports = _made(name)
     rng = np.random.default_rng(2)
     edges = [0, *sorted(rng.choice(np.arange(1, N), 3, replace=False).tolist()), N]
-    parts = [mechanism.tally_by(reports[a:b], _by(slice(a, b))) for a, b in pairwise(edges)]
-    whole = mechanism.tally_by(reports, _by(slice(None)))
+    parts = [mechanism.tally(reports[a:b], _by(slice(a, b))) for a, b in pairwise(edges)]
+    whole = mechanism.tally(reports, _by(slice(None)))
     assert sum(parts) == whole and sum(parts[::-1]) == whole
     first, second, third, last = parts
     assert (first + second) + (third + last) == first + ((second + third) + last)
     for part in (whole, last):
         part.save(tmp_path / "groups.json")
-        again = GroupedTally.load(tmp_path / "groups.json")
+        again = Tally.load(tmp_path / "groups.json")
         assert again == part and list(again) == list(part) and again.columns == part.columns
 
 
 @pytest.mark.parametrize("name", ["UnaryEncoding optimized", "RandomizedResponse"])
 def test_kept_reports_stay_with_their_groups(name: str, tmp_path: Path) -> None:
     mechanism, reports = _made(name)
-    whole = mechanism.tally_by(reports, _by(slice(None)), keep_reports=True)
+    whole = mechanism.tally(reports, _by(slice(None)), keep_reports=True)
     halves = [
-        mechanism.tally_by(reports[rows], _by(rows), keep_reports=True)
+        mechanism.tally(reports[rows], _by(rows), keep_reports=True)
         for rows in (slice(0, 90), slice(90, N))
     ]
     assert halves[1] + halves[0] == whole
     assert whole.total() == mechanism.tally(reports, keep_reports=True)
     whole.save(tmp_path / "groups.json")
-    assert GroupedTally.load(tmp_path / "groups.json") == whole
+    assert Tally.load(tmp_path / "groups.json") == whole

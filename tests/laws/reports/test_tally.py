@@ -14,7 +14,7 @@ from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import Tally
 from warner.reports.tally import load_tallies, save_tallies
-from warner.reports.tally_kinds import DistinctReports
+from warner.reports.tally_kinds import Counted, DistinctReports
 
 NAMES = ALL
 
@@ -67,21 +67,21 @@ def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:
     assert tally.rows is not None
     with pytest.raises(warner.errors.ReportError, match="padding"):
         warner.estimate(
-            Tally(tally.header, DistinctReports(), tally.counts, tally.n, tally.rows | 1)
+            Tally(
+                tally.header,
+                Counted.together(DistinctReports(), tally.counts, tally.n, tally.rows | 1),
+            )
         )
     with pytest.raises(warner.errors.MismatchError):
         warner.estimate(
             Tally(
                 smallest("RandomizedResponse").header,
-                DistinctReports(),
-                tally.counts,
-                tally.n,
-                tally.rows,
+                Counted.together(DistinctReports(), tally.counts, tally.n, tally.rows),
             )
         )
     for rows in (None, tally.rows[:-1], tally.rows.astype(int)):
         with pytest.raises(warner.errors.ArgumentTypeError):
-            Tally(tally.header, DistinctReports(), tally.counts, tally.n, rows)
+            Tally(tally.header, Counted.together(DistinctReports(), tally.counts, tally.n, rows))
 
 
 def test_named_tallies_share_a_file(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_the_collector_counts_as_its_twin(
         assert (found.accepted, found.new) == (len(split), twin.submit(split))
         old = rows
     reports, public = twin.reports()
-    wanted = study.tally_by(reports, public) if public else study.tally(reports)
+    wanted = study.tally(reports, public) if public else study.tally(reports)
     for _ in range(2):
         state = collector.state()
         assert state.n == len(twin.seen)
@@ -126,9 +126,9 @@ def test_the_collector_counts_as_its_twin(
             columns = joint.schema.join({name: r.columns for name, r in reports.items()})
             whole = Reports(joint.header, columns)
             if public:
-                assert state.joint == joint.tally_by(whole, _declared(study, public), ways=ways)
+                assert state.joint == joint.tally(whole, _declared(study, public), ways=ways)
             else:
-                assert state.joint == joint.tally_columns(whole.columns, None, ways)
+                assert state.joint == joint.count(whole.columns, None, ways)
         collector.stop()
         collector = Collector(study, SQLiteStore(tmp_path / "survey.db"), ways)  # as it was stored
     collector.stop()

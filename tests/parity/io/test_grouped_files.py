@@ -49,13 +49,13 @@ def test_the_database_counts_as_batches_and_memory_do(name: str, tmp_path: Path)
     io.write_reports({"a": reports}, path, public=PUBLIC)
     known = {"a": mechanism}
     opened = io.open_reports(path).expected(known)
-    wanted = mechanism.tally_by(reports, _asked(ASKED))
-    assert io.tally_file_by(opened, ASKED) == {"a": wanted}
+    wanted = mechanism.tally(reports, _asked(ASKED))
+    assert io.tally_file(opened, ASKED) == {"a": wanted}
     batched = replace(opened, format=_InBatches())
-    assert io.tally_file_by(batched, ASKED) == {"a": wanted}
+    assert io.tally_file(batched, ASKED) == {"a": wanted}
     assert io.tally_file(opened) == {"a": wanted.total()}
-    kept = mechanism.tally_by(reports, _asked(["arm"]), keep_reports=True)
-    assert io.tally_file_by(opened, ["arm"], keep_reports=True) == {"a": kept}
+    kept = mechanism.tally(reports, _asked(["arm"]), keep_reports=True)
+    assert io.tally_file(opened, ["arm"], keep_reports=True) == {"a": kept}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -65,16 +65,16 @@ def test_csv_and_frames_count_the_same_groups(name: str, tmp_path: Path) -> None
     path = str(tmp_path / "reports.csv")
     io.write_reports({"a": reports}, path, public=PUBLIC)
     opened = io.open_reports(path).expected({"a": mechanism})
-    wanted = mechanism.tally_by(reports, _asked(ASKED))
-    assert io.tally_file_by(opened, ASKED) == {"a": wanted}
+    wanted = mechanism.tally(reports, _asked(ASKED))
+    assert io.tally_file(opened, ASKED) == {"a": wanted}
     days = [str(day) for day in PUBLIC["seen"].values]
     table = {n: PUBLIC[n].values for n in ASKED} | {"seen": days}
     columns = io.reports_frame(reports, attribute="a").to_pydict()
     for backend in ("pyarrow", "polars"):
         data = io.frame({**columns, **{k: list(v) for k, v in table.items()}}, backend)
         domains = {n: PUBLIC[n].domain for n in ASKED}
-        assert io.tally_frame_by(mechanism, data, domains, "a", simulated=True) == wanted
-    plain = io.tally_frame_by(mechanism, data, ["of_0"], "a", simulated=True)
+        assert mechanism.tally(data, domains, column="a").marked() == wanted
+    plain = mechanism.tally(data, ["of_0"], column="a").marked()
     assert plain.total() == wanted.total() and list(plain) == [(-3,), (7,), (60000,)]
 
 
@@ -83,9 +83,9 @@ def test_several_attributes_are_counted_together_in_each_group(tmp_path: Path) -
     reports = {"a": _reports(first, N), "b": _reports(second, N)}
     path = str(tmp_path / "reports.parquet")
     io.write_reports(reports, path, public=PUBLIC)
-    pairs = io.tally_file_by(path, ["arm"], ways=2)["joint"]
+    pairs = io.tally_file(path, ["arm"], ways=2)["joint"]
     assert pairs.total() == io.tally_file(path, ways=2)["joint"] and len(pairs) == 2
-    assert io.tally_file_by(path, ["arm"]) == {
-        "a": first.tally_by(reports["a"], _asked(["arm"])),
-        "b": second.tally_by(reports["b"], _asked(["arm"])),
+    assert io.tally_file(path, ["arm"]) == {
+        "a": first.tally(reports["a"], _asked(["arm"])),
+        "b": second.tally(reports["b"], _asked(["arm"])),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from warner.reports.public_columns import Groups
 from warner.reports.schema import BitVector, DigitVector, IntegerColumns, ReportSchema
 
 SCHEMAS: list[ReportSchema] = [
@@ -39,11 +40,12 @@ def test_each_group_has_the_counts_of_its_own_reports(
     # Some groups have one report, and some have none.
     place = np.minimum(rng.integers(0, groups, n), rng.integers(0, groups, n))
     repeats = rng.integers(0, 4, n) if repeated else None
-    found = schema.count_groups(columns, place, groups, repeats)
-    assert found.n == (n if repeats is None else repeats.sum())
+    people = Groups({"group": None}, [(g,) for g in range(groups)], place)
+    found = schema.count(columns, people, repeats)
+    assert found.sizes.sum() == (n if repeats is None else repeats.sum())
     for group in range(groups):
         rows = np.flatnonzero(place == group)
         part = {name: column[rows] for name, column in columns.items()}
-        one = schema.count(part, None if repeats is None else repeats[rows])
-        assert found.kind == one.kind and found.sizes[group] == one.n
-        assert found.counts[group].tolist() == one.counts.tolist()
+        one = schema.count(part, None, None if repeats is None else repeats[rows])
+        assert found.kind == one.kind and found.sizes[group] == one.sizes[0]
+        assert found.counts[group].tolist() == one.counts[0].tolist()

@@ -20,7 +20,6 @@ from fsspec.implementations.memory import MemoryFileSystem
 from tests.spec.app._command import run
 from warner import Study
 from warner.io import addresses, files_of, write_reports
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -124,8 +123,8 @@ def test_folders_patterns_and_objects_are_counted(store: Store) -> None:
         said = "1 file was left out because of its ending, the first is memory:///lake/reports/not"
         assert said in done.stderr or path.endswith("=*")
     _tally("memory://lake/reports/", "--by", "ward")
-    slow = PLAN.tally_by(TABLE.append_column("ward", [WARDS]), "ward")
-    assert load_grouped("t.json") == slow
+    slow = PLAN.tally(TABLE.append_column("ward", [WARDS]), "ward")
+    assert load_tallies("t.json") == slow
     objects = [file.path for file in files_of("memory://lake/reports/")]
     _tally(*objects)
     assert load_tallies("t.json") == WANTED
@@ -297,7 +296,7 @@ def test_without_fsspec_duckdb_reads_by_itself(
     monkeypatch.setattr("warner.io.data_sets.listed", lambda address: found)
     count = (f"{root}/lake", "--by", "ward", "--checkpoint", "c.jsonl")
     _tally(*count)
-    assert load_grouped("t.json") == PLAN.tally_by(TABLE.append_column("ward", [WARDS]), "ward")
+    assert load_tallies("t.json") == PLAN.tally(TABLE.append_column("ward", [WARDS]), "ward")
     _tally(*count)
     pq.write_table(TABLE[:36], "lake/ward=north/a.parquet", compression="none")
     assert "was changed after it was counted" in _tally(*count, ok=False).stderr

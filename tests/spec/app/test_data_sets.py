@@ -22,7 +22,6 @@ import pytest
 from tests.spec.app._command import run
 from warner import Reports, Study
 from warner.io import files_of, write_reports
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import Tally, load_tallies
 
 STUDY = """
@@ -100,8 +99,8 @@ def test_folders_and_patterns_are_counted_whole(lake: Path) -> None:
 
 def test_folders_name_the_values_of_public_columns(lake: Path) -> None:
     _tally("lake", "--by", "ward,year")
-    found = load_grouped("t.json")
-    slow = PLAN.tally_by(REPORTS, {"ward": WARDS, "year": [2024] * N})
+    found = load_tallies("t.json")
+    slow = PLAN.tally(REPORTS, {"ward": WARDS, "year": [2024] * N})
     assert found == slow
     shutil.move("lake/ward=north", "lake/ward=__HIVE_DEFAULT_PARTITION__")
     said = _tally("lake", "--by", "ward", ok=False).stderr
@@ -132,7 +131,7 @@ def test_a_column_of_the_file_must_agree_with_its_folder(lake: Path) -> None:
         table = TABLE.take(rows).append_column("ward", [[ward] * len(rows)])
         pq.write_table(table, f"lake/ward={name}/all.parquet")
     _tally("lake", "--by", "ward")
-    assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
+    assert load_tallies("t.json") == PLAN.tally(REPORTS, {"ward": WARDS})
     pq.write_table(TABLE.append_column("ward", [WARDS]), "lake/ward=north/all.parquet")
     said = _tally("lake", "--by", "ward", ok=False).stderr
     wrong = WARDS.count("the south")
@@ -159,7 +158,7 @@ def test_files_of_blocks_are_counted(lake: Path) -> None:
     _tally("lake")
     assert load_tallies("t.json") == _wanted()
     _tally("lake", "--by", "ward")
-    assert load_grouped("t.json") == PLAN.tally_by(REPORTS, {"ward": WARDS})
+    assert load_tallies("t.json") == PLAN.tally(REPORTS, {"ward": WARDS})
     pq.write_table(pa.table({n: pa.array([b"\0"], pa.binary()) for n in columns}), "lake/x.parquet")
     done = _tally("lake", ok=False)
     assert "lake/x.parquet: long_records: must hold records of 2 bytes" in done.stderr

@@ -15,7 +15,6 @@ from tests.spec.app._command import run
 from warner import Categorical, RandomizedResponse, Reports, Study
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, ReportError
 from warner.io.foreign_files import open_foreign, tally_foreign
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import Tally, load_tallies
 
 STUDY = """
@@ -81,7 +80,7 @@ def test_files_of_other_programs_are_counted_as_the_study_says(folder: Path) -> 
         assert "was not checked" in done.stderr
         assert load_tallies("t.json") == _wanted(), path
     done = run("tally", path, "--study", "study.toml", "--column", "setting.report=said", "--by", "ward", "-o", "g.json")  # fmt: skip
-    assert {key: t.n for key, t in load_grouped("g.json")["setting"].items()} == {
+    assert {key: t.n for key, t in load_tallies("g.json")["setting"].items()} == {
         ("north",): 20,
         ("south",): 40,
     }

@@ -93,7 +93,7 @@ def test_a_tally_of_groups_is_one_file(here: Path) -> None:
     rng = np.random.default_rng(3)
     reports = MECHANISM.randomize(rng.choice(4, 900, p=SHARES).tolist(), rng=rng)
     ward, week = np.repeat(["n", "s", "w"], 300).tolist(), np.tile([1, 2, 3], 300).tolist()
-    groups = MECHANISM.tally_by(reports, {"ward": ward, "week": week})
+    groups = MECHANISM.tally(reports, {"ward": ward, "week": week})
     groups.save("all.json")
     (data,) = json.loads(run("groups", "all.json", "--json", "-").stdout)
     assert data["columns"] == ["ward", "week"]

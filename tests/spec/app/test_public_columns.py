@@ -14,7 +14,6 @@ from tests.spec.app._command import run
 from warner import Study, io
 from warner.errors import StudyError
 from warner.io.public_copies import Copies
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -92,7 +91,7 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
     run("tally", "reports.parquet", "-o", "all.json")
     out = run("tally", "reports.parquet", "--by", "ward, visit", "-o", "groups.json")
     assert "600 reports in 4 groups by ward, visit" in out.stderr
-    groups = load_grouped("groups.json")
+    groups = load_tallies("groups.json")
     assert {name: tally.total() for name, tally in groups.items()} == load_tallies("all.json")
     assert list(groups["smokes"].by("ward")) == [("north",), ("south",)]
 
@@ -138,7 +137,7 @@ def test_groups_with_budgets_of_their_own_are_estimated_together(here: Path) -> 
         "tally", "r.low.csv", "r.high.csv", "--study", "study.toml", "--by", "ward", "-o", "t.json"
     )
     assert "groups by ward" in out.stderr
-    low, high = (load_grouped(f"t.{name}.json")["smokes"] for name in ("low", "high"))
+    low, high = (load_tallies(f"t.{name}.json")["smokes"] for name in ("low", "high"))
     assert low.header["requested"] == 0.5 and low.n + high.n == N
     found = json.loads(
         run("estimate", "t.low.json", "t.high.json", "--only", "smokes", "--json", "-").stdout
@@ -161,7 +160,7 @@ def test_small_groups_are_counted_and_said(here: Path) -> None:
     out = run("tally", "r.csv", "--by", "ward", "-o", "t.json")
     assert "fewer" not in out.stderr
     out = run("tally", "r.csv", "--by", "ward,age,visit", "--smallest-group", "30", "-o", "t.json")
-    sizes = load_grouped("t.json")["smokes"].sizes
+    sizes = load_tallies("t.json")["smokes"].sizes
     few = int((sizes < 30).sum())
     assert 0 < few < 16 and f"{few} of 16 groups have fewer than 30 reports" in out.stderr
     assert f"the smallest {sizes.min()}." in out.stderr and "point at a person" in out.stderr
@@ -323,11 +322,11 @@ def test_the_example_declares_every_kind_of_column() -> None:
 def test_reports_in_memory_are_grouped_by_declared_values() -> None:
     study = Study.parse(STUDY)
     reports = {"smokes": study.mechanisms["smokes"].randomize(["no", "yes", "no"])}
-    groups = study.tally_by(reports, {"ward": ["south", "north", "south"]})["smokes"]
+    groups = study.tally(reports, {"ward": ["south", "north", "south"]})["smokes"]
     assert list(groups) == [("north",), ("south",)] and groups.columns == {
         "ward": study.public["ward"]
     }
     with pytest.raises(warner.errors.ArgumentError, match="ward, age, visit; got 'street'"):
-        study.tally_by(reports, {"street": ["a", "b", "c"]})
+        study.tally(reports, {"street": ["a", "b", "c"]})
     with pytest.raises(warner.errors.ValuesError, match="position 2"):
-        study.tally_by(reports, {"ward": ["south", "north", "east"]})
+        study.tally(reports, {"ward": ["south", "north", "east"]})

@@ -13,7 +13,6 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Reports, Study
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.report_texts import text_start, to_texts
 from warner.reports.tally import Tally, load_tallies
 
@@ -93,13 +92,13 @@ def test_texts_go_with_groups_pairs_and_columns_of_numbers() -> None:
     _write(_table(q7_report=pa.array(REPORTS["smokes"].columns["report"], pa.int64())))
     done = run("tally", "export.csv", *ASK, "--by", "ward")
     assert done.exit_code == 0 and "Which mechanism and budget made them" in done.stderr
-    found = load_grouped("t.json")
+    found = load_tallies("t.json")
     assert {key: tally.n for key, tally in found["units"].items()} == {
         ("north",): 20,
         ("south",): 40,
     }
     grouped = {
-        name: PLAN.mechanisms[name].tally_by(
+        name: PLAN.mechanisms[name].tally(
             Reports(r.header, r.columns), {"ward": ["north", "south", "south"] * 20}
         )
         for name, r in REPORTS.items()

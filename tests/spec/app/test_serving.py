@@ -26,8 +26,7 @@ from warner.collector.stores.sqlite import SQLiteStore
 from warner.collector.web import server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
-from warner.reports.grouped_tally import save_any_tallies
-from warner.reports.tally import Tally, load_tallies
+from warner.reports.tally import Tally, load_tallies, save_tallies
 from warner.studies.study import Study
 
 PEOPLE = 2300
@@ -100,7 +99,7 @@ def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None
     assert run("merge", "sum.json", "monday.json").exit_code == 1
     with site(Path("north.sqlite")) as north:
         north.collector.submit(north.collector.format.parse(north.body(30))).result()
-        save_any_tallies(north.collector.state().tallies, "north.json")
+        save_tallies(north.collector.state().tallies, "north.json")
     assert run("merge", "north.json", "tuesday.json", "-o", "both.json").exit_code == 0
     both = load_tallies("both.json")["smokes"]
     assert both.n == 70 and len(json.loads(Path("both.json").read_text())["collectors"]) == 2

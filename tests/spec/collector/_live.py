@@ -68,7 +68,7 @@ class Memory:
             reports[name] = mechanism.randomize(given, rng=self.rng)
         added: dict[str, Any]
         if self.study.public:
-            added = dict(self.study.tally_by(reports, {"ward": wards}))
+            added = dict(self.study.tally(reports, {"ward": wards}))
         else:
             added = dict(self.study.tally(reports))
         with self.changed:

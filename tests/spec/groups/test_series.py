@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, GroupedTally, RandomizedResponse, Tally, estimate
+from warner import Categorical, RandomizedResponse, Tally, estimate
 from warner.errors import ArgumentError
 from warner.groups.estimates import GroupEstimates
 
@@ -36,13 +36,13 @@ def _cells(text: str) -> list[list[str]]:
 def test_time_names_the_column_of_a_mapping() -> None:
     tallies = {week: _tally(week, Categorical(["a", "b", "c"])) for week in range(4)}
     series = estimate(tallies, time="week")
-    same = estimate(GroupedTally.from_tallies("week", tallies), time="week")
+    same = estimate(Tally.from_tallies("week", tallies), time="week")
     assert series.names == ("week",) and series.time == "week" and series.pool == "path"
     assert (series.probabilities == same.probabilities).all() and series.rows() == same.rows()
     assert estimate(tallies, time="group").names == ("group",)
     assert estimate(tallies).names == ("group",)
     for wrong in (
-        lambda: estimate(GroupedTally.from_tallies("week", tallies), time="day"),
+        lambda: estimate(Tally.from_tallies("week", tallies), time="day"),
         lambda: estimate({(1, week): tally for week, tally in tallies.items()}, time="week"),
         lambda: estimate(tallies, time="value"),
     ):

@@ -12,7 +12,6 @@ import pytest
 
 from warner import (
     Categorical,
-    GroupedTally,
     HadamardResponse,
     RandomizedResponse,
     Tally,
@@ -20,6 +19,7 @@ from warner import (
     estimate,
 )
 from warner.errors import ArgumentError, MismatchError
+from warner.reports.tally_kinds import Counted
 
 LABELS = Categorical(["a", "b", "c"])
 
@@ -38,8 +38,8 @@ def test_a_tally_is_in_one_group_only() -> None:
         lambda: estimate({1: week, 2: week + other}),
         lambda: estimate({1: week, 2: pickle.loads(pickle.dumps(week))}, time="group"),
         lambda: difference({"a": week, "b": week}),
-        lambda: GroupedTally.from_tallies("week", [week, other, week]),
-        lambda: GroupedTally.from_tallies("week", {1: week, 3: week}),
+        lambda: Tally.from_tallies("week", [week, other, week]),
+        lambda: Tally.from_tallies("week", {1: week, 3: week}),
     ):
         with pytest.raises(ArgumentError, match=r"one tally in .* pass tally.of_others"):
             wrong()
@@ -48,7 +48,7 @@ def test_a_tally_is_in_one_group_only() -> None:
     with pytest.raises(ArgumentError, match="one tally in 'a' and 'b'"):
         difference({"a": week, "b": week})
     assert len(estimate({1: week, 2: week.of_others()})) == 2
-    assert len(GroupedTally.from_tallies("week", [week, week.of_others()])) == 2
+    assert len(Tally.from_tallies("week", [week, week.of_others()])) == 2
     # Groups with equal counts are of different people where their tallies are different ones.
     assert len(estimate({1: week, 2: Tally.from_json(week.to_json())})) == 2
 
@@ -60,13 +60,13 @@ def test_a_frame_that_was_not_filtered_is_noticed() -> None:
     weeks = {week: mechanism.tally(reports) for week in (1, 2, 3)}
     for wrong in (
         lambda: estimate(weeks, time="week"),
-        lambda: GroupedTally.from_tallies("week", weeks),
+        lambda: Tally.from_tallies("week", weeks),
     ):
         with pytest.raises(ArgumentError, match=r"equal counts in 1 and 2. Count each group's own"):
             wrong()
     others = {week: tally.of_others() for week, tally in weeks.items()}
     assert estimate(others, time="week").n == 9000
-    series = GroupedTally.from_tallies("week", others)
+    series = Tally.from_tallies("week", others)
     assert estimate(series).n == estimate(pickle.loads(pickle.dumps(series))).n == 9000
 
 
@@ -84,13 +84,15 @@ def test_a_twin_is_hardly_more_probable_than_stated(cells: int, n: int) -> None:
         chance = math.factorial(n) * math.prod(
             (int(c) / n) ** int(c) / math.factorial(int(c)) for c in counts
         )
-        stated = Tally(mechanism.header, kind, counts.astype(np.int64), n).chance_of_a_twin
+        stated = Tally(
+            mechanism.header, Counted.together(kind, counts.astype(np.int64), n)
+        ).chance_of_a_twin
         assert chance <= 1.1 * stated <= 1.1
 
 
 def test_groups_of_one_grouped_tally_are_different() -> None:
     coin = RandomizedResponse(LABELS, 1.0)
-    groups = coin.tally_by(coin.randomize(["a"] * 60), {"ward": ["n", "s", "e"] * 20})
+    groups = coin.tally(coin.randomize(["a"] * 60), {"ward": ["n", "s", "e"] * 20})
     assert len(estimate(dict(groups.items()))) == len(estimate(groups)) == 3
     with pytest.raises(ArgumentError, match="one tally in"):
         estimate({1: groups["n"], 2: groups["n"]})

@@ -18,7 +18,6 @@ from tests.spec.io._people import run
 from warner import Integers, LocalHashing, Reports, Study, SubsetSelection
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import DIALECTS, count_statement, read_counts
-from warner.reports.grouped_tally import GroupedTally, load_grouped
 from warner.reports.tally import Tally, dump_tallies, load_tallies
 
 STUDY = """
@@ -77,9 +76,9 @@ def _wanted() -> dict[str, Tally]:
     return {n: m.tally(REPORTS[n]).per_person(2) for n, m in PLAN.mechanisms.items()}
 
 
-def _wanted_by(*by: str) -> dict[str, GroupedTally]:
+def _wanted_by(*by: str) -> dict[str, Tally]:
     values = {name: {"ward": WARDS, "day": DAYS}[name] for name in by}
-    return {n: t.per_person(2) for n, t in PLAN.tally_by(REPORTS, values).items()}
+    return {n: t.per_person(2) for n, t in PLAN.tally(REPORTS, values).items()}
 
 
 def _write(names: list[str], rows: list[Any], path: str, delimiter: str = ",") -> str:
@@ -148,7 +147,7 @@ def test_the_tally_is_that_of_the_reports_bit_for_bit(
     for by in (["ward"], ["day", "ward"]):
         counts = _run(request, engine, _count(engine, "--by", ",".join(by)), _table())
         run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
-        assert load_grouped("g.json") == _wanted_by(*by)
+        assert load_tallies("g.json") == _wanted_by(*by)
 
 
 def test_columns_of_other_names_are_counted(folder: Path) -> None:
@@ -272,7 +271,7 @@ def test_other_dialects_are_counted_by_duckdb_after_translation(dialect: str, fo
         statement = statement.replace('"flat" AS u', f'(SELECT {flat} FROM "warner_values") AS u')
     counts = _in_duckdb(statement, _table(), "c.csv")
     run("tally", "--counts", counts, "--study", "study.toml", "-o", "g.json")
-    assert load_grouped("g.json") == _wanted_by("ward")
+    assert load_tallies("g.json") == _wanted_by("ward")
 
 
 def test_a_study_of_many_bits_is_a_short_statement_that_reads_the_table_once() -> None:

@@ -14,7 +14,6 @@ from tests.spec.io._people import run
 from warner import Study
 from warner.errors import FileError
 from warner.io import count_statement, read_counts
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -137,7 +136,7 @@ def test_results_of_several_tables_are_added() -> None:
     _counts("g.csv", REPORTS, WARDS)
     _counts("h.csv", [0, 1], ["south", "south"])
     _tally("g.csv", "h.csv")
-    assert load_grouped("t.json")["smokes"].total().counts.tolist() == [3, 4]
+    assert load_tallies("t.json")["smokes"].total().counts.tolist() == [3, 4]
     Path("t.json").unlink()
     assert "MismatchError" not in _tally("a.csv", "g.csv", ok=False)
 
@@ -191,10 +190,10 @@ FORMS: dict[str, Callable[[str], bytes]] = {
 def test_results_are_read_as_each_tool_writes_them(tool: str) -> None:
     _counts("c.csv", REPORTS, WARDS)
     _tally("c.csv")
-    wanted = load_grouped("t.json")
+    wanted = load_tallies("t.json")
     Path("of tool.csv").write_bytes(FORMS[tool](Path("c.csv").read_text().replace("\r", "")))
     _tally("of tool.csv")
-    assert load_grouped("t.json") == wanted
+    assert load_tallies("t.json") == wanted
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 import warner
 from warner import Integers
-from warner.io import tally_frame
 from warner.io.grouped_frame import GroupedFrame
 
 
@@ -33,7 +32,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
         sizes.clear()
         reports = mechanism.randomize(np.arange(3000) % 30, np.random.default_rng(5))
         frame = warner.io.reports_frame(reports)
-        assert tally_frame(mechanism, frame, simulated=True) == mechanism.tally(reports)
+        assert mechanism.tally(frame).marked() == mechanism.tally(reports)
         assert len(sizes) == 4 and max(sizes) <= 256
 
 
@@ -49,7 +48,7 @@ def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
     ):
         frame = kind({"value_bits_0": [r[0] for r in rows], "value_bits_1": [r[1] for r in rows]})
         with pytest.raises(warner.errors.ReportError, match=rule):
-            tally_frame(subset, frame)
+            subset.tally(frame)
     rappor = warner.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
     with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
-        tally_frame(rappor, kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))
+        rappor.tally(kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))

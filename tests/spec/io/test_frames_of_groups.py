@@ -25,25 +25,23 @@ def test_groups_are_counted_from_frames(frame: Any) -> None:
     data = frame(ROWS)
     reports = COIN.reports(ROWS["said"])
     for by in (["week"], ["ward", "week"]):
-        slow = COIN.tally_by(reports, {name: ROWS[name] for name in by})
-        assert COIN.tally_by(data, by, column="said") == slow
-        assert COIN.tally_by(data, {name: ROWS[name] for name in by}, column="said") == slow
-    assert COIN.tally_by(data, "week", column="said") == COIN.tally_by(
-        data, ["week"], column="said"
-    )
-    declared = COIN.tally_by(data, {"week": Integers(1, 10)}, column="said")
+        slow = COIN.tally(reports, {name: ROWS[name] for name in by})
+        assert COIN.tally(data, by, column="said") == slow
+        assert COIN.tally(data, {name: ROWS[name] for name in by}, column="said") == slow
+    assert COIN.tally(data, "week", column="said") == COIN.tally(data, ["week"], column="said")
+    declared = COIN.tally(data, {"week": Integers(1, 10)}, column="said")
     assert declared.columns == {"week": Integers(1, 10)} and declared.total().n == 5
 
 
 @pytest.mark.parametrize("by", [[], "year", ["week", "year"], 3, {"year": None}])
 def test_groups_of_frames_are_columns_of_the_frame(by: Any) -> None:
     with pytest.raises(ArgumentError, match=r"by: must .* (week, ward, said|public column)"):
-        COIN.tally_by(pl.DataFrame(ROWS), by, column="said")
+        COIN.tally(pl.DataFrame(ROWS), by, column="said")
 
 
 def test_reports_that_are_no_frame_have_no_columns() -> None:
     with pytest.raises(ArgumentError, match="the reports are none"):
-        COIN.tally_by(COIN.reports([0, 1]), {"week": [1, 2]}, column="said")
+        COIN.tally(COIN.reports([0, 1]), {"week": [1, 2]}, column="said")
 
 
 @pytest.mark.parametrize("mechanism", [BITS, SubsetSelection(LABELS, 1.0)])
@@ -60,10 +58,10 @@ def test_a_column_may_hold_an_array_for_each_report(mechanism: Any, keep: bool) 
         arrays.rename({"bits": "setting_bits"}),
     ]
     expected = mechanism.tally(mechanism.reports(np.unpackbits(bits, axis=1)[:, :20]), keep)
-    groups = mechanism.tally_by(reports, {"week": weeks}, keep)
+    groups = mechanism.tally(reports, {"week": weeks}, keep)
     for frame in frames:
         assert mechanism.tally(frame, keep) == expected
-        assert mechanism.tally_by(frame, "week", keep).marked() == groups
+        assert mechanism.tally(frame, "week", keep).marked() == groups
     long = arrays.rename({"bits": "said"})
     assert mechanism.tally(long, keep, column="said") == expected
 
@@ -121,7 +119,7 @@ def test_a_column_is_named_by_a_text() -> None:
 def test_a_gap_in_a_public_column_is_named_by_its_place() -> None:
     reports = COIN.reports([0, 1, 1])
     with pytest.raises(ValuesError, match=r"position 1: .*got no value"):
-        COIN.tally_by(reports, {"week": pl.Series([1, None, 2])})
+        COIN.tally(reports, {"week": pl.Series([1, None, 2])})
     gaps = pl.DataFrame({"said": [0, 1], "week": [1, None]})
     with pytest.raises(ReportError, match=r"'week'.* got no value"):
-        COIN.tally_by(gaps, "week", column="said")
+        COIN.tally(gaps, "week", column="said")

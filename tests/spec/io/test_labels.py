@@ -15,7 +15,7 @@ from warner._core.text import unreadable
 from warner.io import open_reports, write_reports
 from warner.io.file_seal import seal
 from warner.reports.tally import Tally, canonical, dump_tallies, parse_tallies
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 
 
 @pytest.mark.parametrize("bad", ["\x1b]0;x\x07", "\x00", "\u202e", "\ud800"], ids=ascii)
@@ -26,7 +26,7 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
     header = json.loads(canonical(mechanism.header))
     header["domain"]["values"] = ["x", f"y{bad}"]
     with pytest.raises(warner.errors.MismatchError, match="label 1: must not hold") as caught:
-        warner.estimate(Tally(header, Histogram(), np.array([1, 2]), 3))
+        warner.estimate(Tally(header, Counted.together(Histogram(), np.array([1, 2]), 3)))
     assert unreadable(str(caught.value)) is None
     # A tally file and a report file whose checksums fit.
     tally = mechanism.tally(mechanism.randomize(["x"]))

@@ -15,7 +15,7 @@ from warner import Grid, Integers
 from warner.io import open_reports, tally_file, write_reports
 from warner.mechanisms import from_header
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 
 U8 = pa.uint8()
 
@@ -148,7 +148,7 @@ def test_a_domain_of_millions_is_not_estimated_by_default() -> None:
     counts = np.zeros(2**20 + 1, dtype=np.int64)
     counts[0] = 1
     with pytest.raises(warner.errors.ArgumentError, match="at most 1048576 values"):
-        warner.estimate(Tally(mechanism.header, Histogram(), counts, 1))
+        warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), counts, 1)))
 
 
 def test_memory_that_is_not_enough_is_one_line(
@@ -157,5 +157,5 @@ def test_memory_that_is_not_enough_is_one_line(
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("warner.app.command_files.load_any_tallies", fail)
+    monkeypatch.setattr("warner.app.command_files.load_tallies", fail)
     assert "memory: is not enough" in run("estimate", str(tmp_path / "t.json"), ok=False)

@@ -47,8 +47,8 @@ def test_values_come_back_as_they_are_declared(name: str, tmp_path: Path) -> Non
     assert dict(opened.public) == {name: column.domain for name, column in public.items()}
     again = io.read_reports(path)["a"]
     assert again.columns["report"].tolist() == reports.columns["report"].tolist()
-    by = io.tally_file_by(path, list(public))["a"]
-    assert by == COIN.tally_by(reports, public) and len(by) == 4
+    by = io.tally_file(path, list(public))["a"]
+    assert by == COIN.tally(reports, public) and len(by) == 4
 
 
 @pytest.mark.parametrize("name", BOTH)
@@ -58,16 +58,16 @@ def test_a_file_without_public_columns_is_as_before(name: str, tmp_path: Path) -
     assert io.read_public(path) == {} and io.open_reports(path).public == {}
     assert io.open_reports(path).format.read_ends(path)[0].count(b'"schema":1') == 1
     with pytest.raises(ArgumentError, match="which has none"):
-        io.tally_file_by(path, ["ward"])
+        io.tally_file(path, ["ward"])
     for bad in ("ward", 5):
         with pytest.raises(ArgumentTypeError, match="list of public columns"):
-            io.tally_file_by(path, bad)  # type: ignore[arg-type]
+            io.tally_file(path, bad)  # type: ignore[arg-type]
 
 
 def test_the_wire_format_has_no_public_columns(tmp_path: Path) -> None:
     COIN.randomize(["no"]).save(tmp_path / "one.warner")
     with pytest.raises(ArgumentError, match="which has none"):
-        io.tally_file_by(str(tmp_path / "one.warner"), ["ward"])
+        io.tally_file(str(tmp_path / "one.warner"), ["ward"])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_values_that_were_never_declared_are_refused_by_row(
 ) -> None:
     columns = {"ward": ["north", "south", bad], "a_report": [0, 1, 1]}
     path = _sealed(tmp_path / name, WARD, columns, 3)
-    for read in (lambda: io.tally_file_by(path, ["ward"]), lambda: io.read_public(path)):
+    for read in (lambda: io.tally_file(path, ["ward"]), lambda: io.read_public(path)):
         with pytest.raises(ReportError, match="'ward', data row 3") as caught:
             read()
         assert "east" not in str(caught.value)
@@ -163,11 +163,11 @@ def test_columns_must_be_those_of_the_header(name: str, tmp_path: Path) -> None:
         {"a_report": [0, 1]},
     ):
         with pytest.raises(FileError, match="columns of its header"):
-            io.tally_file_by(_sealed(tmp_path / name, WARD, columns, 2), ["ward"])
+            io.tally_file(_sealed(tmp_path / name, WARD, columns, 2), ["ward"])
     if name.endswith(".parquet"):
         columns = {"ward": [0, 1], "a_report": [0, 1]}
         with pytest.raises(ReportError, match="must be of type string"):
-            io.tally_file_by(_sealed(tmp_path / name, WARD, columns, 2), ["ward"])
+            io.tally_file(_sealed(tmp_path / name, WARD, columns, 2), ["ward"])
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_no_altered_byte_is_read_as_a_public_value(tmp_path: Path) -> None:
     data[data.rindex(b'"n"') + 1] = ord("s")
     path.write_bytes(data)
     with pytest.raises(FileError, match="altered"):
-        io.tally_file_by(str(path), ["ward"])
+        io.tally_file(str(path), ["ward"])
 
 
 def test_frames_are_grouped_by_columns_that_they_have() -> None:
     reports = COIN.randomize(["no", "yes"])
     data = io.frame({"value_report": reports.columns["report"], "ward": ["north", "south"]})
-    assert len(io.tally_frame_by(COIN, data, ["ward"])) == 2
+    assert len(COIN.tally(data, ["ward"])) == 2
     for by in (["street"], [], "ward"):
         with pytest.raises(ArgumentError, match="columns of the frame"):
-            io.tally_frame_by(COIN, data, by)
+            COIN.tally(data, by)
     with pytest.raises(ReportError, match="public column 'ward'"):
-        io.tally_frame_by(COIN, data, {"ward": Categorical(["north", "west"])})
+        COIN.tally(data, {"ward": Categorical(["north", "west"])})
     holes = io.frame({"value_report": reports.columns["report"], "ward": ["north", None]})
     with pytest.raises(ReportError, match="without gaps"):
-        io.tally_frame_by(COIN, holes, ["ward"])
+        COIN.tally(holes, ["ward"])

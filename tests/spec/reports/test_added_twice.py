@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from warner import Categorical, GroupedTally, RandomizedResponse, Tally, UnaryEncoding, estimate
+from warner import Categorical, RandomizedResponse, Tally, UnaryEncoding, estimate
 from warner.errors import ArgumentError
 from warner.reports.tally import load_tallies, merge, save_tallies
 
@@ -22,8 +22,8 @@ def _tally(n: int = 5) -> Tally:
     return COIN.tally(COIN.randomize(["yes"] * n))
 
 
-def _grouped() -> GroupedTally:
-    return COIN.tally_by(COIN.randomize(["yes"] * 4), {"ward": ["a", "b", "a", "b"]})
+def _grouped() -> Tally:
+    return COIN.tally(COIN.randomize(["yes"] * 4), {"ward": ["a", "b", "a", "b"]})
 
 
 def test_a_tally_is_not_added_to_itself_or_to_a_sum_that_holds_it() -> None:
@@ -92,7 +92,7 @@ def test_a_file_that_is_loaded_twice_is_not_added_twice(tmp_path: Path) -> None:
     assert (found["a"] + found["b"]).n == 10
     _grouped().save(path)
     with pytest.raises(ArgumentError, match=TWICE):
-        GroupedTally.load(path) + GroupedTally.load(path)
+        Tally.load(path) + Tally.load(path)
 
 
 def test_long_sums_forget_their_parts_and_stay_known_themselves() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, GroupedTally, Integers, RandomizedResponse, UnaryEncoding
+from warner import Categorical, Integers, RandomizedResponse, Tally, UnaryEncoding
 from warner.domains.dates import Dates
 from warner.errors import (
     ArgumentError,
@@ -22,17 +22,17 @@ from warner.errors import (
     MismatchError,
     ValuesError,
 )
-from warner.reports.grouped_tally import LARGEST, load_any_tallies, load_grouped
-from warner.reports.public_columns import PublicColumn, domain_from_spec, group_people
-from warner.reports.tally import load_tallies
+from warner.reports.public_columns import Groups, PublicColumn, domain_from_spec, group_people
+from warner.reports.tally import LARGEST, load_tallies
+from warner.reports.tally_kinds import Counted
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 WARDS = ["north", "south", "north", "west"]
 
 
-def _groups(mechanism: RandomizedResponse = COIN, **by: Any) -> GroupedTally:
+def _groups(mechanism: RandomizedResponse = COIN, **by: Any) -> Tally:
     reports = mechanism.randomize(mechanism.domain.decode([0, 1, 1, 0]))
-    return mechanism.tally_by(reports, by or {"ward": WARDS, "year": [2024, 2024, 2023, 2024]})
+    return mechanism.tally(reports, by or {"ward": WARDS, "year": [2024, 2024, 2023, 2024]})
 
 
 def test_it_is_a_mapping_of_public_values() -> None:
@@ -96,7 +96,7 @@ def test_declared_labels_keep_their_order_and_others_are_sorted() -> None:
 )
 def test_public_values_are_refused_by_position(by: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words) as caught:
-        COIN.tally_by(COIN.randomize(["no"] * 4), by)
+        COIN.tally(COIN.randomize(["no"] * 4), by)
     assert "soon" not in str(caught.value) and "west" not in str(caught.value)
 
 
@@ -164,22 +164,22 @@ def test_more_groups_than_memory_are_refused() -> None:
     assert many.schema.cells * n > LARGEST
     reports = many.randomize(np.zeros(n, int), np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="Group by fewer columns"):
-        many.tally_by(reports, {"person": np.arange(n)})
+        many.tally(reports, {"person": np.arange(n)})
 
 
 def test_files_hold_groups_or_not_and_say_so(tmp_path: Path) -> None:
     groups, path = _groups(), tmp_path / "groups.json"
     groups.save(path)
-    assert GroupedTally.load(path) == groups and load_grouped(path) == {"value": groups}
+    assert Tally.load(path) == groups and load_tallies(path) == {"value": groups}
     assert json.loads(path.read_text())["schema"] == 4
-    assert load_any_tallies(path) == {"value": groups}
+    assert load_tallies(path) == {"value": groups}
     for load in (load_tallies, warner.Tally.load):
-        with pytest.raises(FileError, match="load_grouped"):
+        with pytest.raises(FileError, match="load_tallies"):
             load(path)
     groups.total().save(path)
     assert json.loads(path.read_text())["schema"] == 1
     with pytest.raises(FileError, match="without groups"):
-        GroupedTally.load(path)
+        Tally.load(path)
 
 
 def _changes() -> list[tuple[str, Any]]:
@@ -208,33 +208,31 @@ def _changes() -> list[tuple[str, Any]]:
 def test_altered_files_are_refused(tmp_path: Path, key: str, value: Any) -> None:
     data = _groups().to_json()
     with pytest.raises(FileError, match="altered"):
-        GroupedTally.from_json(data | {key: value})
+        Tally.from_json(data | {key: value})
     path = tmp_path / "groups.json"
-    whole = {"format": "warner-tally", "schema": 4, "attributes": {"value": data | {key: value}}}
+    whole = {"format": "warner-tally", "schema": 6, "attributes": {"value": data | {key: value}}}
     path.write_text(json.dumps(whole))
     with pytest.raises(FileError):
-        GroupedTally.load(path)
+        Tally.load(path)
 
 
 def test_nobody_has_no_total() -> None:
     groups = _groups()
-    empty = GroupedTally(groups.header, groups.columns, [], _none(groups))
+    empty = Tally(groups.header, _none(groups), Groups(groups.columns, [], groups.sizes[:0]))
     assert len(empty) == 0 and empty.n == 0 and groups + empty == groups == empty + groups
     with pytest.raises(EmptyError):
         empty.total()
 
 
-def _none(groups: GroupedTally) -> Any:
-    from warner.reports.tally_kinds import CountedGroups
-
-    return CountedGroups(groups.kind, groups.counts[:0], groups.sizes[:0])
+def _none(groups: Tally) -> Any:
+    return Counted(groups.kind, groups.counts[:0], groups.sizes[:0])
 
 
 @pytest.mark.parametrize("keeps", [False, True])
 def test_some_of_the_groups_with_the_rest_are_all(keeps: bool) -> None:
     bits = UnaryEncoding(Categorical(["a", "b", "c"]), 1.0)
     reports = bits.randomize(["a", "b", "c", "a"] * 9)
-    groups = bits.tally_by(reports, {"ward": WARDS * 9}, keep_reports=keeps)
+    groups = bits.tally(reports, {"ward": WARDS * 9}, keep_reports=keeps)
     some, rest = groups.only([("south",), ("nowhere",)]), groups.only([("north",), ("west",)])
     assert list(some) == [("south",)] and some["south"] == groups["south"]
     assert some.kind == groups.kind and some.sources == groups.sources

@@ -20,7 +20,13 @@ from warner import (
     estimate,
 )
 from warner.reports.tally import Tally
-from warner.reports.tally_kinds import DistinctReports, Histogram, MarginalTables, tally_kind
+from warner.reports.tally_kinds import (
+    Counted,
+    DistinctReports,
+    Histogram,
+    MarginalTables,
+    tally_kind,
+)
 
 
 def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
@@ -87,17 +93,22 @@ def test_altered_tables_are_refused(tmp_path: Path) -> None:
         (tally.counts.reshape(1, -1), tally.n),
     ):
         with pytest.raises(warner.errors.MismatchError, match="does not fit"):
-            estimate(Tally(tally.header, MarginalTables(2), counts, n))
+            estimate(Tally(tally.header, Counted.together(MarginalTables(2), counts, n)))
     for kind in (MarginalTables(3), Histogram(), DistinctReports()):
         with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
-            estimate(Tally(tally.header, kind, tally.counts, tally.n))
+            estimate(Tally(tally.header, Counted.together(kind, tally.counts, tally.n)))
     for name in ("0-way", "way", "-1-way", "2-way "):
         with pytest.raises(ValueError, match="kind"):
             tally_kind(name)
         with pytest.raises(warner.errors.FileError):
             Tally.from_json({**tally.to_json(), "kind": name})
     with pytest.raises(warner.errors.MismatchError):
-        estimate(Tally(RandomizedResponse(SEX, 1.0).header, MarginalTables(1), np.array([1, 2]), 3))
+        estimate(
+            Tally(
+                RandomizedResponse(SEX, 1.0).header,
+                Counted.together(MarginalTables(1), np.array([1, 2]), 3),
+            )
+        )
     tally.save(tmp_path / "t.json")
     assert json.loads((tmp_path / "t.json").read_text())["schema"] == 2
     (tmp_path / "u.json").write_text(
@@ -132,7 +143,7 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
     )
     whole = survey.tally(reports)
     seen = np.arange(500) % 3
-    weighted = survey.tally_columns(reports.columns, seen)
+    weighted = survey.count(reports.columns, seen)
     monkeypatch.setattr("warner.reports.marginal_tables._INDICATORS", 20 * 64)
     assert survey.tally(reports) == whole
-    assert survey.tally_columns(reports.columns, seen) == weighted
+    assert survey.count(reports.columns, seen) == weighted

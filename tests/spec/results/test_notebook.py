@@ -13,7 +13,6 @@ import warner
 from tests.registry import ALL, smallest
 from warner import (
     Categorical,
-    GroupedTally,
     Integers,
     Inversion,
     KeyValue,
@@ -22,6 +21,7 @@ from warner import (
     RandomizedResponse,
     SampleMean,
     Study,
+    Tally,
     estimate,
 )
 from warner.domains.dates import Dates
@@ -52,7 +52,7 @@ def _weeks(count: int = 4) -> list[warner.Tally]:
 _BOTH = RandomizedResponse(Product(sex=Categorical(["a", "b"]), age=Integers(0, 2)), 4.0)
 _PAIRS = estimate(_BOTH.tally(_BOTH.randomize([{"sex": "a", "age": 1}] * 200)))
 _WARDS = _weeks(2)
-SERIES = GroupedTally.from_tallies("week", _weeks())
+SERIES = Tally.from_tallies("week", _weeks())
 SHOWN: dict[str, Any] = {
     "tally": TALLY,
     "grouped": SERIES,
@@ -221,21 +221,21 @@ def test_pickled_results_are_equal_and_small() -> None:
 
 def test_series_of_weeks() -> None:
     weeks = _weeks(3)
-    series = GroupedTally.from_tallies("week", {"2026-W02": weeks[1], "2026-W01": weeks[0]})
+    series = Tally.from_tallies("week", {"2026-W02": weeks[1], "2026-W01": weeks[0]})
     assert list(series) == [("2026-W01",), ("2026-W02",)] and series["2026-W02"] == weeks[1]
-    assert list(GroupedTally.from_tallies(["week", "ward"], {(1, "b"): weeks[0], (1, "a"): weeks[1]})) == [(1, "a"), (1, "b")]  # fmt: skip
+    assert list(Tally.from_tallies(["week", "ward"], {(1, "b"): weeks[0], (1, "a"): weeks[1]})) == [(1, "a"), (1, "b")]  # fmt: skip
     with pytest.raises(EmptyError):
-        GroupedTally.from_tallies("week", [])
+        Tally.from_tallies("week", [])
     with pytest.raises(ArgumentTypeError, match="must be tallies"):
-        GroupedTally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
+        Tally.from_tallies("week", [weeks[0], 3])  # type: ignore[list-item]
     with pytest.raises(ArgumentError, match="2 values in each key"):
-        GroupedTally.from_tallies(["week", "ward"], weeks)
+        Tally.from_tallies(["week", "ward"], weeks)
     with pytest.raises(MismatchError):
-        GroupedTally.from_tallies("week", [weeks[0], TALLY])
+        Tally.from_tallies("week", [weeks[0], TALLY])
     days = Dates("week")
     with pytest.raises(ArgumentError, match="different groups"):
-        GroupedTally.from_tallies("week", {"2026-01-05": weeks[0], "2026-01-06": weeks[1]}, days)
-    result = estimate(GroupedTally.from_tallies("week", weeks), time="week")
+        Tally.from_tallies("week", {"2026-01-05": weeks[0], "2026-01-06": weeks[1]}, days)
+    result = estimate(Tally.from_tallies("week", weeks), time="week")
     assert result.rounds == 3 and 2.99 < result.spent.epsilon <= 3
     assert "epsilon = 3" in result.spent_text and "epsilon = 3" in result._repr_html_()
     assert len({row["week"] for row in result.to_frame("polars").rows(named=True)}) == 3
@@ -244,6 +244,6 @@ def test_series_of_weeks() -> None:
 
 
 def test_pictures_of_the_top_values_over_weeks() -> None:
-    series = GroupedTally.from_tallies("week", [TALLY, TALLY.of_others()])
+    series = Tally.from_tallies("week", [TALLY, TALLY.of_others()])
     picture = estimate(series, time="week").plot(top=3).to_dict()
     assert "the 3 values of 60" in str(picture)

@@ -79,11 +79,11 @@ OF_PEOPLE = Frame.of({"ward": WARDS, "day": DAYS, **_columns(OF_STUDY, STUDY.mec
 def test_reports_of_every_kind(name: str) -> None:
     mechanism, real = MECHANISMS[name], REPORTS[name]
     assert warner.spark.tally(mechanism, FRAME, name) == mechanism.tally(real)
-    slow = mechanism.tally_by(real, {"ward": WARDS})
+    slow = mechanism.tally(real, {"ward": WARDS})
     assert warner.spark.tally(mechanism, FRAME, name, by="ward") == slow
     kept = mechanism.tally(real, keep_reports=True)
     assert warner.spark.tally(mechanism, FRAME, name, keep_reports=True) == kept
-    both = mechanism.tally_by(real, {"ward": WARDS, "day": DAYS}, keep_reports=True)
+    both = mechanism.tally(real, {"ward": WARDS, "day": DAYS}, keep_reports=True)
     by = ["ward", "day"]
     assert warner.spark.tally(mechanism, FRAME, name, by=by, keep_reports=True) == both
 
@@ -96,21 +96,21 @@ def test_bytes_and_blocks(name: str, per_row: int) -> None:
     blocks = [records[i : i + per_row].tobytes() for i in range(0, N, per_row)]
     frame = Frame.of({"ward": WARDS[::per_row], "q_records": pa.array(blocks, pa.binary())})
     assert warner.spark.tally(mechanism, frame, "q") == mechanism.tally(real)
-    slow = mechanism.tally_by(real, {"ward": WARDS})
+    slow = mechanism.tally(real, {"ward": WARDS})
     assert warner.spark.tally(mechanism, frame, by="ward") == slow
 
 
 def test_studies_tuples_and_weeks() -> None:
     wanted = {n: t.per_person(2) for n, t in STUDY.tally(OF_STUDY).items()}
     assert warner.spark.tally(STUDY, OF_PEOPLE) == wanted
-    slow = STUDY.tally_by(OF_STUDY, {"ward": WARDS, "day": DAYS})
+    slow = STUDY.tally(OF_STUDY, {"ward": WARDS, "day": DAYS})
     by = {n: t.per_person(2) for n, t in slow.items()}
     assert warner.spark.tally(STUDY, OF_PEOPLE, by=["ward", "day"]) == by
     whole = STUDY.together
     joined = whole.schema.join({name: own.columns for name, own in OF_STUDY.items()})
-    pairs = whole.tally_columns(joined, ways=2).per_person(2)
+    pairs = whole.count(joined, ways=2).per_person(2)
     assert warner.spark.tally(STUDY, OF_PEOPLE, ways=2) == {"joint": pairs}
-    weeks = MECHANISMS["bits"].tally_by(
+    weeks = MECHANISMS["bits"].tally(
         REPORTS["bits"], {"day": warner.reports.public_columns.PublicColumn(Dates("week"), DAYS)}
     )
     assert warner.spark.tally(MECHANISMS["bits"], FRAME, "bits", by={"day": Dates("week")}) == weeks
@@ -187,7 +187,7 @@ def test_answers_are_randomized_by_partition(
     again = warner.spark.randomize(STUDY, PEOPLE, blocks)
     assert not {"id", "setting", "long"} & set(found.columns)
     tallies = warner.spark.tally(STUDY, found, by=["ward", "day"])
-    people = STUDY.tally_by(OF_STUDY, {"ward": WARDS, "day": DAYS})
+    people = STUDY.tally(OF_STUDY, {"ward": WARDS, "day": DAYS})
     assert tallies["long"].sizes.tolist() == people["long"].sizes.tolist()
     assert found.table() != again.table()
     if blocks is not None:
@@ -209,7 +209,7 @@ def test_answers_outside_their_domain_are_not_shown() -> None:
 
 def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = STUDY.mechanisms["setting"]
-    fewer = setting.tally_columns({"report": OF_STUDY["setting"].columns["report"][1:]})
+    fewer = setting.count({"report": OF_STUDY["setting"].columns["report"][1:]})
     monkeypatch.setattr(
         _Job, "_by_engine", lambda job, name, frame: fewer if name == "setting" else None
     )

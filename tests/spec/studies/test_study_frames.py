@@ -37,27 +37,27 @@ REPORTS = {
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, pl.LazyFrame])
 def test_groups_are_counted_from_a_frame(frame: Any) -> None:
-    slow = STUDY.tally_by(REPORTS, {"week": ROWS["week"]})
+    slow = STUDY.tally(REPORTS, {"week": ROWS["week"]})
     for by in ("week", ["week"], {"week": ROWS["week"]}):
-        assert STUDY.tally_by(frame(ROWS), by) == slow
-    both = STUDY.tally_by(frame(ROWS), ["ward", "week"])["drinks"]
+        assert STUDY.tally(frame(ROWS), by) == slow
+    both = STUDY.tally(frame(ROWS), ["ward", "week"])["drinks"]
     assert list(both) == [("n", 2), ("s", 1), ("s", 2)]
     renamed = frame(ROWS).rename({"smokes_report": "said"})
-    assert STUDY.tally_by(renamed, "week", {"smokes": "said"}) == slow
+    assert STUDY.tally(renamed, "week", {"smokes": "said"}) == slow
 
 
 def test_what_does_not_belong_to_the_study_is_refused() -> None:
     frame = pl.DataFrame(ROWS)
     for by in ("year", ["week", "year"], 3, [["week"]]):
         with pytest.raises(ArgumentError, match="must be public columns of the study: week, ward"):
-            STUDY.tally_by(frame, by)
+            STUDY.tally(frame, by)
     with pytest.raises(ArgumentTypeError, match=r"\{name: values\}; got a list"):
-        STUDY.tally_by(REPORTS, ["week"])
+        STUDY.tally(REPORTS, ["week"])
     with pytest.raises(ReportError, match="'week': must hold declared values"):
-        STUDY.tally_by(frame.with_columns(week=pl.lit(11)), "week")
+        STUDY.tally(frame.with_columns(week=pl.lit(11)), "week")
     with pytest.raises(ArgumentError, match="must be attributes of the study"):
-        STUDY.tally_by(frame, "week", {"eats": "smokes_report"})
+        STUDY.tally(frame, "week", {"eats": "smokes_report"})
     with pytest.raises(ReportError, match="no smokes_report among"):
-        STUDY.tally_by(frame.drop("smokes_report"), "week")
+        STUDY.tally(frame.drop("smokes_report"), "week")
     with pytest.raises(ArgumentTypeError, match="or a data frame; got a list"):
-        STUDY.tally_by([1, 2], {"week": [1, 2]})
+        STUDY.tally([1, 2], {"week": [1, 2]})

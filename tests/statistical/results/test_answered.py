@@ -28,7 +28,7 @@ def test_means_and_shares_of_those_who_answered() -> None:
     means, bounds, shares, rows = [], [], [], []
     for _ in range(RUNS):
         index = rng.choice(7, N, p=theta)
-        tally = mechanism.tally_columns(mechanism.randomize_index(index, Source(rng)))
+        tally = mechanism.count(mechanism.randomize_index(index, Source(rng)))
         given = estimate(tally, Inversion()).answered()
         means.append(float(given.mean()))
         bounds.append(given.mean().interval())

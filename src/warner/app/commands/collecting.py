@@ -15,7 +15,7 @@ from warner._core.sampling import Source
 from warner.app.command_files import (
     add_tallies,
     paths_of_groups,
-    read_any,
+    read_tallies,
     refuse_overwriting,
     refuse_repeated,
     refuse_shared_outputs,
@@ -34,7 +34,7 @@ from warner.app.commands.options import (
 )
 from warner.app.commands.sql import tallies_of_counts
 from warner.app.terminal import plural
-from warner.reports.grouped_tally import AnyTally
+from warner.reports.tally import Tally
 from warner.studies.study import Study
 
 _PEOPLE = ("person", "people")
@@ -398,7 +398,7 @@ def tally(
         _warn_of_small_groups(totals.values(), smallest_group)
 
 
-def _warn_of_small_groups(totals: Iterable[Mapping[str, AnyTally]], smallest: int) -> None:
+def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:
     """Say how many groups are so small that their public values can point at a person."""
     # All attributes of a file are of the same people.
     sizes = [next(iter(tallies.values())).sizes for tallies in totals]
@@ -444,6 +444,6 @@ def merge(
     """
     refuse_overwriting(output, *tallies)
     refuse_repeated(tallies)
-    parts = {path: read_any(path) for path in steps(tallies, "reading tallies")}
+    parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)
     write_tallies(per_person(total, reports_per_person), output)

@@ -23,8 +23,7 @@ from warner.app.checkpoint import Checkpoint
 from warner.app.command_files import add_tallies, as_file, require_study, warn_of_simulation
 from warner.app.commands.foreign import CountedFile, count_foreign, say_foreign
 from warner.app.terminal import plural
-from warner.reports.grouped_tally import AnyTally
-from warner.reports.tally import require_same
+from warner.reports.tally import Tally, require_same
 from warner.studies.study import Study
 
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
@@ -66,7 +65,7 @@ class Wanted:
         }
 
 
-Totals = dict[str | None, dict[str, AnyTally]]
+Totals = dict[str | None, dict[str, Tally]]
 """{group of the study: {attribute: tally}}."""
 
 
@@ -106,7 +105,7 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
                 memory.add(file, state, counted)
             done += states[file.path][0]
             tell(done)
-        parts: dict[str | None, dict[str, dict[str, AnyTally]]] = {}
+        parts: dict[str | None, dict[str, dict[str, Tally]]] = {}
         for one in sums.values():
             if not one.totals:
                 raise EmptyError(one.path, "holds no reports")
@@ -193,7 +192,7 @@ class _Before:
     many: int
     seals: dict[str, str] = field(default_factory=dict)
     counts: dict[tuple[str | None, str], tuple[str, bool]] = field(default_factory=dict)
-    firsts: dict[str | None, tuple[str, dict[str, AnyTally]]] = field(default_factory=dict)
+    firsts: dict[str | None, tuple[str, dict[str, Tally]]] = field(default_factory=dict)
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
     def require_other(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
@@ -261,12 +260,10 @@ def _count_own(path: str, wanted: Wanted) -> CountedFile:
     opened = files.open_reports(path)
     if wanted.plan is not None:
         opened = require_study(opened, wanted.plan, wanted.ways is not None)
-    found: Mapping[str, AnyTally] = (
-        files.tally_file(opened, None, wanted.ways, wanted.keep_reports)
-        if wanted.by is None
-        else files.tally_file_by(opened, wanted.by, None, wanted.ways, wanted.keep_reports)
+    found = files.tally_file(
+        opened, wanted.by or (), ways=wanted.ways, keep_reports=wanted.keep_reports
     )
-    return CountedFile(opened.group, opened.end["sha256"], dict(found), False)
+    return CountedFile(opened.group, opened.end["sha256"], found, False)
 
 
 @dataclass
@@ -286,7 +283,7 @@ class _Sums:
 
     path: str
     allow_simulated: bool
-    totals: dict[str | None, dict[str, AnyTally]] = field(default_factory=dict)
+    totals: dict[str | None, dict[str, Tally]] = field(default_factory=dict)
     firsts: dict[str | None, str] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
     own: list[int] = field(default_factory=list)
@@ -319,7 +316,7 @@ class _Sums:
                 raise MismatchError("files", rule, None, remedy)
             known[name] = known[name].marked(any(marks)) + tally.marked(any(marks))
 
-    def said(self) -> Iterator[tuple[str | None, dict[str, AnyTally]]]:
+    def said(self) -> Iterator[tuple[str | None, dict[str, Tally]]]:
         """The sums of each group, after what is to be said of the files."""
         if self.empty:
             many = plural(len(self.empty), "file without rows adds", "files without rows add")

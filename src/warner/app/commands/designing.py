@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tallies
+from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_totals
 from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
 from warner.app.draft import Draft
@@ -330,7 +330,7 @@ def clusters(tally_file: str, threshold: float, largest: int, level: float, as_j
         warner tally pilot.parquet --ways 2 -o pairs.json
         warner clusters pairs.json
     """
-    tallies = read_tallies(tally_file)
+    tallies = read_totals(tally_file)
     for tally in tallies.values():
         if not from_header(tally.header).attribute_domains:
             rule = "has no joint reports of pairs of attributes"

@@ -14,8 +14,8 @@ from warner.app.background_files import backgrounds
 from warner.app.command_files import (
     apart,
     one_or_all,
-    read_or_count_any,
-    read_tallies,
+    read_or_count,
+    read_totals,
     refuse_overwriting,
     refuse_shared_outputs,
     say_written,
@@ -38,7 +38,6 @@ from warner.design.comparison import compare as compare_methods
 from warner.design.comparison import usual_methods
 from warner.design.losses import LOSSES
 from warner.estimators import Estimator
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.charts import FORMATS, chart, ranking, save
@@ -166,7 +165,7 @@ def estimate(
     for option, given in (("--top", top), ("--title", title)):
         if given is not None and plot_path is None:
             raise ArgumentError(option, "goes with --plot")
-    known_tallies = tallies_together(paths, read_or_count_any, allow_equal, allow_simulated)
+    known_tallies = tallies_together(paths, read_or_count, allow_equal, allow_simulated)
     found, grouped = apart(known_tallies)
     if any(part.simulated for parts in known_tallies.values() for part in parts):
         warn_of_simulation(", ".join(paths))
@@ -228,7 +227,7 @@ class Shown(NamedTuple):
 
 
 def _show_groups(
-    grouped: Mapping[str, Sequence[GroupedTally]],
+    grouped: Mapping[str, Sequence[Tally]],
     chosen: Estimator | None,
     only: tuple[str, ...],
     joint: tuple[str, ...],
@@ -258,7 +257,7 @@ def _show_groups(
 
 def _estimates_of_groups(
     name: str,
-    parts: Sequence[GroupedTally],
+    parts: Sequence[Tally],
     chosen: Estimator | None,
     names: list[str] | None,
     only: tuple[str, ...],
@@ -332,7 +331,7 @@ def compare(
         warner compare tally.json -m mle -m eb -m em:auto --loss l1
     """
     refuse_overwriting(plot_path, *tallies)
-    found = tallies_together(tallies, read_tallies, allow_equal, allow_simulated)
+    found = tallies_together(tallies, read_totals, allow_equal, allow_simulated)
     rankings = {
         name: compare_methods(
             one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names

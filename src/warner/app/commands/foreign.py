@@ -12,8 +12,8 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner.app.terminal import plural
 from warner.io.foreign_files import columns_of_texts
-from warner.reports.grouped_tally import AnyTally
 from warner.reports.report_texts import text_start
+from warner.reports.tally import Tally
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -31,7 +31,7 @@ class CountedFile(NamedTuple):
 
     group: str | None
     seal: str
-    tallies: dict[str, AnyTally]
+    tallies: dict[str, Tally]
     foreign: bool
     named: bool = False
 

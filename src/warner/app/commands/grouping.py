@@ -16,13 +16,14 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.commands.options import as_json, of_intervals, options
-from warner.app.tallies_of_groups import Groups, group_and_file, read_groups, read_margins
+from warner.app.tallies_of_groups import group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences
 from warner.groups.differences import difference as differences_of
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted
+from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS
 from warner.results.csv_table import as_cell, as_csv
 from warner.results.tables import as_text, reports_of
@@ -190,7 +191,7 @@ def _check_files(outputs: Mapping[str, str | None], inputs: Sequence[str]) -> No
     refuse_shared_outputs(outputs)
 
 
-def _asked(found: dict[str, Groups], only: str | None) -> dict[str, Groups]:
+def _asked(found: dict[str, TalliesOfGroups], only: str | None) -> dict[str, TalliesOfGroups]:
     """The groups of the attribute that --only names, or of all."""
     if only is None:
         return found
@@ -204,9 +205,9 @@ def _names(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def _by_time(parts: Groups) -> Mapping[Any, Any]:
+def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
     """Groups whose names are numbers, with these numbers; public columns have their own values."""
-    if hasattr(parts, "names"):
+    if isinstance(parts, Tally):
         return parts
     try:
         return {(_number(key[0]),): tally for key, tally in parts.items()}

@@ -10,8 +10,7 @@ import click
 import numpy as np
 
 from warner._core.checks import confidence_level
-from warner.reports.grouped_tally import AnyTally
-from warner.reports.tally import MOST_PER_PERSON
+from warner.reports.tally import MOST_PER_PERSON, Tally
 from warner.studies.public import SMALLEST_GROUP
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -96,7 +95,7 @@ attributes = options(
 )
 
 
-def per_person(tallies: dict[str, AnyTally], most: int | None) -> dict[str, AnyTally]:
+def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
     """The tallies, with the reports of one person where --reports-per-person states them."""
     if most is None:
         return tallies

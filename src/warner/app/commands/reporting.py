@@ -21,7 +21,7 @@ from warner.app.asked_estimates import (
 )
 from warner.app.command_files import (
     apart,
-    read_or_count_any,
+    read_or_count,
     refuse_overwriting,
     say_written,
     tallies_together,
@@ -38,7 +38,6 @@ from warner.app.summary_options import Wanted, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header
-from warner.reports.grouped_tally import AnyTally, GroupedTally
 from warner.reports.tally import Tally
 from warner.results.methods import method
 from warner.studies.study import Study
@@ -130,7 +129,7 @@ def report(
     if suffix == ".pdf":
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
-    known = tallies_together(tallies, read_or_count_any, allow_equal, allow_simulated)
+    known = tallies_together(tallies, read_or_count, allow_equal, allow_simulated)
     stated = None if study is None else _stated(Study.load(study), known, str(study))
     if any(part.simulated for parts in known.values() for part in parts):
         warn_of_simulation(", ".join(tallies))
@@ -142,7 +141,7 @@ def report(
     chosen = None if method_name is None else method(method_name)
     columns = [] if by is None else [name.strip() for name in by.split(",")]
     used: dict[str, list[Tally]]
-    groups: dict[str, GroupedTally]
+    groups: dict[str, Tally]
     used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
     wanted = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
     if reference is not None:
@@ -171,7 +170,7 @@ def report(
         say_written(output)
 
 
-def _check_reference(reference: str, groups: Mapping[str, GroupedTally]) -> None:
+def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
     """Refuse a reference that is no group."""
     known = list(dict.fromkeys(label(key) for found in groups.values() for key in found))
     if reference not in known:
@@ -196,7 +195,7 @@ def _date(text: str | None) -> str:
     return text or ""
 
 
-def _stated(study: Study, known: Mapping[str, Sequence[AnyTally]], path: str) -> Study:
+def _stated(study: Study, known: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
     domains: dict[str, list[str]] = {}
     for own in study.by_group.values():
@@ -230,8 +229,8 @@ def _dropped(study: Study) -> tuple[str, ...]:
 
 
 def _without_groups(
-    grouped: Mapping[str, Sequence[GroupedTally]], columns: Sequence[str]
-) -> tuple[dict[str, list[Tally]], dict[str, GroupedTally]]:
+    grouped: Mapping[str, Sequence[Tally]], columns: Sequence[str]
+) -> tuple[dict[str, list[Tally]], dict[str, Tally]]:
     """The tallies of all people, and the groups that are compared."""
     sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
     groups = {name: found.by(*columns) if columns else found for name, found in sums.items()}
@@ -240,7 +239,7 @@ def _without_groups(
 
 def _questions(
     tallies: Mapping[str, Sequence[Tally]],
-    groups: Mapping[str, GroupedTally],
+    groups: Mapping[str, Tally],
     chosen: Estimator | None,
     only: tuple[str, ...],
     joint: tuple[str, ...],

@@ -19,7 +19,7 @@ from warner.app.command_files import refuse_overwriting, write_tallies, write_te
 from warner.app.commands.options import options, tally_output
 from warner.app.interruption import Interrupted
 from warner.app.terminal import plural
-from warner.reports.grouped_tally import parse_any_tallies
+from warner.reports.tally import parse_tallies
 from warner.studies.public import SMALLEST_GROUP
 from warner.studies.study import Study
 
@@ -475,7 +475,7 @@ def pull(
         remedy = "Give it with --token-file or --token-env"
         raise ArgumentError("pull", "needs the owner's token", None, remedy)
     _warn_of_listeners(remote)
-    write_tallies(parse_any_tallies(remote.tally(by), remote.url), output)
+    write_tallies(parse_tallies(remote.tally(by), remote.url), output)
 
 
 @click.command()

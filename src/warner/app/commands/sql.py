@@ -12,7 +12,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner.app.command_files import refuse_repeated, warn_of_simulation
 from warner.app.commands.foreign import column_names
 from warner.app.terminal import plural
-from warner.reports.grouped_tally import AnyTally
+from warner.reports.tally import Tally
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -110,7 +110,7 @@ def _whole(path: str, plan: Study) -> Study:
 
 def tallies_of_counts(
     paths: Sequence[str], plan: Study | None, others: Sequence[str]
-) -> dict[str, dict[str, AnyTally]]:
+) -> dict[str, dict[str, Tally]]:
     """The tallies that the results of counting statements hold, and lines that say so."""
     if others:
         rule = f"does not go with {', '.join(others)}"
@@ -120,7 +120,7 @@ def tallies_of_counts(
         raise ArgumentError("--counts", rule)
     refuse_repeated(paths)
     whole = _whole("--study", plan)
-    found: dict[str, dict[str, AnyTally]] = {}
+    found: dict[str, dict[str, Tally]] = {}
     for path in paths:
         try:
             tallies = files.read_counts(path).tallies(whole.mechanisms, whole.public, whole.digest)

@@ -26,7 +26,7 @@ from warner.design.privacy_words import (
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
-from warner.reports.grouped_tally import AnyTally
+from warner.reports.tally import Tally
 
 _SIMULATED = (
     "Simulation. These reports were made with a seed, which undoes the randomisation. They protect "
@@ -53,7 +53,7 @@ class Source:
         version: of the program.
     """
 
-    tallies: Mapping[str, Sequence[AnyTally]]
+    tallies: Mapping[str, Sequence[Tally]]
     questions: Sequence[Question]
     title: str = ""
     date: str = ""

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.groups.differences import Differences, difference, sentence
 from warner.groups.table import label
-from warner.reports.tally import Tally
+from warner.reports.tally import TalliesOfGroups
 from warner.results.estimate import Estimate, estimate
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.tables import name_of
@@ -86,7 +85,7 @@ class Question:
 
     estimate: Estimate
     settings: Settings
-    groups: Mapping[Any, Tally] | None = None
+    groups: TalliesOfGroups | None = None
     attributes: tuple[str, ...] | None = None
     shows_silence: bool = False
 

@@ -17,7 +17,7 @@ from warner.collector.live.downloads import ESTIMATES, NotPublished
 from warner.collector.live.groups import GroupsView, groups_of, planned_of
 from warner.collector.live.state import Question, Section, Step, options, questions_of
 from warner.collector.live.tables import Wording, sections_of
-from warner.reports.grouped_tally import AnyTally
+from warner.reports.tally import Tally
 from warner.studies.study import Study
 
 MEMORY = 2**30  # bytes of data of the process that estimates
@@ -72,7 +72,7 @@ class StepEstimates:
         found = self._of(step.number, name, step.tallies[name])
         return Shown(sections_of(found, self._wording, self._planned), options(found))
 
-    def _of(self, number: int, name: str, tally: AnyTally) -> tuple[Question, ...]:
+    def _of(self, number: int, name: str, tally: Tally) -> tuple[Question, ...]:
         """The results of one question of a step."""
         if number != self._number:
             self._number, self._questions = number, {}

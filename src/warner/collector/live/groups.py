@@ -9,8 +9,8 @@ from typing import TypeVar
 from warner._core.text import visible
 from warner.collector.live.state import Question, Section, Step, grouped, questions_of
 from warner.collector.live.tables import Wording, sections_of
-from warner.reports.grouped_tally import GroupedTally
 from warner.reports.public_columns import Key
+from warner.reports.tally import Tally
 from warner.studies.public import SMALLEST_GROUP, declared
 from warner.studies.study import Study
 
@@ -61,7 +61,7 @@ def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> se
     return set(hidden)
 
 
-def shown_groups(tally: GroupedTally, column: str) -> tuple[GroupedTally | None, int, int]:
+def shown_groups(tally: Tally, column: str) -> tuple[Tally | None, int, int]:
     """The tally by one public column, without the groups that are hidden."""
     coarse = tally.by(column)
     hidden = hidden_groups(dict(zip(coarse, coarse.sizes.tolist(), strict=True)))
@@ -69,7 +69,7 @@ def shown_groups(tally: GroupedTally, column: str) -> tuple[GroupedTally | None,
     return kept if len(kept) else None, len(hidden), coarse.n - kept.n
 
 
-def tallies_by(step: Step, column: str) -> dict[str, GroupedTally]:
+def tallies_by(step: Step, column: str) -> dict[str, Tally]:
     """The tallies of all attributes by one public column, without the groups that are hidden."""
     found = {name: shown_groups(t, column)[0] for name, t in grouped(step.tallies).items()}
     return {name: tally for name, tally in found.items() if tally is not None}
@@ -109,7 +109,7 @@ def _size(questions: Sequence[Question]) -> int:
     return max((q.estimate.n for q in questions if q.estimate is not None), default=0)
 
 
-def largest_groups(tally: GroupedTally) -> list[Key]:
+def largest_groups(tally: Tally) -> list[Key]:
     """The groups with the most people, in their order; all of them where they are few."""
     sizes = dict(zip(tally, tally.sizes.tolist(), strict=True))
     chosen = set(sorted(sizes, key=lambda key: -sizes[key])[:_MOST_GROUPS])

@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warner.collector.live.state import State, Step, grouped
-from warner.reports.grouped_tally import AnyTally
 from warner.reports.public_columns import Key
+from warner.reports.tally import Tally
 from warner.studies.public import SMALLEST_GROUP, number_of_groups
 from warner.studies.study import Study
 
@@ -77,7 +77,7 @@ def step_due(n: int, status: str, last: Step | None, size: int, has_groups: bool
 def next_step(state: State, last: Step | None, study: Study, is_rest: bool = False) -> Step | None:
     """The step that is published now, if one is."""
     late = groups_come_late(study) if last is None else last.late_groups
-    tallies: Mapping[str, AnyTally] = state.tallies
+    tallies: Mapping[str, Tally] = state.tallies
     size, n = study.collect.step, state.n
     if study.public and not is_rest and not late:
         before = {} if last is None else sizes_of(last.tallies)
@@ -93,7 +93,7 @@ def next_step(state: State, last: Step | None, study: Study, is_rest: bool = Fal
     return Step(number, n, dict(tallies), is_rest, rest_used, late, state.n - n)
 
 
-def sizes_of(tallies: Mapping[str, AnyTally]) -> dict[Key, int]:
+def sizes_of(tallies: Mapping[str, Tally]) -> dict[Key, int]:
     """{public values: people}; all attributes are of the same people."""
     for tally in grouped(tallies).values():
         return dict(zip(tally, tally.sizes.tolist(), strict=True))
@@ -101,11 +101,11 @@ def sizes_of(tallies: Mapping[str, AnyTally]) -> dict[Key, int]:
 
 
 def _with_groups(
-    last: Step | None, tallies: Mapping[str, AnyTally], ready: Mapping[Key, int]
-) -> dict[str, AnyTally]:
+    last: Step | None, tallies: Mapping[str, Tally], ready: Mapping[Key, int]
+) -> dict[str, Tally]:
     """The tallies of the last step, with the newest counts of the groups that are ready."""
     before = {} if last is None else grouped(last.tallies)
-    found: dict[str, AnyTally] = {}
+    found: dict[str, Tally] = {}
     for name, tally in grouped(tallies).items():
         newest = tally.only(ready)
         old = before.get(name)

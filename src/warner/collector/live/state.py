@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from warner._core.errors import WarnerError
-from warner.reports.grouped_tally import AnyTally, GroupedTally, by_sort, parse_any_tallies
-from warner.reports.tally import dump_tallies
+from warner.reports.tally import Tally, dump_tallies, parse_tallies
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
@@ -35,7 +34,7 @@ class State(Protocol):
     def n(self) -> int: ...
 
     @property
-    def tallies(self) -> Mapping[str, AnyTally]: ...
+    def tallies(self) -> Mapping[str, Tally]: ...
 
     @property
     def rejects(self) -> Mapping[str, int]: ...
@@ -132,7 +131,7 @@ class Step:
 
     number: int
     n: int
-    tallies: Mapping[str, AnyTally]
+    tallies: Mapping[str, Tally]
     is_rest: bool = False
     rest_used: bool = False
     late_groups: bool = False
@@ -165,13 +164,13 @@ class Step:
         """The step that :meth:`to_bytes` wrote."""
         data = json.loads(text)
         stored = data.pop("tallies")
-        tallies = parse_any_tallies(stored.encode(), "published step") if stored else {}
+        tallies = parse_tallies(stored.encode(), "published step") if stored else {}
         return cls(tallies=tallies, **data)
 
 
-def grouped(tallies: Mapping[str, AnyTally]) -> dict[str, GroupedTally]:
+def grouped(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
     """Those of some tallies that are of groups."""
-    return {name: own for name, tally in tallies.items() for own in by_sort([tally])[1]}
+    return {name: tally for name, tally in tallies.items() if tally.columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +225,7 @@ def options(questions: Iterable[Question]) -> tuple[str, ...]:
     )
 
 
-def questions_of(tallies: Mapping[str, AnyTally], planned: int) -> Iterator[Question]:
+def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Question]:
     """Estimate all questions, as ``warner estimate`` does.
 
     Attributes that are randomised together are followed by each of them alone.

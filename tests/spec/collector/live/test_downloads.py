@@ -19,7 +19,6 @@ from warner.collector.live.downloads import NotPublished, tally_json
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.tables import command
 from warner.errors import MissingExtraError
-from warner.reports.grouped_tally import load_grouped
 from warner.reports.tally import load_tallies
 from warner.studies.study import Study
 
@@ -144,7 +143,7 @@ def test_the_tally_of_all_has_no_groups_and_that_of_groups_hides_small_ones(
     path.write_text(tally_json(publisher.view(), STUDY))
     assert {tally.n for tally in load_tallies(path).values()} == {450}
     path.write_text(tally_json(publisher.view(), STUDY, "ward"))
-    for tally in load_grouped(path).values():
+    for tally in load_tallies(path).values():
         hidden = 450 - tally.n
         assert min(tally.sizes) >= 10 and (hidden == 0 or hidden >= 10)
 

@@ -19,7 +19,7 @@ from warner.collector.live.release import groups_come_late, sizes_of
 from warner.collector.live.state import Step, grouped
 from warner.collector.live.tables import about_count, about_step
 from warner.collector.pages.live import live_page
-from warner.reports.grouped_tally import parse_any_tallies
+from warner.reports.tally import parse_tallies
 from warner.studies.study import Study
 
 TWO = Study.parse(
@@ -58,7 +58,7 @@ class People(Memory):
             name: m.randomize(answers[name], rng=self.rng) for name, m in TWO.mechanisms.items()
         }
         by = {"ward": [ward for ward, _ in cells], "sex": [sex for _, sex in cells]}
-        for name, tally in TWO.tally_by(made, by).items():
+        for name, tally in TWO.tally(made, by).items():
             known = self.tallies.get(name)
             self.tallies[name] = tally if known is None else known + tally
         self.n += len(cells)
@@ -150,10 +150,10 @@ def test_no_combination_of_tables_is_of_fewer_than_ten_people() -> None:
     view = publisher.view()
     assert view.step is not None and (view.step.n, view.step.waiting) == (100, 1)
     for by, of in (("ward", "west"), ("sex", "m")):
-        tally = parse_any_tallies(tally_json(view, TWO, by).encode(), "t")["smokes"]
+        tally = parse_tallies(tally_json(view, TWO, by).encode(), "t")["smokes"]
         sizes = dict(zip(tally, tally.sizes.tolist(), strict=True))  # type: ignore[arg-type, union-attr]
         assert sizes.get((of,), 0) == (0 if by == "ward" else 10)
-    whole = parse_any_tallies(tally_json(view, TWO).encode(), "t")["smokes"]
+    whole = parse_tallies(tally_json(view, TWO).encode(), "t")["smokes"]
     assert whole.n == 100
 
 
@@ -221,7 +221,7 @@ def test_groups_that_are_many_come_after_the_closing() -> None:
     memory.now = "closed"
     again.look()
     assert again.view().step.is_rest and again.groups("ward") is not None  # type: ignore[union-attr]
-    assert parse_any_tallies(tally_json(again.view(), STUDY, "ward").encode(), "t")["smokes"].n
+    assert parse_tallies(tally_json(again.view(), STUDY, "ward").encode(), "t")["smokes"].n
     # A second closing has no groups: the difference of the two could be one person.
     memory.now = "open"
     memory.send(150)
