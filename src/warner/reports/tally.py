@@ -27,6 +27,7 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
+from copy import copy
 from functools import reduce
 from typing import Any
 
@@ -491,27 +492,16 @@ class Tally:
     def _counted(self) -> Counted:
         return Counted(self.kind, self._table, self.sizes, self.rows, self._places)
 
-    def _groups(self) -> Groups | None:
-        places = np.arange(len(self))
-        return Groups(self.columns, self._keys, places) if self.columns else None
+    def _like(self, counted: Counted, groups: Groups | None) -> Tally:
+        """A tally of other counts, and else like this one."""
+        most, sources = self.reports_per_person, self.sources
+        return Tally(self.header, counted, groups, self.simulated, most, sources)
 
-    def _like(
-        self,
-        counted: Counted,
-        groups: Groups | None,
-        simulated: bool | None = None,
-        most: int | None = None,
-        sources: Sources | None = None,
-    ) -> Tally:
-        """A tally of other counts or with another mark, and else like this one."""
-        return Tally(
-            self.header,
-            counted,
-            groups,
-            self.simulated if simulated is None else simulated,
-            self.reports_per_person if most is None else most,
-            self.sources if sources is None else sources,
-        )
+    def _but(self, **marks: Any) -> Tally:
+        """The same counts with other marks."""
+        other = copy(self)
+        vars(other).update(marks)
+        return other
 
     # Marks.
 
@@ -526,11 +516,11 @@ class Tally:
         """
         if not simulated or self.simulated:
             return self
-        return self._like(self._counted(), self._groups(), simulated=True)
+        return self._but(simulated=True)
 
     def from_source(self, mark: Hashable) -> Tally:
         """The same tally, which is not to be added twice with another one of this mark."""
-        return self._like(self._counted(), self._groups(), sources=frozenset([mark]))
+        return self._but(sources=frozenset([mark]))
 
     def of_collectors(self, marks: Iterable[str]) -> Tally:
         """The same tally, as one that collectors of answers with these marks counted.
@@ -540,8 +530,7 @@ class Tally:
         Args:
             marks: random texts, one of each collector.
         """
-        own = of_collectors(self.sources, marks)
-        return self._like(self._counted(), self._groups(), sources=own)
+        return self._but(sources=of_collectors(self.sources, marks))
 
     def of_others(self) -> Tally:
         """The same counts, as those of other people.
@@ -556,7 +545,7 @@ class Tally:
         >>> (day + day.of_others()).n
         6
         """
-        return self._like(self._counted(), self._groups(), sources=source_of_others())
+        return self._but(sources=source_of_others())
 
     @property
     def chance_of_a_twin(self) -> float:
@@ -615,7 +604,7 @@ class Tally:
             remedy = "State the most reports of one person"
             rule = f"must be at least {self.reports_per_person}, which was stated before"
             raise ArgumentError("reports_per_person", rule, str(most), remedy)
-        return self._like(self._counted(), self._groups(), most=most)
+        return self._but(reports_per_person=most)
 
     def smaller_than(self, size: int) -> list[Key]:
         """The groups of fewer reports than ``size``, which can point at a person."""
@@ -691,7 +680,7 @@ class Tally:
             simulated, most = data.get("simulated", False), data.get("reports_per_person", 1)
             tally = cls(data["header"], counted, groups, simulated, most)
             in_order = [list(key) for key in tally._keys] == data["groups"]
-            intact = in_order and tally.digest == data["sha256"]
+            intact = in_order and tally._by() == data["by"] and tally.digest == data["sha256"]
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, IndexError):
             intact = False
         except WarnerError:

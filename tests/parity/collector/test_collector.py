@@ -128,7 +128,7 @@ def test_the_collector_counts_as_its_twin(
             if public:
                 assert state.joint == joint.tally(whole, _declared(study, public), ways=ways)
             else:
-                assert state.joint == joint.count(whole.columns, None, ways)
+                assert state.joint == joint.count(whole.columns, ways=ways)
         collector.stop()
         collector = Collector(study, SQLiteStore(tmp_path / "survey.db"), ways)  # as it was stored
     collector.stop()

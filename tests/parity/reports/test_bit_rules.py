@@ -43,7 +43,7 @@ def _takes(schema: BitVector, source: GroupedColumns) -> bool:
         counted = schema.count_where_stored(source, list(file_columns("a", schema)))
     except warner.errors.ReportError:
         return False
-    assert counted.n == 1
+    assert counted.sizes.tolist() == [1]
     return True
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from warner import Integers, RandomizedResponse, Tally
 from warner.mechanisms import Mechanism
+from warner.reports.tally_kinds import Counted
 
 MECHANISM = RandomizedResponse(Integers(0, 3), 2.0)
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])
@@ -23,6 +22,7 @@ def drawn(
         values = rng.choice(len(shares), max(n, 1), p=shares).tolist()
         counted = mechanism.tally(mechanism.randomize(values, rng=rng))
         if n == 0:
-            counted = replace(counted, counts=0 * counted.counts, n=0)
+            nobody = Counted.together(counted.kind, 0 * counted.counts, 0)
+            counted = Tally(counted.header, nobody, None, counted.simulated)
         groups[(chr(97 + i),)] = counted
     return groups

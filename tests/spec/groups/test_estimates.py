@@ -32,7 +32,7 @@ def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
     found = estimate(groups)
     assert (len(found), found.pool, found.names) == (3, "partial", ("group",))
     assert estimate(groups["a",]).probabilities.shape == (4,)
-    with pytest.raises(ArgumentTypeError, match="pool: goes with a mapping"):
+    with pytest.raises(ArgumentTypeError, match="pool: goes with a tally by public columns"):
         estimate(groups["a",], pool="none")  # type: ignore[call-overload]
 
 

@@ -18,8 +18,8 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
     sizes = []
 
     class Watched(GroupedFrame):
-        def groups(self, columns: Mapping[str, int], most: int | None = None) -> Any:
-            found = super().groups(columns, most)
+        def rows(self, columns: Mapping[str, int], most: int | None = None) -> Any:
+            found = super().rows(columns, most)
             sizes.append(len(found[1]))
             return found
 

@@ -57,13 +57,15 @@ def test_a_column_may_hold_an_array_for_each_report(mechanism: Any, keep: bool) 
         arrays.to_arrow(),
         arrays.rename({"bits": "setting_bits"}),
     ]
-    expected = mechanism.tally(mechanism.reports(np.unpackbits(bits, axis=1)[:, :20]), keep)
-    groups = mechanism.tally(reports, {"week": weeks}, keep)
+    expected = mechanism.tally(
+        mechanism.reports(np.unpackbits(bits, axis=1)[:, :20]), keep_reports=keep
+    )
+    groups = mechanism.tally(reports, {"week": weeks}, keep_reports=keep)
     for frame in frames:
-        assert mechanism.tally(frame, keep) == expected
-        assert mechanism.tally(frame, "week", keep).marked() == groups
+        assert mechanism.tally(frame, keep_reports=keep) == expected
+        assert mechanism.tally(frame, "week", keep_reports=keep).marked() == groups
     long = arrays.rename({"bits": "said"})
-    assert mechanism.tally(long, keep, column="said") == expected
+    assert mechanism.tally(long, keep_reports=keep, column="said") == expected
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_a_foreign_header_or_file_with_such_a_name_is_refused_and_the_message_sa
         __import__("hashlib").sha256(canonical({f"z{bad}": tally.to_json()}).encode()).hexdigest(),
     )
     forged = (
-        json.dumps({"format": "warner-tally", "schema": 1, "attributes": entry, "sha256": digest})
+        json.dumps({"format": "warner-tally", "schema": 6, "attributes": entry, "sha256": digest})
         + "\n"
     )
     with pytest.raises(warner.errors.FileError, match="names an attribute that holds the"):

@@ -22,8 +22,9 @@ from warner.errors import (
     MismatchError,
     ValuesError,
 )
+from warner.reports.counting import LARGEST
 from warner.reports.public_columns import Groups, PublicColumn, domain_from_spec, group_people
-from warner.reports.tally import LARGEST, load_tallies
+from warner.reports.tally import load_tallies
 from warner.reports.tally_kinds import Counted
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 1.0)

@@ -36,9 +36,11 @@ def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
         [[1, 2], [3]],
     ]
     depth = sys.getrecursionlimit()
-    for key in ("header", "kind", "shape", "counts", "n", "rows", "sha256"):
+    for key in ("header", "kind", "by", "groups", "sizes", "shape", "counts", "rows", "sha256"):
         for value in strange:
             data = json.loads(text)
+            if data["attributes"]["value"].get(key) == value:
+                continue
             data["attributes"]["value"][key] = value
             with pytest.raises(warner.WarnerError):
                 Tally.from_json(data["attributes"]["value"])
