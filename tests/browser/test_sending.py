@@ -178,6 +178,41 @@ def test_an_answer_to_a_question_that_was_taken_back_makes_no_report(
     assert stored(page) == [] and relay.posts == []
 
 
+@pytest.mark.parametrize("action", ["back", "clear"])
+def test_answers_that_a_person_changes_while_they_wait_are_sent_by_send_alone(
+    people: Any, relayed: Any, action: str
+) -> None:
+    """Rejects a page that sends the answers that a person is just reading once more."""
+    relay, served = relayed(INVITED, 1)
+    context = people.person(service_workers="block")
+    page = answered(context, f"{relay.url}#code={served.codes[0]}")
+    relay.down = True
+    send(page)
+    shown(page, "waiting")
+    page.locator(f'[data-state="waiting"] [data-action="{action}"]').click()
+    relay.down = False
+    choose(page, "q0", 2)
+    review(page)
+    page.wait_for_timeout(4_000)  # longer than the first wait between two tries
+    assert page.locator("#review").is_visible()
+    assert draws(page) == 0 and relay.posts == []
+    send(page)
+    shown(page, "sent")
+    assert served.people() == 1
+
+
+def test_people_can_answer_where_nobody_says_whether_the_survey_is_open(
+    people: Any, relayed: Any
+) -> None:
+    """Rejects a page that waits for a word that does not come."""
+    relay, _ = relayed(SMALL)
+    page = people.person(service_workers="block").new_page()
+    asked = held_requests(page, "**/healthz")
+    page.goto(relay.url)
+    asked()  # is never answered
+    page.wait_for_selector("#continue:not([disabled])")
+
+
 def test_a_tab_that_waits_drops_its_answers_when_another_has_sent(
     people: Any, relayed: Any
 ) -> None:

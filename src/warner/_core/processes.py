@@ -154,12 +154,12 @@ class BoundedProcess:
             self._start()
             self._connection.send((method, arguments))
             if not self._connection.poll(self._seconds):
-                self._end()
+                self._end(died=False)
                 raise Unfinished(f"takes longer than {self._seconds:,.10g} seconds")
             is_result, found = self._connection.recv()
         except (EOFError, OSError):
             self._deaths += 1
-            raise _Died(f"ended early ({self._end()})") from None
+            raise _Died(f"ended early ({self._end(died=True)})") from None
         self._deaths = 0
         if is_result:
             return found
@@ -186,12 +186,13 @@ class BoundedProcess:
             process.kill()
         self._connection.recv()  # it is ready, from when on a call takes its time
 
-    def _end(self) -> str:
+    def _end(self, died: bool) -> str:
         """End the process at once; how it ended, if it was before."""
         process, self._process = self._process, None
         if process is None:
             return "it could not start"
-        process.join(0.5)  # one that died needs a moment until it is seen
+        if died:
+            process.join(10)  # one that died needs a moment until it is seen
         code = process.exitcode
         process.kill()
         process.join()

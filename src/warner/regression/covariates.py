@@ -22,6 +22,7 @@ from warner.channels import FloatArray
 INTERCEPT = "Intercept"
 _MOST_CODES = 20  # different numbers written as text that may be codes of categories
 _MISSING = "Leave these people out of the covariates and of the reports, or add a category"
+_LARGEST = 1e100
 _TOLERANCE = 1e-9  # of the largest singular value of columns of length 1
 
 Column = np.ndarray  # float64 (n,), or strings (n,)
@@ -260,6 +261,11 @@ def _checked(name: str, values: Any) -> Column:
         rule = f"column {name!r} must hold finite numbers"
         got = f"others in {infinite} of {len(column)} rows"
         raise ArgumentError("covariates", rule, got)
+    largest = float(np.abs(column).max(initial=0.0))
+    if largest and not 1 / _LARGEST <= largest <= _LARGEST:
+        # Squares of such numbers are infinite, or 0.
+        rule = f"column {name!r} must hold numbers whose largest is between 1e-100 and 1e100"
+        raise ArgumentError("covariates", rule, f"{largest:.3g}", "Choose another unit")
     return column
 
 

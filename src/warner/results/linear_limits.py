@@ -37,14 +37,14 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
-from warner.channels import on_cells as cells_of
+from warner.channels import DenseChannel, LikelihoodOperator
 from warner.estimators import LogSpline
 from warner.estimators.base import threads_for
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics import ROUNDING
 from warner.metrics.simplex import project
 from warner.results.intervals import holding, normal_quantile
-from warner.results.share_noise import covariance_of
+from warner.results.share_noise import covariance_of, most_cells
 from warner.results.solution import Solution
 
 _DRAWS = 32  # of the log-spline's posterior
@@ -52,6 +52,8 @@ _DRAWS = 32  # of the log-spline's posterior
 _MOST_CELLS = 32
 _MOST_VALUES = 2048  # beyond, the covariance matrix takes seconds
 _MOST_EDGES = 256  # at which cumulative shares are judged
+_FEWEST_SUMS, _FEWEST_CELLS = 8, 32
+_MOST_NUMBERS = 2**23  # in the channel of cells
 _CANCEL = 0.25  # of the variance of independent errors
 _FLOOR = 1e-10  # of the largest variance of a combination of shares; smaller ones are rounding
 _CONDITION = 1e3  # the weight of a condition over that of the errors, in standard deviations
@@ -69,14 +71,21 @@ class UnbiasedShares:
         covariance: C (K, K) of one report; its rows sum to 0.
         drawn: (B, K) distributions m_i, with no share at 0. Where B is 0, there is no slack.
         n: number of reports.
+        along: (K,) with the sum 1, along which T was moved until its sum is 1; 0 where it was not.
         starts: the first value of each of the K cells of values; None where each value is one.
+        of_values: for weights c (K,) of cells, the expectation of c'T where all people have one
+            value, for each of the values.
+        are_even: whether the values of a cell are taken as equally common.
     """
 
     shares: np.ndarray
     covariance: np.ndarray
     drawn: np.ndarray
     n: int
+    along: np.ndarray
     starts: np.ndarray | None = None
+    of_values: Callable[[np.ndarray], np.ndarray] = np.asarray
+    are_even: bool = False
 
     @classmethod
     def of(cls, solution: Solution, target: str) -> UnbiasedShares | None:
@@ -88,54 +97,90 @@ class UnbiasedShares:
         if solution.domain.size > _MOST_VALUES:
             return None
         smooth, drawn = _smooth(solution)
-        return cls._known(solution.data, target, smooth, drawn)
+        return cls._known(solution.data, target, smooth, drawn, None)
 
     @classmethod
     def on_cells(cls, solution: Solution, target: str) -> UnbiasedShares | None:
         """The unbiased estimates of at most 256 shares, without slack; None where there are none.
 
-        More numbers are in cells of neighbours that are taken as equally common. Where the shares
-        of so many cells are not determined, there are fewer.
+        More numbers are in cells of neighbours, whose estimates are added. Where the shares of all
+        values are not determined, the values of a cell are taken as equally common, and there are
+        at least 32 cells.
         """
         data = solution.data
         size, answered = data.domain.size, data.domain.answered
+        none = np.empty((0, size))
         if size <= _MOST_EDGES:
-            found = cls._known(data, target, None, np.empty((0, size)))
-            if found is not None:
-                return found
+            return cls._known(data, target, None, none, None)
         if not answered.is_ordered:
             return None
-        for count in (_MOST_EDGES, _MOST_EDGES // 2, _MOST_EDGES // 4):
-            if count < answered.size:
-                starts = np.arange(count) * answered.size // count
-                starts = np.append(starts, np.arange(answered.size, size))
-                channel, weights = cells_of(data.channel, data.weights, starts)
-                cells = replace(data, channel=channel, weights=weights)
-                found = cls._known(cells, target, None, np.empty((0, starts.size)))
-                if found is not None:
-                    return replace(found, starts=starts)
+        most = most_cells(data.channel, _MOST_EDGES)
+        if most >= _FEWEST_SUMS:
+            starts = _starts(answered.size, size, most)
+            found = cls._known(data, target, None, none, starts)
+            if found is not None:
+                return found
+        channel = data.channel
+        if channel.rows_per_report > 1:
+            return None
+        most = min(_MOST_EDGES, answered.size // 2, _MOST_NUMBERS // sum(channel.shape))
+        for count in (most, most // 2, most // 4):
+            if count < _FEWEST_CELLS:
+                return None
+            starts = _starts(answered.size, size, count)
+            means = np.repeat(np.eye(starts.size), np.diff(starts, append=size), axis=0)
+            means /= means.sum(axis=0)
+            # A row for each report, observed or not, as the covariance needs.
+            cells = DenseChannel(channel.matvec(means))
+            merged = replace(data, channel=cells)
+            found = cls._known(merged, target, None, np.empty((0, starts.size)), None)
+            if found is not None:
+                expected = _expectations(channel, cells, found.along)
+                return replace(found, starts=starts, of_values=expected, are_even=True)
         return None
 
     @classmethod
     def _known(
-        cls, data: LikelihoodData, target: str, smooth: np.ndarray | None, drawn: np.ndarray
+        cls,
+        data: LikelihoodData,
+        target: str,
+        smooth: np.ndarray | None,
+        drawn: np.ndarray,
+        starts: np.ndarray | None,
     ) -> UnbiasedShares | None:
-        """The estimates (K,) of a channel; ``smooth`` (K,) is near the truth, if it is known."""
+        """The estimates of the shares of a channel, or of the sums of cells.
+
+        ``smooth`` (K,) is near the truth, if it is known.
+        """
         try:
             shares = data.channel.invert(data.weights)
             if smooth is None:
                 smooth = project(shares)
             least = 1 / (data.n + 1)
             smooth, drawn = ((1 - least) * m + least / shares.size for m in (smooth, drawn))
-            covariance = covariance_of(data, smooth, target)
+            covariance = covariance_of(data, smooth, target, starts)
         except (IdentifiabilityError, ArgumentError):
             return None
+        own = cls._with_sum_one
+        if starts is None:
+            return own(shares, covariance, drawn, data.n)
+        sizes = np.diff(starts, append=shares.size)
+        cells = own(np.add.reduceat(shares, starts), covariance, drawn[:, starts], data.n)
+        return replace(cells, starts=starts, of_values=lambda weights: np.repeat(weights, sizes))
+
+    @classmethod
+    def _with_sum_one(
+        cls, shares: np.ndarray, covariance: np.ndarray, drawn: np.ndarray, n: int
+    ) -> UnbiasedShares:
+        """The estimates without the noise that their sum shows."""
         with_sum = covariance.sum(axis=1)
         of_sum = float(with_sum.sum())
+        along = np.zeros(shares.size)
         if of_sum > _RIDGE * np.trace(covariance):
-            shares = shares - with_sum * (shares.sum() - 1) / of_sum
-            covariance = covariance - np.multiply.outer(with_sum, with_sum) / of_sum
-        return cls(shares, covariance, drawn, data.n)
+            along = with_sum / of_sum
+            shares = shares - along * (shares.sum() - 1)
+            covariance = covariance - np.multiply.outer(with_sum, along)
+        return cls(shares, covariance, drawn, n, along)
 
     def per_cell(self, weights: np.ndarray) -> np.ndarray:
         """The means (K,) over the cells of weights of all values."""
@@ -154,7 +199,9 @@ class UnbiasedShares:
         The lower limit is that of E(c - m)^2 at the m that makes it least, which is M or the end of
         the range of the points next to it. At the fixed number mu it holds, so the least one does.
         The unbiased estimate of E(c - M)^2 is Var M below that of the variance. So Var M is added
-        to the upper limit.
+        to the upper limit. Where values are in cells, the estimate of E(c - m)^2 expects of each
+        value something else than (c_x - m)^2. The limits are moved by the smallest and by the
+        largest of these differences, which bound the bias for every distribution.
 
         With c = points.
         """
@@ -167,13 +214,15 @@ class UnbiasedShares:
         middle = min(max(mean, float(inside.min())), float(inside.max()))
         about = self.per_cell(base * (points - mean)) / total
         of_mean = float(about @ self.covariance @ about) / self.n
-        squares = self.per_cell(base * (points - middle) ** 2)
+        of_values = base * (points - middle) ** 2
+        squares = self.per_cell(of_values)
+        bias = (self.of_values(squares) - of_values) / total
         if base.all():
             low, high = self.limits(squares, z)
         else:
             ratio = float(squares @ self.shares) / total
             low, high = self.limits_of_ratio(squares, people, ratio, z)
-        return np.array([low, high + of_mean])
+        return np.array([low - bias.max(), high - bias.min() + of_mean])
 
     def reach_of_quantile(self, order: np.ndarray, q: float, z: float) -> tuple[int, int]:
         """The first and the last of values in order in which the cumulative share can pass q.
@@ -204,6 +253,9 @@ class UnbiasedShares:
         if self.starts is None:
             return first - 1, last
         ends = np.append(self.starts[cells], order.size)
+        if self.are_even:
+            # A share at the edge of a cell is expected in the next one, too.
+            first, last = max(first - 1, 1), min(last + 1, cells.size - 1)
         return int(ends[first - 1]), int(ends[last + 1]) - 1
 
     def _errors_cancel(self, cells: np.ndarray) -> bool:
@@ -304,6 +356,27 @@ class UnbiasedShares:
         each = np.stack([search.least_slack(m) for m in cells])
         bias = float(np.einsum("ij,ij->i", each, cells - cells.mean(axis=0)).mean())
         return np.repeat(each.mean(axis=0), np.diff(np.append(starts, size))), min(bias, 0.0)
+
+
+def _starts(answered: int, size: int, count: int) -> np.ndarray:
+    """The first values of cells: ``count`` of answers, and one for each other value."""
+    return np.append(np.arange(count) * answered // count, np.arange(answered, size))
+
+
+def _expectations(
+    channel: LikelihoodOperator, cells: LikelihoodOperator, along: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """What estimates of cells expect where all people have one value: see UnbiasedShares.
+
+    The columns of the channel of cells are means of those of values, in the same rows.
+    """
+    of_sum = channel.rmatvec(cells.influence(np.ones(along.size))) - 1
+
+    def expected(weights: np.ndarray) -> np.ndarray:
+        own = channel.rmatvec(cells.influence(weights))
+        return np.asarray(own - float(weights @ along) * of_sum)
+
+    return expected
 
 
 def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:

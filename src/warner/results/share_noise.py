@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warner._core.errors import ArgumentError
+from warner.channels import LikelihoodOperator
+from warner.channels.base import LARGEST_DENSE
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
 
@@ -114,7 +117,8 @@ class ShareNoise:
             middle = rest * rate + factor * slope / 2
             root = np.sqrt(np.maximum(middle**2 - first * (rest**2 - factor * at_0), 0.0))
             ends.append((middle + side * root) / first)
-        low, high = ends
+        # Of respondents without noise the skewness alone would move the lower limit up.
+        low, high = np.minimum(ends[0], centre), ends[1]
         low = np.where(centre > constant, low, 0.0)  # a share of 0 is accepted without noise, too
         return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
 
@@ -150,15 +154,79 @@ def for_target(
     return np.asarray(variance + more * data.channel.part_of_values(shares, variance))
 
 
+_DENSE = 2048  # values of which the covariance matrix is formed; more take seconds
+_TERMS = 2**24  # numbers that are held at a time
+_PAIRS = 32  # sums whose covariances are found pair by pair
+
+
 def covariance_of(
-    data: LikelihoodData, shares: np.ndarray, target: str = "population"
+    data: LikelihoodData,
+    shares: np.ndarray,
+    target: str = "population",
+    starts: np.ndarray | None = None,
 ) -> np.ndarray:
     """The covariance (K, K) of the inversion per report, for a target.
 
-    Shapes: shares (K,).
+    Shapes: shares (K,), starts (C,).
     """
-    found = data.channel.covariance(shares)
+    if starts is None:
+        found = data.channel.covariance(shares)
+    elif _has_matrix(data.channel.complete()):
+        found = np.add.reduceat(data.channel.covariance(shares), starts, axis=0)
+        found = np.add.reduceat(found, starts, axis=1)
+    else:
+        found = _covariance_of_sums(data.channel.complete(), shares, starts)
+    if starts is not None:
+        shares = np.add.reduceat(shares, starts)
     of_values = np.diag(shares) - np.multiply.outer(shares, shares)
     if target == "respondents":
         return np.asarray(found - of_values)
     return np.asarray(found + (data.reports_per_person - 1) * of_values)
+
+
+def most_cells(channel: LikelihoodOperator, most: int) -> int:
+    """The number of cells, at most ``most``, whose sums have a covariance in little memory.
+
+    It is 0 where the inverse of so many values has no closed form.
+    """
+    try:
+        whole = channel.complete()
+    except ArgumentError:
+        return 0  # reports that were not observed are not known
+    if _has_matrix(whole):
+        return most
+    if not whole.has_closed_inverse:
+        return 0
+    return min(most, _PAIRS if whole.rows_per_report > 1 else _TERMS // whole.shape[0])
+
+
+def _has_matrix(channel: LikelihoodOperator) -> bool:
+    """Whether the covariance matrix of all values takes less than seconds."""
+    rows, size = channel.shape
+    return size <= _DENSE and (channel.rows_per_report > 1 or rows * size <= LARGEST_DENSE)
+
+
+def _covariance_of_sums(
+    channel: LikelihoodOperator, shares: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """The covariance (C, C) per report of sums of the inversion over cells of values.
+
+    Of bit sums, that of two sums is half the variance of both together less those of each.
+    """
+    cells = np.repeat(np.arange(starts.size), np.diff(starts, append=shares.size))
+    if channel.rows_per_report == 1:
+        sums = (cells[:, None] == np.arange(starts.size)).astype(np.float64)
+        terms = channel.influence(sums) - np.add.reduceat(shares, starts)
+        return np.asarray((terms.T * channel.matvec(shares)) @ terms)
+    first, second = np.triu_indices(starts.size)
+    variances = np.empty(first.size)
+    step = max(1, _TERMS // (2 * channel.shape[0]))
+    for start in range(0, first.size, step):
+        some = slice(start, start + step)
+        either = (cells[:, None] == first[some]) | (cells[:, None] == second[some])
+        variances[some] = channel.variance_of(either.astype(np.float64), shares)
+    alone = variances[first == second]
+    apart = (variances - alone[first] - alone[second]) / 2
+    found = np.diag(alone)
+    found[first, second] = found[second, first] = np.where(first == second, variances, apart)
+    return found

@@ -197,10 +197,7 @@ class Quantity(float):
         return self._holding(np.clip(bounds, least, most))
 
     def _around(self, z: float, target: str) -> np.ndarray | None:
-        """Limits (2,) of a variance or a quantile; all of its range if reports say nothing.
-
-        None where the unbiased estimates of the shares are too many.
-        """
+        """Limits (2,) of a variance or a quantile; all of its range if reports say nothing."""
         result, block = self._estimate, getattr(self._of, "block", None)
         of: Variance | Quantile = self._of if block is None else self._of.of
         whole = np.array(of.limits)
@@ -210,7 +207,7 @@ class Quantity(float):
         known = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
         known = known or UnbiasedShares.on_cells(result, target)
         if known is None:
-            return None if result.has_intervals else whole
+            return whole
         values = np.arange(result.domain.size)[block or slice(None)]
         if isinstance(of, Quantile):
             curve = of.cumulative

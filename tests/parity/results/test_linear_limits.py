@@ -7,10 +7,20 @@ import pytest
 from scipy.optimize import minimize
 
 import warner
+from warner import (
+    HadamardResponse,
+    Integers,
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
+from warner.results import share_noise
 from warner.results.estimate import Estimate
 from warner.results.linear_limits import UnbiasedShares, _Near, _Search
+from warner.results.share_noise import covariance_of
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -90,11 +100,54 @@ def test_limits_of_a_variance_are_those_of_two_scores(name: str, target: str) ->
     half = 1.96 * np.sqrt(noise(influence, of_one) / n)
     data = LikelihoodData(mechanism.channel(), f, n, domain)
     result = Estimate(warner.Inversion().fit(data), data, warner.Inversion())
-    known = UnbiasedShares._known(data, target, theta, np.empty((0, 8)))
+    known = UnbiasedShares._known(data, target, theta, np.empty((0, 8)), None)
     assert known is not None and result.n == n
     low, high = known.limits_of_variance(x, np.ones(8), 1.96)
     assert low == pytest.approx(unbiased - half, rel=2e-3)
     assert high == pytest.approx(unbiased + half + noise(of_mean, x) / n, rel=2e-3)
+
+
+SUMS = {
+    "k-RR": RandomizedResponse,
+    "bits": UnaryEncoding,
+    "hashes": LocalHashing,
+    "subsets": SubsetSelection,
+    "Hadamard": HadamardResponse,
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_the_covariance_of_sums_is_that_of_all_values_added_up(
+    name: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects pairs that are counted twice, and cells that end one value too early."""
+    mechanism = SUMS[name](Integers(0, 40), 1.5)
+    channel, starts = mechanism.channel(), np.array([0, 1, 7, 20, 36])
+    theta = np.random.default_rng(3).dirichlet(np.ones(41))
+    w = channel.simulate(theta, 500, np.random.default_rng(4))
+    data = LikelihoodData(channel, w, 500, mechanism.domain, reports_per_person=2)
+    whole = covariance_of(data, theta, target)
+    added = np.add.reduceat(np.add.reduceat(whole, starts, 0), starts, 1)
+    assert covariance_of(data, theta, target, starts) == pytest.approx(added)
+    monkeypatch.setattr(share_noise, "_DENSE", 0)
+    monkeypatch.setattr(share_noise, "_TERMS", 500)  # in several steps
+    assert covariance_of(data, theta, target, starts) == pytest.approx(added)
+
+
+def test_estimates_of_cells_expect_of_a_value_what_is_stated() -> None:
+    """Rejects an expectation without the move to the sum 1, and one of other cells."""
+    numbers = warner.SquareWave(warner.Integers(0, 1499), 5.0)
+    rng, theta = np.random.default_rng(1), np.zeros(1500)
+    theta[[0, 700, 1499]] = 0.3, 0.2, 0.5
+    data = LikelihoodData(numbers.channel(), numbers.channel().matvec(theta), 900, numbers.domain)
+    method = warner.Inversion("project")
+    fit = warner.MaximumLikelihood(1e-2).fit(data)
+    known = UnbiasedShares.on_cells(Estimate(fit, data, method), "population")
+    assert known is not None and known.starts is not None and known.shares.size < 1500
+    c = rng.random(known.shares.size)
+    # The reports have exactly the law of theta, so the estimate is what is expected of theta.
+    assert c @ known.shares == pytest.approx(float(known.of_values(c) @ theta), rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,7 +160,7 @@ def test_the_nearest_distribution_with_a_given_cumulative_share(seed: int) -> No
     covariance = root @ root.T
     theta = rng.dirichlet(np.ones(size))
     shares = theta + root @ rng.normal(size=size) / np.sqrt(n)
-    known = UnbiasedShares(shares, covariance, np.empty((0, size)), n)
+    known = UnbiasedShares(shares, covariance, np.empty((0, size)), n, np.zeros(size))
     near, inverse = _Near.of(known), np.linalg.pinv(covariance, 1e-9) * n
     about = np.tri(size + 1, size, -1) - q
 

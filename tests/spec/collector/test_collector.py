@@ -275,6 +275,7 @@ def test_the_health_is_that_of_reports_and_not_of_a_change_that_fits_a_full_disk
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collector = make()
+    monkeypatch.setattr(module, "_TRUSTED", 1e9)  # however slow the machine is
     commit, full = SQLiteStore.commit, [True]
 
     def small(store: SQLiteStore, change: Change) -> None:

@@ -142,6 +142,12 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"age": [None, *AGE[1:]]}, {}, ArgumentError, "'age' must have a value in every row"),
     ({"ward": [None, *PEOPLE["ward"][1:]]}, {}, ArgumentError, "'ward' must have a value"),
     ({"age": np.where(AGE > 50, np.inf, AGE)}, {}, ArgumentError, "must hold finite numbers"),
+    (
+        {"age": np.where(AGE > 50, 1e308, AGE)},
+        {},
+        ArgumentError,
+        "got 1e\\+308. Choose another unit",
+    ),
     ({"age": AGE, "one": np.ones(N)}, {}, ArgumentError, "'one' must not have the same value"),
     ({"age": AGE, "ward": ["x"] * N}, {}, ArgumentError, "'ward' must not have the same value"),
     ({"a": AGE, "b": 2 * AGE + 1}, {}, ArgumentError, "columns 'Intercept', 'a', 'b' are collin"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Integers, estimate
 from warner.domains import Optional
+from warner.estimators.likelihood_data import LikelihoodData
+from warner.results.estimate import Estimate
 from warner.results.linear_limits import UnbiasedShares
 
 NAMES = (
@@ -185,3 +188,43 @@ def test_limits_that_cross_are_replaced(level: float) -> None:
         else:
             assert [low, high] == raw.tolist()
     assert crossed
+
+
+BEYOND = [
+    (warner.RandomizedResponse, 8.0, 3000),
+    (warner.UnaryEncoding, 4.0, 600),
+    (warner.UnaryEncoding, 4.0, 3000),
+    (warner.LocalHashing, 4.0, 600),
+    (warner.HadamardResponse, 4.0, 600),
+    (warner.SubsetSelection, 4.0, 600),
+    (warner.SquareWave, 5.0, 2000),
+    (warner.Geometric, 0.05, 3000),
+]
+
+
+@pytest.mark.parametrize("make, epsilon, size", BEYOND)
+@pytest.mark.parametrize("shape", ["ends", "middle"])
+def test_numbers_in_cells_have_intervals_that_hold(
+    make: Any, epsilon: float, size: int, shape: str
+) -> None:
+    """Everybody at both ends, or a narrow peak. Rejects sums of cells that are not estimates of
+    their shares, and limits that take the numbers of a cell for one number.
+    """
+    mechanism = make(warner.Integers(0, size - 1), epsilon)
+    x = np.arange(size)
+    theta = (x % (size - 1) == 0) + 0.0
+    if shape == "middle":
+        theta = np.exp(-(((x - 0.4 * size) / (0.03 * size)) ** 2) / 2)
+    theta /= theta.sum()
+    rng = np.random.default_rng(8)
+    channel, w = mechanism.channel().simulate_tally(theta, 20_000, rng)
+    data = LikelihoodData(channel, w, 20_000, mechanism.domain)
+    method = warner.MaximumLikelihood(1e-2)
+    result = Estimate(method.fit(data), data, method)
+    variance = float(theta @ x**2 - (theta @ x) ** 2)
+    low, high = result.variance().interval(0.999)
+    assert low * (1 - 1e-9) <= variance <= high * (1 + 1e-9)
+    for q in (0.1, 0.9):
+        low, high = result.quantile(q).interval(0.999)
+        assert low <= np.searchsorted(theta.cumsum(), q) <= high
+        assert shape == "ends" or high - low < size

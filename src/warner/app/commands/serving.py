@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from warner import io as files
 from warner._core.atomic_files import read_whole
@@ -112,8 +114,9 @@ def _collecting(
     "hosts",
     metavar="NAME",
     multiple=True,
-    help="Answer only requests that name this host. May be repeated. Default: that of --url, or "
-    "names of this machine where it listens to itself alone, or else any.",
+    help="Answer only requests that name this host or this machine itself (localhost, 127.0.0.1). "
+    "May be repeated. Default: the host of --url; without it, this machine where it listens to "
+    "itself alone, or else any.",
 )
 @click.option("--root-path", default="", help="The path that a proxy takes away, such as /survey.")
 @click.option(
@@ -249,6 +252,8 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
                 collector.keep_owner_hash(digest)
             live.start()
             _say_ready(served_at, token, collector, study)
+            if place.host not in _LOOPBACK and not place.is_secure:
+                click.echo(_NEEDS_HTTPS, err=True)
             if study.collect.access == "open":
                 click.echo(OPEN_TO_ALL, err=True)
             if study.collect.step < SMALLEST_GROUP:
@@ -274,6 +279,10 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         )
 
 
+_NEEDS_HTTPS = (
+    "Other devices cannot answer yet: browsers let the page work over HTTPS only, but on this "
+    "machine. Give --certificate and --key, or --url https://... of a proxy that speaks HTTPS."
+)
 _ACCESS = """
   access = "invited"  # people with a code of "warner invite", which counts once
   access = "open"     # everyone with the address; one person can send several reports"""
@@ -286,7 +295,7 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
     answered = plural(collector.n, "person has answered", "people have answered")
     place = shown_store(store, path)
     click.echo(f"Stopped. {answered}. The counts are in {place}.", err=True)
-    again = f"warner serve {path}" + ("" if store is None else f" --store {place}")
+    again = shlex.join(["warner", "serve", path, *_given_again(place)])
     if collector.status() == "closed":
         pull = f"warner pull {url} --token-file token.txt -o tally.json"
         click.echo(
@@ -296,6 +305,26 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
         )
     else:
         click.echo(f"It goes on where it stopped with: {again}", err=True)
+
+
+def _given_again(place: str) -> list[str]:
+    """The options of this command that hold for the next start too, as they were given."""
+    context = click.get_current_context()
+    given: list[str] = []
+    for option in context.command.params:
+        name = str(option.name)
+        if (
+            not isinstance(option, click.Option)
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+            or name in ("new_texts", "new_token")
+        ):
+            continue
+        value = context.params[name]
+        for one in value if option.multiple else [value]:
+            given.append(option.opts[-1])
+            if not option.is_flag:
+                given.append(place if name == "store" else str(one))
+    return given
 
 
 def _say_ready(url: str, token: str | None, collector: Collector, study: Study) -> None:

@@ -366,5 +366,12 @@ def event_of(view: LiveView) -> dict[str, Any]:
 def sections_of(
     questions: Iterable[Question], wording: Wording, planned: int
 ) -> tuple[Section, ...]:
-    """What is shown of all questions."""
-    return tuple(wording.section(question, planned) for question in questions)
+    """What is shown of all questions; of one that cannot be shown the reason."""
+    sections = []
+    for question in questions:
+        try:
+            sections.append(wording.section(question, planned))
+        except WarnerError as error:
+            reason = Question(question.name, None, str(error))
+            sections.append(wording.section(reason, planned))
+    return tuple(sections)

@@ -15,6 +15,7 @@ import {
 
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
+const STATUS_WAIT = 5_000; // for the word whether the survey is open; without it people can answer
 const HEAD_BYTES = 36; // "WRN1" and the layout of the study
 const CACHE = "warner-survey";
 
@@ -406,7 +407,7 @@ async function isUnused(code) {
   if (outcome === "unavailable" || outcome === "busy") {
     show("waiting");
     showReason(navigator.onLine ? outcome : "offline");
-    later(press);
+    later(goOn);
   } else if (outcome !== "unspent") {
     if (outcome !== "not-invited") forget();
     const isFault = outcome === "other-study" || outcome === "rejected";
@@ -473,15 +474,16 @@ function again() {
   later(attempt);
 }
 
-/** Do something after a wait that doubles. @param {() => unknown} act */
+/** Do something after a wait that doubles, and not what waited before. @param {() => unknown} act */
 function later(act) {
+  window.clearTimeout(page.timer);
   const wait = Math.min(FIRST_WAIT * 2 ** page.tries, LONGEST_WAIT);
   page.tries += 1;
   // Spread, so that not all devices come back in one moment.
   page.timer = window.setTimeout(() => act(), wait * (0.75 + Math.random() / 2));
 }
 
-/** Go on at once with what waits. */
+/** Go on with what waits; answers that a person is changing wait for Send. */
 function goOn() {
   if (page.shown === "waiting") press();
   else if (!waitsForPerson()) attempt();
@@ -583,7 +585,8 @@ async function earlier(kept) {
 /** Whether the survey takes answers now; "open" where nobody can say. */
 async function status() {
   try {
-    const reply = await fetch("healthz", { cache: "no-store", credentials: "omit" });
+    const signal = AbortSignal.timeout(STATUS_WAIT);
+    const reply = await fetch("healthz", { cache: "no-store", credentials: "omit", signal });
     const { status: said } = await reply.json();
     return said === "closed" || said === "not_open" ? said.replace("_", "-") : "open";
   } catch {

@@ -59,6 +59,7 @@ REASONS: Mapping[str, Reason] = {
     "long_headers": Reason(431, "has too long headers"),
     "error": Reason(500, "could not be answered", _LATER),
     "estimate_failed": Reason(503, "asks for estimates that failed; the live page says why"),
+    "estimating": Reason(503, "comes while others wait for the same estimates", _LATER),
     "unavailable": Reason(503, "comes while the store cannot be written", _LATER),
     "store_full": Reason(507, "comes while the store is full", _LATER, True),
 }

@@ -116,7 +116,7 @@ class Buckets:
 def _too_many(reports: int, burst: float, seconds: float) -> HttpRefused:
     if reports > burst:
         rule = f"without the owner's token must hold {int(burst):,} reports at most"
-        return HttpRefused("too_many", None, rule)
+        return HttpRefused("too_large", None, rule)
     return HttpRefused("too_many", headers={"retry-after": str(int(seconds) + 1)})
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from http.cookies import CookieError, SimpleCookie
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -19,6 +21,7 @@ from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.live.downloads import (
+    ESTIMATES,
     NotPublished,
     tally_json,
 )
@@ -38,6 +41,9 @@ _FORM = Limits(body=4096, body_seconds=10.0)
 _INVITATIONS = Limits(body=100 + 16 * MOST_INVITED, body_seconds=30.0)
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _PATH = "/live"
+_READERS, _MOST_WAITING = 2, 8  # requests for estimates that are made, and that wait or are made
+
+_T = TypeVar("_T")
 
 Asked = str | None
 """The public column that a request asks for; None for none."""
@@ -83,6 +89,9 @@ class OwnerPages:
     ) -> None:
         self._owner, self._tokens, self._collector, self._live = owner, tokens, collector, live
         self._held = Held(1 << 20)
+        # Estimates can take minutes. In the threads of all requests they would keep health waiting.
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="warner-live-page")
+        self._waiting = 0
 
     def routes(self) -> list[Route]:
         """The routes of the application."""
@@ -104,8 +113,19 @@ class OwnerPages:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             return page(_NO_OWNER, status=refused.reason.status)
-        text = await asyncio.to_thread(self._text, self._asked(request))
+        by = self._asked(request)
+        text = self._text(by) if by is None else await self._in_turn(partial(self._text, by))
         return page(text, "'self'")
+
+    async def _in_turn(self, read: Callable[[], _T]) -> _T:
+        """What a function that may wait for an estimate returns."""
+        if self._waiting >= _MOST_WAITING:
+            raise HttpRefused("estimating", headers={"retry-after": "60"})
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+        finally:
+            self._waiting -= 1
 
     def _text(self, by: Asked) -> str:
         """The live page."""
@@ -148,7 +168,8 @@ class OwnerPages:
         self._require_owner(request)
         known, by = _DOWNLOADS[name], self._asked(request)
         try:
-            content = await asyncio.to_thread(known.content, self._live, by)
+            read = partial(known.content, self._live, by)
+            content = await (self._in_turn(read) if name in ESTIMATES else asyncio.to_thread(read))
         except NotPublished as error:
             raise HttpRefused(error.name) from None
         except MissingExtraError:

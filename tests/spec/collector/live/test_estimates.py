@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from tests.spec.collector._live import STUDY, Memory
 from tests.spec.collector._web import KIND, Client, site
+from warner._core import processes
 from warner.collector.live import estimates as live_estimates
 from warner.collector.live.downloads import NotPublished
 from warner.collector.live.estimates import BoundedEstimates, Shown, StepEstimates, too_large
@@ -95,6 +96,7 @@ def test_a_question_beyond_the_memory_is_named_and_the_others_are_shown(
 ) -> None:
     """It is left out for a while, but of the last step. Rejects a page that shows nothing."""
     monkeypatch.setattr(live_estimates, "StepEstimates", Hungry)
+    monkeypatch.setattr(live_estimates, "_RETRY_SECONDS", 3600)  # however slow the machine is
     said = "the live estimate of its 2 values needs more than 768 MiB of memory"
     with bounded(memory=3 * 2**28) as estimates:
         publisher = LivePublisher(Memory(STUDY), STUDY, estimates)
@@ -144,8 +146,11 @@ def _reports(study: Study, n: int) -> Any:
     return study.mechanisms["income"].randomize(np.arange(n))
 
 
-def test_reports_are_counted_while_the_estimating_process_is_killed(tmp_path: Path) -> None:
+def test_reports_are_counted_while_the_estimating_process_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rejects a collector that waits for estimates, and a page that stays behind."""
+    monkeypatch.setattr(processes, "_LONGEST_WAIT", 1.0)
     rng = np.random.default_rng(7)
     with site(tmp_path / "store.sqlite") as here, Client(here.application) as client:
         estimates = BoundedEstimates(here.study)
@@ -157,7 +162,8 @@ def test_reports_are_counted_while_the_estimating_process_is_killed(tmp_path: Pa
             while not done.wait(rng.uniform(0.05, 0.6)):
                 process = estimates._process._process
                 if process is not None and process.pid is not None:
-                    os.kill(process.pid, signal.SIGKILL)
+                    with suppress(ProcessLookupError):
+                        os.kill(process.pid, signal.SIGKILL)
 
         killing = threading.Thread(target=kill)
         killing.start()

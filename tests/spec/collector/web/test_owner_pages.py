@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.spec.collector._web import KIND, Client, Site, site
@@ -185,3 +189,28 @@ def test_tokens_and_codes_are_long_random_and_stored_as_hashes() -> None:
     assert len(set(codes)) == 200
     for code in codes:
         assert re.fullmatch("[2-9A-HJKMNP-TV-Z]{16}", plain_code(code.lower()))
+
+
+def test_slow_estimates_keep_only_those_waiting_who_ask_for_them(
+    web: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a server whose health, and with it the survey page, waits for the owner's estimates."""
+    slow = threading.Event()
+    monkeypatch.setattr(web.live, "file", lambda name: name if slow.wait(60) else "late")
+
+    async def ask() -> None:
+        transport = httpx.ASGITransport(web.application)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://survey.test") as client:
+            load = partial(client.get, "/live/estimates.csv", headers=web.bearer)
+            waiting = {asyncio.create_task(load()) for _ in range(9)}
+            (one,), waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            refused(one.result(), "estimating")
+            assert one.result().headers["retry-after"] == "60"
+            assert (await client.get("/healthz")).status_code == 200
+            assert (await client.get("/live", headers=web.bearer)).status_code == 200
+            slow.set()
+            assert [answer.text for answer in await asyncio.gather(*waiting)] == [
+                "estimates.csv"
+            ] * 8
+
+    asyncio.run(ask())

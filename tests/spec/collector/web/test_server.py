@@ -65,10 +65,9 @@ def test_slow_long_and_broken_requests_are_refused_by_name(
             "long_headers  ": (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 40_000 + b"\r\n",),
             "bad_request": (b"\x00\x01\x02" + CANARY + b"\r\n\r\n",),
             "too_large": (post + b"Content-Length: 100000000\r\n\r\n", *[CANARY * 2000] * 9),
-            "too_large ": (
+            "too_large ": (  # without an end, after which the connection could go on
                 post + b"Transfer-Encoding: chunked\r\n\r\n",
                 *[b"4e20\r\n" + CANARY * 2000 + b"\r\n"] * 9,
-                b"0\r\n\r\n",
             ),
             "bad_request    ": (post + b"Transfer-Encoding: xchunked\r\n\r\n" + CANARY,),
             "bad_request     ": (post + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",),
