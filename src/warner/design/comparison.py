@@ -216,10 +216,11 @@ def compare(
     """
     measured = LOSSES[choice("loss", loss, tuple(LOSSES))]
     integer("runs", runs, 2)
-    parts = tally if isinstance(tally, Tally) else list(tally)
-    data = likelihood_data(parts, attributes)
+    if not isinstance(tally, Tally) and isinstance(tally, Iterable):
+        tally = list(tally)
+    data = likelihood_data(tally, attributes)
     if methods is None:
-        methods = usual_methods(parts if isinstance(parts, Tally) else parts[0], loss)
+        methods = usual_methods(tally if isinstance(tally, Tally) else next(iter(tally)), loss)
     chosen = estimators_of(methods)
     measured.require(loss, data.domain)
     rng = np.random.default_rng(0) if rng is None else rng

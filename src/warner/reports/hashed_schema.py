@@ -79,7 +79,7 @@ class SupportCounts(HashedColumns):
 
     >>> schema = SupportCounts.of(FieldHash(5, 2), 3)
     >>> columns = schema.parse({"multiplier": [0, 0], "shift": [0, 1], "bucket": [1, 1]})
-    >>> schema.count(columns).counts.tolist()
+    >>> schema.count(columns).counts[0].tolist()
     [1, 1, 1]
     """
 

@@ -223,7 +223,8 @@ class IntegerColumns(ReportSchema):
         sizes: the number of values of each column; column ``names[i]`` takes 0..sizes[i]-1.
 
     >>> schema = IntegerColumns(("seed", "bucket"), (2, 3))
-    >>> schema.count({"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}).counts.tolist()
+    >>> reports = {"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}
+    >>> schema.count(reports).counts[0].tolist()
     [[0, 0, 1], [2, 0, 0]]
     """
 
@@ -380,7 +381,7 @@ class BitVector(_OneArray):
     >>> [rule.text for rule in schema.rules]
     ['padding bits must be 0', 'every report must have 2 bits set']
     >>> columns = schema.parse([[1, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
-    >>> columns["bits"].tolist(), schema.count(columns).counts.tolist()
+    >>> columns["bits"].tolist(), schema.count(columns).counts[0].tolist()
     ([[128, 64]], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
     """
 
@@ -554,7 +555,7 @@ class DigitVector(_OneArray):
     The digit 0 stands for no value.
 
     >>> schema = DigitVector(2, 3)
-    >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts.tolist()
+    >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts[0].tolist()
     [[2, 0, 0], [0, 1, 1]]
     """
 

@@ -273,7 +273,6 @@ class _Job:
             counts = np.array([row[4] for row in kept], dtype=np.int64)
             records = np.frombuffer(b"".join(bytes(row[3]) for row in kept), np.uint8)
             places = np.array([place[row[1]] for row in kept], dtype=np.int64)
-            np.add.at(sizes, places, counts)
             distinct = records.reshape(len(kept), -1)
             counted = Counted(empty.kind, counts, sizes, distinct, places)
             return Tally(mechanism.header, counted, groups)

@@ -165,12 +165,12 @@ def test_files_without_a_header_need_a_study_and_count_once(folder: Path) -> Non
 
 
 def test_a_study_tallies_frames_and_reports() -> None:
-    assert PLAN.tally(TABLE, {"setting": "said"}) == _wanted()
+    assert PLAN.tally(TABLE, columns={"setting": "said"}) == _wanted()
     assert {a: t.marked() for a, t in _wanted().items()} == PLAN.tally(REPORTS)
     with pytest.raises(ReportError, match="no setting_report among ward, said"):
         PLAN.tally(TABLE)
     with pytest.raises(ArgumentError, match="attributes of the study"):
-        PLAN.tally(TABLE, {"colour": "said"})
+        PLAN.tally(TABLE, columns={"colour": "said"})
     with pytest.raises(ArgumentTypeError, match="a data frame"):
         PLAN.tally([1, 2])
     with pytest.raises(MismatchError):

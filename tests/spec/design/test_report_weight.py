@@ -10,6 +10,7 @@ import pytest
 import warner
 from tests.registry import ALL, BLIND, COMBINED, smallest
 from warner.design.report_weight import report_weight
+from warner.reports.tally_kinds import Counted
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
 
 def _counted(mechanism: warner.RandomizedResponse, counts: np.ndarray) -> warner.Tally:
     like = mechanism.tally(mechanism.randomize(["0"]))
-    return warner.Tally(like.header, like.kind, counts, int(counts.sum()))
+    return warner.Tally(like.header, Counted.together(like.kind, counts, int(counts.sum())))
 
 
 def test_the_default_estimate_moves_by_more_than_the_weight_and_the_inverse_never() -> None:

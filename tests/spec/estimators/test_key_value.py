@@ -27,6 +27,7 @@ from warner.estimators import KeyMeans, PerKey
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import from_header
+from warner.reports.tally_kinds import Counted
 from warner.results.from_tally import likelihood_data
 
 
@@ -229,7 +230,7 @@ def test_a_tally_whose_keys_do_not_add_up_is_refused() -> None:
     counts = tally.counts.copy()
     counts[:2, 0] += [1, -1]
     with pytest.raises(warner.errors.MismatchError, match="does not fit"):
-        warner.estimate(warner.Tally(tally.header, tally.kind, counts, tally.n))
+        warner.estimate(warner.Tally(tally.header, Counted.together(tally.kind, counts, tally.n)))
 
 
 def test_only_reports_of_keys_and_values_have_such_estimates() -> None:

@@ -22,7 +22,7 @@ from warner.app.cli import main
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.average_coverage import _Levels
 from warner.results.estimate import Estimate
 
@@ -162,7 +162,7 @@ def test_bands_exist_where_reports_cannot_be_simulated_and_for_many_values() -> 
 def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None:
     """At n = planned = 10,000 and alpha = 0.05, n r^2 = 5.99 + log 5.99 + 1 = 8.781."""
     coin = RandomizedResponse(Integers(0, 1), np.log(3))
-    tally = warner.Tally(coin.header, Histogram(), np.array([6000, 4000]), 10_000)
+    tally = warner.Tally(coin.header, Counted.together(Histogram(), np.array([6000, 4000]), 10_000))
     result = warner.estimate(tally, Inversion())
     growth = 2 * np.log(20) + np.log(2 * np.log(20)) + 1
     factor = np.sqrt(2 * (growth + 1) / growth * np.log(np.sqrt(growth + 1) * 20))

@@ -13,7 +13,7 @@ from tests.registry import MECHANISMS
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
 from warner.channels import DenseChannel
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.estimate import Estimate
 
 SIZE, PEOPLE, RUNS = 4, 2000, 500
@@ -161,7 +161,9 @@ def test_a_probability_of_error_is_no_level() -> None:
 def test_wald_intervals_are_the_formula() -> None:
     """k-RR for a population: theta + z sqrt(mu (1 - mu) / n) / (p - q), mu the true report rate."""
     mechanism = warner.RandomizedResponse(warner.Integers(0, 1), np.log(3))
-    tally = warner.Tally(mechanism.header, Histogram(), np.array([6000, 4000]), 10_000)
+    tally = warner.Tally(
+        mechanism.header, Counted.together(Histogram(), np.array([6000, 4000]), 10_000)
+    )
     half = 1.959963984540054 * np.sqrt(0.6 * 0.4 / 10_000) / 0.5
     assert warner.estimate(tally).interval(kind="wald")[0] == pytest.approx(
         [0.7 - half, 0.7 + half], abs=1e-9

@@ -15,7 +15,7 @@ from warner import Categorical, EmpiricalBayes, Integers, Inversion, RandomizedR
 from warner.app.cli import main
 from warner.app.report.questions import Question, Settings
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.csv_table import csv_of
 from warner.results.estimate import Estimate
 from warner.results.intervals import score, wald
@@ -71,7 +71,7 @@ def test_an_estimate_that_its_own_reports_exclude_is_marked_with_what_they_say()
 def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
     result = next(r for r in _tallies(1, 20) if r.rows()[0]["shrunk_from"] is not None)
     counts = np.round(result.data.weights * PEOPLE).astype(np.int64)
-    tally = warner.Tally(MANY.header, Histogram(), counts, PEOPLE)
+    tally = warner.Tally(MANY.header, Counted.together(Histogram(), counts, PEOPLE))
     path = tmp_path_factory.mktemp("shrunk") / "t.json"
     tally.save(path)
     unbiased = result.rows()[0]["shrunk_from"]
@@ -109,7 +109,9 @@ def test_of_two_values_nothing_was_chosen_and_without_noise_it_is_wilsons_interv
     """8 of 10 people: 0.4902 to 0.9433 (Wilson 1927). Of the respondents it is 0.8 itself."""
     coin = RandomizedResponse(Categorical(["no", "yes"]), np.inf)
     for yes, limits in ((8, (0.4902, 0.9433)), (0, (0.0, 0.2775)), (10, (0.7225, 1.0))):
-        tally = warner.Tally(coin.header, Histogram(), np.array([10 - yes, yes]), 10)
+        tally = warner.Tally(
+            coin.header, Counted.together(Histogram(), np.array([10 - yes, yes]), 10)
+        )
         result = warner.estimate(tally, Inversion())
         assert result.interval()[1] == pytest.approx(limits, abs=1e-4)
         assert result.interval()[0] == pytest.approx(1 - result.interval()[1][::-1])

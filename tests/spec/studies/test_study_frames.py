@@ -43,7 +43,7 @@ def test_groups_are_counted_from_a_frame(frame: Any) -> None:
     both = STUDY.tally(frame(ROWS), ["ward", "week"])["drinks"]
     assert list(both) == [("n", 2), ("s", 1), ("s", 2)]
     renamed = frame(ROWS).rename({"smokes_report": "said"})
-    assert STUDY.tally(renamed, "week", {"smokes": "said"}) == slow
+    assert STUDY.tally(renamed, "week", columns={"smokes": "said"}) == slow
 
 
 def test_what_does_not_belong_to_the_study_is_refused() -> None:
@@ -56,7 +56,7 @@ def test_what_does_not_belong_to_the_study_is_refused() -> None:
     with pytest.raises(ReportError, match="'week': must hold declared values"):
         STUDY.tally(frame.with_columns(week=pl.lit(11)), "week")
     with pytest.raises(ArgumentError, match="must be attributes of the study"):
-        STUDY.tally(frame, "week", {"eats": "smokes_report"})
+        STUDY.tally(frame, "week", columns={"eats": "smokes_report"})
     with pytest.raises(ReportError, match="no smokes_report among"):
         STUDY.tally(frame.drop("smokes_report"), "week")
     with pytest.raises(ArgumentTypeError, match="or a data frame; got a list"):

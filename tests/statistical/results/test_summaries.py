@@ -13,7 +13,7 @@ import pytest
 import warner
 from warner.estimators.fit import Fit, PosteriorFit
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 
 PROJECTED = warner.Inversion("project")
 
@@ -182,7 +182,8 @@ def test_posterior_intervals_of_summaries_cover_what_they_say() -> None:
     for _ in range(60):
         counts = rng.multinomial(n, SIX)
         plain = warner.estimate(
-            warner.Tally(open_.header, Histogram(), counts, n), warner.Inversion("project")
+            warner.Tally(open_.header, Counted.together(Histogram(), counts, n)),
+            warner.Inversion("project"),
         )
         true = warner.Estimate(Fit(SIX.copy(), plain.status), plain.data, plain.estimator)
         for j, (weight, ask) in enumerate(((1, ASKED[0]), (1, ASKED[2]), (10, ASKED[0]))):

@@ -17,6 +17,7 @@ from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import BiasCorrection
 from warner.estimators.literature.bias_correction import second_order
 from warner.mechanisms import Mechanism
+from warner.reports.tally_kinds import Counted
 from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(5)])
@@ -195,9 +196,8 @@ def test_equal_weights_are_equation_13() -> None:
             values = LABELS.decode(rng.integers(0, 5, max(n, 1)))
             tally = mechanism.tally(mechanism.randomize(values, rng))
             if n == 0:
-                tally = warner.Tally(
-                    tally.header, tally.kind, np.zeros(5, dtype=np.int64), 0, None, True
-                )
+                nobody = Counted.together(tally.kind, np.zeros(5, dtype=np.int64), 0)
+                tally = warner.Tally(tally.header, nobody, None, True)
             else:
                 inverted.append(np.linalg.solve(mechanism.channel().dense(), tally.counts / n))
             tallies.append(tally)

@@ -20,7 +20,7 @@ from warner import (
 from warner.channels import StackChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import BiasCorrection
-from warner.reports.tally_kinds import Histogram
+from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.from_tally import likelihood_data
 
 LABELS = Categorical([f"v{x}" for x in range(40)])
@@ -197,7 +197,8 @@ def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
     mechanisms = [RandomizedResponse(LABELS, e) for e in (0.5, 1.0)]
     full = mechanisms[0].tally(mechanisms[0].randomize(LABELS.labels))
     empty = [
-        warner.Tally(m.header, Histogram(), np.zeros(40, dtype=np.int64), 0) for m in mechanisms
+        warner.Tally(m.header, Counted.together(Histogram(), np.zeros(40, dtype=np.int64), 0))
+        for m in mechanisms
     ]
     assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(
         warner.estimate(full).probabilities, abs=1e-12
