@@ -12,7 +12,6 @@ import warner
 from warner import Integers, LocalHashing, Tally
 from warner.errors import ArgumentError, ArgumentTypeError, MismatchError
 from warner.mechanisms import from_header
-from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
 TEN = Integers(0, 9)
