@@ -242,10 +242,13 @@ def _possible(mechanism: Mechanism, found: warner.Reports) -> None:
 
 def _digest(entry: Any) -> str:
     """The checksum of a tally, by its definition."""
-    mark = ["simulated"] if entry.get("simulated") else []
-    text = canonical([entry["header"], entry["kind"], entry["shape"], entry["n"], *mark]).encode()
+    parts = [entry[name] for name in ("header", "kind", "by", "groups", "shape")]
+    mark = [entry.get("simulated", False), entry.get("reports_per_person", 1)]
+    text = canonical([*parts, *mark]).encode()
+    for name in ("sizes", "counts", "places"):
+        text += np.array(entry.get(name, []), "<i8").tobytes()
     rows = bytes.fromhex("".join(entry.get("rows", [])))
-    return hashlib.sha256(text + np.array(entry["counts"], "<i8").tobytes() + rows).hexdigest()
+    return hashlib.sha256(text + rows).hexdigest()
 
 
 def tallies(rng: np.random.Generator) -> str | None:
@@ -308,9 +311,10 @@ def _recounted(rng: np.random.Generator, entry: Any) -> Any:
             counts[a] += int(rng.choice([-100, -1, 1, 2**40, 2**62]))
         elif kind == 3:
             counts = [2 * v for v in counts]
-            entry = {**entry, "n": 2 * entry["n"]}
+            entry = {**entry, "sizes": [2 * n for n in entry["sizes"]]}
         elif kind == 4:
-            entry = {**entry, "n": entry["n"] + int(rng.choice([-1, 1, 10**6]))}
+            more = int(rng.choice([-1, 1, 10**6]))
+            entry = {**entry, "sizes": [n + more for n in entry["sizes"]]}
         else:
             entry = {
                 **entry,

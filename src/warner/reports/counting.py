@@ -143,21 +143,23 @@ def count_rows_of_groups(
 
     Shapes: places (n,), rows (n, bytes), counts (n,) -> (M,), (M, bytes), (M,).
     """
+    if not places.any():  # all are of one group
+        different, total = count_rows(rows, counts)
+        return np.zeros(len(different), dtype=np.int64), different, total
     head = places.astype(">i8").reshape(-1, 1).view(np.uint8)
-    keyed = np.concatenate([head, rows], axis=1)
-    if _increases(keyed):
-        return places, rows, counts
-    different, total = count_rows(keyed, counts)
+    different, total = count_rows(np.concatenate([head, rows], axis=1), counts)
     where = np.ascontiguousarray(different[:, :8]).view(">i8").ravel().astype(np.int64)
     return where, np.ascontiguousarray(different[:, 8:]), total
 
 
-def _increases(rows: np.ndarray) -> bool:
-    """Whether each row is larger than the one before, as byte strings."""
+def are_in_order(places: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether rows are different in each group, and sorted as :func:`count_rows_of_groups` does."""
     differs = rows[1:] != rows[:-1]
-    place = np.arange(len(differs)), differs.argmax(axis=1)
-    # Where two rows are equal, the first place is no larger in the second one.
-    return bool((rows[1:][place] > rows[:-1][place]).all())
+    first = np.arange(len(differs)), differs.argmax(axis=1)
+    # Where two rows are equal, the first byte is no larger in the second one.
+    larger = rows[1:][first] > rows[:-1][first]
+    steps = np.diff(places)
+    return bool(((steps > 0) | ((steps == 0) & larger)).all())
 
 
 def require_room(groups: int, cells: int) -> None:

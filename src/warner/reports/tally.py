@@ -48,7 +48,7 @@ from warner._core.errors import (
 from warner._core.pickles import narrow
 from warner._core.text import unreadable
 from warner.domains import Domain
-from warner.reports.counting import count_rows_of_groups, require_room
+from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
 from warner.reports.public_columns import (
     Groups,
     Key,
@@ -152,7 +152,9 @@ class Tally:
         if rows is not None:
             rank = np.empty(len(order), dtype=np.int64)
             rank[order] = np.arange(len(order))
-            places, rows, counts = count_rows_of_groups(rank[places], rows, counts)
+            places = rank[places]
+            if not are_in_order(places, rows):
+                places, rows, counts = count_rows_of_groups(places, rows, counts)
         elif len(order) and (order[1:] < order[:-1]).any():
             counts = counts[order]
         self._table = _frozen(counts)
@@ -468,6 +470,11 @@ class Tally:
         if not self._adds_to(other):
             got = f"{self.kind} and {other.kind}"
             raise MismatchError("tallies", "of different kinds do not add", got)
+        most = max(self.reports_per_person, other.reports_per_person)
+        if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
+            table = _frozen(self._table + other._table)
+            sizes = _frozen(self.sizes + other.sizes)
+            return self._but(_table=table, sizes=sizes, reports_per_person=most, sources=sources)
         place = dict(self._place)
         for key in other._keys:
             place.setdefault(key, len(place))
@@ -477,7 +484,6 @@ class Tally:
         their_to = np.array([place[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(place))
         groups = Groups(self.columns, list(place), their_to) if self.columns else None
-        most = max(self.reports_per_person, other.reports_per_person)
         return Tally(self.header, counted, groups, self.simulated, most, sources)
 
     def __radd__(self, other: object) -> Tally:

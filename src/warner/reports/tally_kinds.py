@@ -163,5 +163,5 @@ class Counted(NamedTuple):
         """The counts of n people who are one group."""
         sizes = np.array([n])
         if rows is None:
-            return cls(kind, np.asarray(counts)[None], sizes)
+            return cls(kind, np.array(counts)[None], sizes)
         return cls(kind, counts, sizes, rows, np.zeros(len(rows), dtype=np.int64))
