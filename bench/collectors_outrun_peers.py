@@ -23,8 +23,7 @@ import numpy as np
 from _measure import EPSILON, SEED, K, alternate, faster, row
 from _peers import clients, collectors, pool_client, pool_collector
 from warner import Integers, LocalHashing, UnaryEncoding, estimate
-from warner.channels.field_hashed import _places
-from warner.channels.hashed import _bucket_table, _collisions, _support_inverse
+from warner.channels.hashed import _bucket_table, _collisions, _places, _support_inverse
 
 SIZES = (100_000, 1_000_000)
 PEERS_OUE, PEERS_OLH = 100_000, 20_000  # users that peers are timed with; more are scaled

@@ -37,7 +37,7 @@ import numpy as np
 
 from _measure import SEED, claim
 from warner import Categorical, Integers
-from warner.design.candidates import candidates
+from warner.design.planning import candidates
 from warner.design.proposal import expect, propose, questions_of
 from warner.design.proposal_widths import Expected, Question
 from warner.domains import Domain

@@ -11,7 +11,7 @@ from typing import Any
 from papers.experiment import Experiment, Picture
 from papers.table import Table
 from warner.results.charts import require_altair
-from warner.results.series import encoded
+from warner.results.named_summaries import encoded
 
 _WIDTH, _HEIGHT, _CELL = 300, 220, 240
 _LETTER = 5  # the width of a letter of a label, in the unit of the width

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.results.methods import METHODS
+from warner.results.recommend import METHODS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

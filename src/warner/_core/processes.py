@@ -6,15 +6,18 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import write_whole
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError
+from warner._core.pickles import canonical
 
 try:
     import resource
@@ -357,3 +360,52 @@ class JsonLines:
         """Keep a finished piece of work."""
         with self.path.open("a") as file:
             file.write(json.dumps(piece) + "\n")
+
+
+# -----------------------------------------------------------------------------------------------
+# Linear algebra on one thread, for fits that make many small products.
+#
+# OpenBLAS divides a product of a few hundred rows among all cores, and its threads wait for work
+# in a busy loop. Where other processes use the cores, a fit then takes about ten times the
+# processor time.
+
+
+# The number of multiplications in one product A' W A that one thread does in under a second. Up to
+# there, threads gain less in these products than other small ones lose on busy cores.
+SMALL = 10**10
+
+_lock = Lock()
+_users = 0
+_limit: Any = None
+
+
+@cache
+def _controller(with_scipy: bool) -> Any:
+    """The loaded libraries of linear algebra.
+
+    SciPy loads another one, so the libraries are searched again after SciPy is imported.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run linear algebra on one thread within the block, and restore the number afterwards.
+
+    The number of threads belongs to the whole process. Where several Python threads are in such
+    blocks, the first to enter sets the number and the last to leave restores it.
+    """
+    global _users, _limit
+    with _lock:
+        if _users == 0:
+            _limit = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.restore_original_limits()

@@ -10,9 +10,8 @@ import click
 
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
-from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
-from warner.app.progress_bar import shown
+from warner.app.progress_bar import shown, stopped_cleanly
 
 # The module in warner.app.commands, and the line in the list of commands. A module is imported when
 # a command of it is run.
@@ -30,7 +29,7 @@ _COMMANDS = {
         "Rank estimators by their error on tallies that are simulated from an estimate of TALLY.",
     ),
     "demo": (
-        "demonstrating",
+        "starting",
         "Run all steps on real answers.",
     ),
     "difference": (
@@ -86,7 +85,7 @@ _COMMANDS = {
         "Print one SQL statement that counts the reports in a table.",
     ),
     "study": (
-        "study_files",
+        "starting",
         "Make study files from forms of other programs, and files for pages of your own.",
     ),
     "tally": (

@@ -11,6 +11,7 @@ from warner._core.errors import ArgumentError
 from warner.app.terminal import Side, console, table
 from warner.results.estimate import Estimate
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
+from warner.results.recommend import METHODS
 from warner.results.tables import reports_of
 
 summary = click.option(
@@ -116,3 +117,16 @@ def figures(estimate: float, low: float, high: float, is_share: bool) -> list[st
     if is_share:
         return [f"{estimate:.4f}", f"{low:.4f} .. {high:.4f}"]
     return [f"{estimate:.4g}", f"{low:.4g} .. {high:.4g}"]
+
+
+# -----------------------------------------------------------------------------------------------
+# The option --method.
+
+
+method_option = click.option(
+    "-m",
+    "--method",
+    "method_name",
+    help=f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: "
+    "em:100, em:auto, em:histogram. Default: the recommended one.",
+)

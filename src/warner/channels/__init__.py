@@ -17,9 +17,26 @@ report contributes the variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_
 
 from __future__ import annotations
 
-from warner.channels.arrays import FloatArray, IntArray, kron
-from warner.channels.axes import lifted, summed
-from warner.channels.bands import BandChannel, windows, windows_at
+from warner.channels.arrays import (
+    BlockMoments,
+    FloatArray,
+    HashPool,
+    IntArray,
+    SupportLaw,
+    kron,
+    lifted,
+    summed,
+)
+from warner.channels.bands import (
+    BandChannel,
+    GeometricChannel,
+    SpreadChannel,
+    rounded,
+    rounded_at,
+    spread_over,
+    windows,
+    windows_at,
+)
 from warner.channels.base import (
     LARGEST_DENSE,
     Channel,
@@ -28,28 +45,21 @@ from warner.channels.base import (
     NearlyConstantRows,
 )
 from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
-from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
-from warner.channels.field_hashed import (
+from warner.channels.hashed import (
+    HashChannel,
     HashedReports,
     HashedRows,
     HashSupportChannel,
     WindowChannel,
 )
-from warner.channels.geometric import GeometricChannel
-from warner.channels.hashed import HashChannel
-from warner.channels.key_value import DilutedChannel, TiedChannel, keyed_groups
-from warner.channels.khatri_rao import KhatriRaoChannel
-from warner.channels.kronecker import KroneckerChannel
+from warner.channels.key_value import DilutedChannel, SilenceChannel, TiedChannel, keyed_groups
+from warner.channels.kronecker import KhatriRaoChannel, KroneckerChannel
 from warner.channels.marginal import SummedChannel
-from warner.channels.merged import MergedChannel, on_cells
+from warner.channels.merged import MergedChannel, SomeValues, on_cells
 from warner.channels.planar import PlacedChannel, PlanarChannel
-from warner.channels.projective import ProjectiveChannel, hyperplane_sums
-from warner.channels.projective_blocks import ProjectiveBlocksChannel
+from warner.channels.projective import ProjectiveBlocksChannel, ProjectiveChannel, hyperplane_sums
 from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
-from warner.channels.randomized_rounding import SpreadChannel, rounded, rounded_at, spread_over
 from warner.channels.repeated import RepeatedRows
-from warner.channels.silence import SilenceChannel
-from warner.channels.some_values import SomeValues
 from warner.channels.stack import StackChannel, StackedRows, stacked
 from warner.channels.support_reports import SupportRows
 

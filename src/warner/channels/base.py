@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner.channels.arrays import FloatArray, IntArray, numbered_pairs, weighted_counts
-from warner.channels.descriptions import BlockMoments, HashPool, SupportLaw
+from warner.channels.arrays import (
+    BlockMoments,
+    FloatArray,
+    HashPool,
+    IntArray,
+    SupportLaw,
+    numbered_pairs,
+    weighted_counts,
+)
 
 _BLOCK = 2**22  # elements of an array of unit vectors
 _PEOPLE = 2**18  # people who are simulated at a time

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
+from warner._core.field_hash import FieldHash
 from warner._core.hash_family import buckets
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import FloatArray, HashPool, IntArray, SupportLaw
 from warner.channels.base import Channel, LikelihoodOperator, extremes, one_by_one
 from warner.channels.dense import DenseCompositeChannel
-from warner.channels.descriptions import HashPool, SupportLaw
-from warner.channels.pure import normalized
+from warner.channels.pure import SupportChannel, SupportInverse, normalized
 from warner.channels.support_reports import SupportRows
 
 _BLOCK = 2**21  # elements of a block of rows that are worked on at a time
@@ -291,3 +292,404 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
             "Use a larger pool of seeds",
         )
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
+
+
+# -----------------------------------------------------------------------------------------------
+# Local hashing over a prime field: channels of whole reports and of support counts.
+
+
+_PEOPLE = 2**16  # people who are simulated at a time
+_LARGEST_BITS = 2**31  # bytes of the bits of whole reports
+_INFORMATION_WORK = 2e9  # multiplications up to which the information of reports is exact
+_DRAWS = 2**24  # pairs of a person and a value for which reports are drawn one by one
+
+
+@dataclass(frozen=True)
+class HashedReports:
+    """The law of a report (a, b, z): z is the value's bucket under h_ab with probability p.
+
+    Args:
+        size: K.
+        hashes: the hash functions h_ab.
+        q: q' = (1 - p) / (g - 1), the probability of any other bucket.
+        gap: p - q'.
+    """
+
+    size: int
+    hashes: FieldHash
+    q: float
+    gap: float
+
+    @property
+    def functions(self) -> int:
+        """The number of pairs (a, b)."""
+        return self.hashes.prime * (self.hashes.prime - 1)
+
+    @property
+    def support(self) -> SupportLaw:
+        """q = q' + (p - q') c and p - q = (p - q') (1 - c), alike for all pairs of values."""
+        c = self.hashes.collision
+        size = (self.size,)
+        return SupportLaw(
+            np.full(size, self.q + self.gap * float(c)), np.full(size, self.gap * float(1 - c))
+        )
+
+    @property
+    def pairs(self) -> tuple[float, float]:
+        """How often a report supports a pair of values, given the person's value x.
+
+        Pr(x and v) = p c. Pr(u and v) = q' c + (p - q') c_3 for other values, where c_3 is the
+        probability that u, v and x share a bucket. c_3 is an average over triples of residues. That
+        of a single triple differs, because (a, b) has two numbers; the cubes spread triples, so
+        sums over many values have the average (METHODS 1).
+        """
+        c, triple = float(self.hashes.collision), float(self.hashes.triple_collision)
+        return (self.q + self.gap) * c, self.q * c + self.gap * triple
+
+    def draw(self, index: IntArray, rng: np.random.Generator) -> tuple[IntArray, ...]:
+        """Reports a, b, z of people with the values at ``index``, (n,) each."""
+        n, g = len(index), self.hashes.buckets
+        a = rng.integers(1, self.hashes.prime, n)
+        b = rng.integers(0, self.hashes.prime, n)
+        # A report is the value's bucket with probability gap, and else any bucket.
+        truthful = rng.random(n) < self.gap
+        z = np.where(truthful, self.hashes.bucket_of(a, b, index), rng.integers(0, g, n))
+        return a, b, z
+
+    def packed_bits(self, a: IntArray, b: IntArray, z: IntArray) -> NDArray[np.uint8]:
+        """Which values each report supports, as bits, most significant first, (m, ceil(K / 8))."""
+        width = -(-self.size // 8)
+        if len(a) * width > _LARGEST_BITS:
+            rule = f"of {len(a)} whole reports take {len(a) * width} bytes, more than 2^31"
+            remedy = "Tally without keep_reports, or use a coarser domain"
+            raise ArgumentError("bits", rule, f"{self.size} values", remedy)
+        packed = np.empty((len(a), width), dtype=np.uint8)
+        index, step = np.arange(self.size)[None, :], max(1, _BLOCK // self.size)
+        for start in range(0, len(a), step):
+            rows = slice(start, start + step)
+            bucket = self.hashes.bucket_of(a[rows, None], b[rows, None], index)
+            packed[rows] = np.packbits(bucket == z[rows, None], axis=1)
+        return packed
+
+
+class WindowChannel(SupportInverse, Channel):
+    """Local hashing over a prime field, where reports that support the same values are one row.
+
+    A report supports the residues y with (alpha y + beta) mod p in 0..L-1 (see
+    :meth:`~warner._core.field_hash.FieldHash.progression`). In the order of alpha y mod p they are
+    a window of L neighbours, which starts at t = -beta. There are at most two lengths L, and -alpha
+    has the windows of alpha in reverse. So the p (p - 1) g reports have about p^2 different rows,
+    and both products are sums over windows: O(p^2) for all reports together.
+
+    Rows are in C order of (alpha, L, t), alpha = 1..p // 2. A row counts ``members`` reports, which
+    are equally likely.
+
+    Args:
+        reports: the law.
+
+    >>> channel = WindowChannel(HashedReports(3, FieldHash(5, 4), 0.2, 0.2))
+    >>> channel.shape, channel.matvec(np.ones(3) / 3).sum().round(12)
+    ((20, 3), np.float64(1.0))
+    """
+
+    has_closed_inverse = True
+    has_row_blocks = True
+
+    def __init__(self, reports: HashedReports) -> None:
+        self.reports = reports
+        self._shape = reports.hashes.window_shape
+        self._length = int(reports.hashes.sizes.min())
+        self.members = reports.hashes.window_members
+        each = -np.log(self.members.reshape(self._shape)[0])  # two numbers, for all rows
+        self.log_factors = np.broadcast_to(each[:, :1], self._shape).ravel()
+        self.shape = (self.members.size, reports.size)
+        self._set_support_law(reports.size, reports.support.q, reports.support.gap)
+
+    @property
+    def _places(self) -> IntArray:
+        return _places(self.reports.hashes, self.reports.size)
+
+    def _supporting(self, theta: FloatArray) -> FloatArray:
+        """N theta, (rows,) or (rows, B): the sum of theta over the values of each window."""
+        half, lengths, p = self._shape
+        parts = np.ascontiguousarray(theta.T).reshape(-1, self.shape[1])
+        out = np.empty((len(parts), half, lengths, p))
+        for values, sums in zip(parts, out, strict=True):
+            placed = np.zeros(half * p)
+            placed[self._places] = values[:, None]
+            _window_sums(placed.reshape(half, p), self._length, sums)
+        return np.asarray(out.reshape(*theta.T.shape[:-1], -1).T)
+
+    def _support_sums(self, r: FloatArray) -> FloatArray:
+        """N' r, (K,) or (K, B)."""
+        half, lengths, p = self._shape
+        parts = np.ascontiguousarray(r.T).reshape(-1, half, lengths, p)
+        out = np.empty((len(parts), self.shape[1]))
+        for weights, total in zip(parts, out, strict=True):
+            reached = _windows_around(weights, self._length)
+            total[:] = np.take(reached.ravel(), self._places).sum(axis=1)
+        return np.asarray(out.reshape(*r.T.shape[:-1], -1).T)
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        law = self.reports
+        chance = law.q * theta.sum(axis=0) + law.gap * self._supporting(theta)
+        return np.asarray((chance.T * self.members / law.functions).T)
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        law = self.reports
+        scaled = (r.T * self.members / law.functions).T
+        return np.asarray(law.q * scaled.sum(axis=0) + law.gap * self._support_sums(scaled))
+
+    def support_shares(self, w: FloatArray) -> FloatArray:
+        return self._support_sums(w)
+
+    def influence(self, c: FloatArray) -> FloatArray:
+        u = (c.T / self.gap).T
+        return np.asarray(self._supporting(u) - self.q @ u)
+
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        shares = self.support_shares(w)
+        weights = np.concatenate([shares, 1 - shares]) / self.shape[1]
+        return HashSupportChannel(self.reports), weights
+
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        observed = np.flatnonzero(w)
+        return WindowRows(self, observed), w[observed]
+
+    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
+        return self.reports.hashes.windows(*self.reports.draw(np.asarray(index), rng))
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Report by report, or value by value where there are many people for each value."""
+        n, (rows, size) = int(people.sum()), self.shape
+        if n > rows * size:
+            return super().simulate_from_values(people, rng)
+        total = np.zeros(rows, dtype=np.int64)
+        ends = np.cumsum(people)
+        for start in range(0, n, _PEOPLE):
+            person = np.arange(start, min(start + _PEOPLE, n))
+            values = np.searchsorted(ends, person, side="right")
+            np.add.at(total, self.sample_rows(values, rng), 1)
+        return np.asarray(total / n)
+
+    def bits(self, index: IntArray) -> NDArray[np.uint8]:
+        """The values that rows support, as packed bits."""
+        half, kind, t = np.unravel_index(np.asarray(index), self._shape)
+        length, p = self._length + kind, self.reports.hashes.prime
+        out = np.empty((len(half), -(-self.shape[1] // 8)), dtype=np.uint8)
+        step = max(1, _BLOCK // self.shape[1])
+        for start in range(0, len(out), step):
+            rows = slice(start, start + step)
+            base = half[rows, None] * p
+            place = self._places[:, half[rows]].T - base - t[rows, None]
+            place += np.where(place < 0, p, 0)
+            out[rows] = np.packbits(place < length[rows, None], axis=1)
+        return out
+
+    def rows(self, index: IntArray) -> FloatArray:
+        bits = np.unpackbits(self.bits(index), axis=1, count=self.shape[1])
+        scale = self.members[index, None] / self.reports.functions
+        return np.asarray((self.reports.q + self.reports.gap * bits) * scale)
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        step = max(1, _BLOCK // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            yield rows, self.rows(np.arange(rows.start, rows.stop))
+
+    def dense(self) -> FloatArray:
+        return self.rows(np.arange(self.shape[0]))
+
+
+class WindowRows(SupportRows):
+    """The windows of the observed reports, whose products are sums over windows where that is less.
+
+    Args:
+        windows: all windows.
+        index: (m,) the observed ones, in order.
+    """
+
+    def __init__(self, windows: WindowChannel, index: IntArray) -> None:
+        law, shape = windows.reports, (len(index), windows.shape[1])
+        scale = windows.members[index] / law.functions
+        self._set_levels(shape, law.q * scale, law.gap * scale, windows.log_factors_of(index))
+        self._set_support_law(law.size, windows.q, windows.gap)
+        self._windows, self._index = windows, index
+        # A sum over windows costs about as much as four bytes of bits.
+        self._is_dense = 4 * windows.shape[0] < len(index) * -(-law.size // 8)
+
+    @cached_property
+    def bits(self) -> NDArray[np.uint8]:
+        """They are formed where they are needed, since products may do without."""
+        return np.asfortranarray(self._windows.bits(self._index))
+
+    @property
+    def counted(self) -> NDArray[np.uint8]:
+        return self.bits
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        if self._is_dense:
+            return self._windows.matvec(theta)[self._index]
+        return super().matvec(theta)
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        if not self._is_dense:
+            return super().rmatvec(r)
+        everywhere = np.zeros((self._windows.shape[0], *r.shape[1:]))
+        everywhere[self._index] = r
+        return self._windows.rmatvec(everywhere)
+
+    def complete(self) -> HashSupportChannel:
+        return HashSupportChannel(self._windows.reports)
+
+
+class HashedRows(SupportRows):
+    """Whole reports of local hashing over a prime field that a tally keeps, one row each.
+
+    Args:
+        reports: the law.
+        a, b, z: (m,) the distinct reports.
+    """
+
+    def __init__(self, reports: HashedReports, a: IntArray, b: IntArray, z: IntArray) -> None:
+        n, law = reports.functions, reports.support
+        bits = reports.packed_bits(a, b, z)
+        super().__init__(bits, reports.size, reports.q / n, reports.gap / n, law.q, law.gap)
+        self._reports = reports
+
+    def complete(self) -> HashSupportChannel:
+        return HashSupportChannel(self._reports)
+
+
+class HashSupportChannel(SupportChannel):
+    """The channel of support counts of local hashing over a prime field.
+
+    The bits of a report are neither independent nor of a fixed number. Buckets of residues are
+    nearly of one size, so that bits of different values exclude each other slightly. All pairs of
+    values are alike (see ``HashedReports.pairs``), so every quadratic form costs O(K).
+
+    Args:
+        reports: the law.
+    """
+
+    def __init__(self, reports: HashedReports) -> None:
+        law = reports.support
+        super().__init__(reports.size, law.q, law.gap)
+        self.reports = reports
+
+    def support_law(self) -> SupportLaw:
+        return SupportLaw(self.q, self.gap, pairs=self.reports.pairs)
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """As :meth:`SupportChannel.second_moments`, with the probabilities of pairs of bits."""
+        yes, no = weights[:, : self._size], weights[:, self._size :]
+        u, c = yes - no, no.sum(axis=1, keepdims=True)
+        with_value, others = self.reports.pairs
+        q, p = self.q[0], self.q[0] + self.gap[0]
+        total, squares = u.sum(axis=1, keepdims=True), (u**2).sum(axis=1, keepdims=True)
+        rest, rest_squares = total - u, squares - u**2
+        mean = q * total + self.gap[0] * u
+        square = u**2 * p + rest_squares * q + 2 * u * rest * with_value
+        square += (rest**2 - rest_squares) * others
+        return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
+
+    def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """That of whole reports: exact where it is affordable, else that of independent bits.
+
+        With p residues the difference is about 1 / p of the information (METHODS 1).
+        """
+        if (self.reports.hashes.prime * self._size) ** 2 <= _INFORMATION_WORK:
+            return WindowChannel(self.reports).information(theta)
+        return super().information(theta)
+
+    def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
+        shares, with_value, others = columns[members], *self.reports.pairs
+        low, gap = float(self.q[0]), float(self.gap[0])
+        one_is_value = (with_value - low * (low + gap)) / gap**2
+        neither = (others - low**2) / gap**2
+        # Over the pairs (v, u) of v, theta_v counts V - 1 times and theta_u once.
+        paired = (len(shares) - 2) * shares + shares.sum(axis=0)
+        return np.asarray(
+            (len(shares) - 1) * neither * columns.sum(axis=0) + (one_is_value - neither) * paired
+        )
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Report by report where that is little work.
+
+        Otherwise bits are drawn as independent given the value. Then ones are taken away or added
+        at random values, so that the number of all ones has its own variance.
+        """
+        n, size = int(people.sum()), self._size
+        if n * size <= _DRAWS:
+            hashes = self.reports.hashes
+            a, b, z = self.reports.draw(np.repeat(np.arange(size), people), rng)
+            sums = hashes.support_counts(a, b, z)[hashes.points(np.arange(size))]
+        else:
+            truthful = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
+            sums = truthful + rng.binomial(n - people, self.q)
+            mean = n * self.q + people * self.gap
+            spread = self._variance_of_number() / self._variance_if_independent()
+            excess = float((sums - mean).sum()) * (1 - np.sqrt(max(spread, 0.0)))
+            moved = rng.multinomial(round(abs(excess)), np.full(size, 1 / size))
+            sums = np.clip(sums - (moved if excess > 0 else -moved), 0, n)
+        return np.concatenate([sums, n - sums]) / (n * size)
+
+    def _variance_if_independent(self) -> float:
+        q, p = float(self.q[0]), float(self.q[0] + self.gap[0])
+        return (self._size - 1) * q * (1 - q) + p * (1 - p)
+
+    def _variance_of_number(self) -> float:
+        """The variance of the number of values that a report supports."""
+        ones = np.zeros((1, 2 * self._size))
+        ones[0, : self._size] = 1.0
+        mean = self._size * self.q[0] + self.gap[0]
+        return float(self.second_moments(ones)[0, 0] - mean**2)
+
+    def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
+        a, b, z = self.reports.draw(np.asarray(index), rng)
+        values = np.arange(self._size)[None, :]
+        bits = self.reports.hashes.bucket_of(a[:, None], b[:, None], values) == z[:, None]
+        return np.concatenate([bits, ~bits], axis=1).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def _places(hashes: FieldHash, size: int) -> IntArray:
+    """Where alpha y mod p of each value stands in a table (alphas, p), flat indices (K, alphas)."""
+    p, alphas = hashes.prime, hashes.window_shape[0]
+    found = hashes.points(np.arange(size))[:, None] * np.arange(1, alphas + 1) % p
+    found += np.arange(alphas) * p
+    found.setflags(write=False)
+    return found
+
+
+def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
+    """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more.
+
+    With L = length.
+    """
+    p = values.shape[1]
+    sums = np.zeros((len(values), p + 1))
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    inside = min(p - length + 1, p)
+    np.subtract(sums[:, length : length + inside], sums[:, :inside], out=out[:, 0, :inside])
+    np.subtract(sums[:, p:], sums[:, inside:p], out=out[:, 0, inside:])
+    out[:, 0, inside:] += sums[:, 1:length]
+    if out.shape[1] > 1:
+        np.add(out[:, 0, : p - length], values[:, length:], out=out[:, 1, : p - length])
+        np.add(out[:, 0, p - length :], values[:, :length], out=out[:, 1, p - length :])
+
+
+def _windows_around(weights: FloatArray, length: int) -> FloatArray:
+    """The sum of the weights of the windows that hold each place, the adjoint of the sums.
+
+    With L = length.
+    """
+    p = weights.shape[2]
+    # Place j is in the windows of length L that start at j - L + 1, .., j.
+    sums = np.empty((len(weights), 1, p))
+    _window_sums(weights.sum(axis=1), length, sums)
+    out = np.roll(sums[:, 0], length - 1, axis=1)
+    if weights.shape[1] > 1:
+        out[:, length:] += weights[:, 1, : p - length]
+        out[:, :length] += weights[:, 1, p - length :]
+    return np.asarray(out)

@@ -8,10 +8,8 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError
-from warner.channels.arrays import FloatArray
-from warner.channels.axes import lifted, summed
+from warner.channels.arrays import FloatArray, SupportLaw, lifted, summed
 from warner.channels.base import LARGEST_DENSE, Channel, LikelihoodOperator
-from warner.channels.descriptions import SupportLaw
 
 
 class SummedChannel(Channel):

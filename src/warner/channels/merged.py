@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner._core.errors import ArgumentError
+from warner.channels.arrays import FloatArray, IntArray, SupportLaw, weighted_counts
 from warner.channels.base import LikelihoodOperator
 
 
@@ -100,3 +101,162 @@ def on_cells(
     labels = np.zeros(channel.shape[1], dtype=np.int64)
     labels[starts[1:]] = 1
     return MergedChannel(rows, np.cumsum(labels)), weights
+
+
+# -----------------------------------------------------------------------------------------------
+# The likelihood of reports where only some values are possible.
+
+
+class SomeValues(LikelihoodOperator):
+    """Some columns of an operator: all other values have share 0 [P4 sec VIII].
+
+    Products use the whole operator. If its unbiased inverse has a closed form, the inverse uses it
+    too, because it is unbiased for every distribution. Otherwise the kept columns are inverted,
+    which is possible more often.
+
+    Args:
+        inner: the operator on all K values.
+        values: (k,) the columns that are kept, increasing.
+
+    Raises:
+        ArgumentError: reports about keys with values.
+    """
+
+    def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
+        if inner.is_keyed:
+            rule = "cannot be chosen where reports are of keys with values"
+            raise ArgumentError("values", rule, None, "Choose keys in the estimate")
+        self.inner, self.values = inner, values
+        self.shape = (inner.shape[0], len(values))
+        self.rows_per_report, self.log_factors = inner.rows_per_report, inner.log_factors
+        self.lists_all_reports, self.has_row_blocks = inner.lists_all_reports, inner.has_row_blocks
+        self.has_likelihood = inner.has_likelihood
+        self.has_closed_inverse = inner.has_closed_inverse
+        self.supports_overlap_alike = inner.supports_overlap_alike
+        self._inverts_whole = inner.has_closed_inverse or inner.has_closed_moments
+
+    @property
+    def has_closed_moments(self) -> bool:
+        return self.inner.has_closed_moments
+
+    def _whole(self, theta: FloatArray) -> FloatArray:
+        """Entries (k,) or (k, B) of the values as entries of all K values."""
+        out = np.zeros((self.inner.shape[1], *theta.shape[1:]), dtype=theta.dtype)
+        out[self.values] = theta
+        return out
+
+    def _of(self, found: tuple[LikelihoodOperator, FloatArray]) -> tuple[SomeValues, FloatArray]:
+        """Another operator of the same reports, and the frequencies of its rows."""
+        return SomeValues(found[0], self.values), found[1]
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.inner.matvec(self._whole(theta))
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        kept: FloatArray = self.inner.rmatvec(r)[self.values]
+        return kept
+
+    def columns(self, index: IntArray) -> FloatArray:
+        return self.inner.columns(self.values[index])
+
+    def rows(self, index: IntArray) -> FloatArray:
+        return self.inner.rows(index)[:, self.values]
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        if not self.has_row_blocks:
+            yield from super().blocks()
+            return
+        for rows, block in self.inner.blocks():
+            yield rows, block[:, self.values]
+
+    def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._of(self.inner.restrict_to_observed(w))
+
+    def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._of(self.inner.supports(w))
+
+    def invert(self, w: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().invert(w)
+        kept: FloatArray = self.inner.invert(w)[self.values]
+        return kept
+
+    def influence(self, c: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().influence(c)
+        return self.inner.influence(self._whole(c))
+
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if not self._inverts_whole:
+            return super().inverse_moments(theta)
+        total, at_value = self.inner.inverse_moments(self._whole(theta))
+        return total[self.values], at_value[self.values]
+
+    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().variance_of(c, theta)
+        return self.inner.variance_of(self._whole(c), self._whole(theta))
+
+    def covariance(self, theta: FloatArray) -> FloatArray:
+        if not self._inverts_whole:
+            return super().covariance(theta)
+        return np.asarray(self.inner.covariance(self._whole(theta))[np.ix_(*[self.values] * 2)])
+
+    def support_law(self) -> SupportLaw | None:
+        law = self.inner.support_law()
+        return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])
+
+    def support_shares(self, w: FloatArray) -> FloatArray:
+        kept: FloatArray = self.inner.support_shares(w)[self.values]
+        return kept
+
+    def report_scores(self) -> FloatArray:
+        return self.inner.report_scores()
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        """Reports of values that are ruled out are left out."""
+        kept = self.inner.naive_estimate(w)[self.values]
+        total = float(kept.sum())
+        return np.asarray(kept / total if total > 0 else np.full(len(kept), 1 / len(kept)))
+
+    def complete(self) -> SomeValues:  # type: ignore[override]
+        whole = self.inner.complete()
+        return self if whole is self.inner else SomeValues(whole, self.values)
+
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        return self.inner.complete_weights(w)
+
+    def simulate_tally(
+        self,
+        theta: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        values: IntArray | None = None,
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        people = None
+        if values is not None:
+            people = np.zeros(self.inner.shape[1], dtype=np.int64)
+            people[self.values] = values
+        return self._of(self.inner.simulate_tally(self._whole(theta), n, rng, people))
+
+    def simulate_people(
+        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        return self._of(self.inner.simulate_people(self._whole(theta), n, per_person, rng))
+
+    def groups(self) -> tuple[LikelihoodOperator, ...]:
+        return self._each(self.inner.groups())
+
+    def _each(self, operators: tuple[LikelihoodOperator, ...]) -> tuple[LikelihoodOperator, ...]:
+        return tuple(SomeValues(operator, self.values) for operator in operators)
+
+    def split_groups(
+        self, w: FloatArray, n: int
+    ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        parts = self.inner.split_groups(w, n)
+        return [
+            (SomeValues(operator, self.values), part, people) for operator, part, people in parts
+        ]
+
+    def with_equal_groups(self) -> LikelihoodOperator:
+        return SomeValues(self.inner.with_equal_groups(), self.values)

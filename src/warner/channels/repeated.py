@@ -9,10 +9,9 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
+from warner.channels.arrays import BlockMoments, FloatArray, IntArray, weighted_counts
 from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator, one_by_one
 from warner.channels.dense import DenseChannel
-from warner.channels.descriptions import BlockMoments
 from warner.channels.stack import StackedRows
 
 _KEPT = 2**25  # entries of the rows that are stored

@@ -11,9 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import BlockMoments, FloatArray, IntArray
 from warner.channels.base import Channel, LikelihoodOperator, polarized
-from warner.channels.descriptions import BlockMoments
 from warner.channels.merged import on_cells
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement

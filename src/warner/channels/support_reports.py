@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from warner.channels.arrays import FloatArray, IntArray
+from warner.channels.arrays import BlockMoments, FloatArray, IntArray
 from warner.channels.base import LikelihoodOperator, NearlyConstantRows, one_by_one
-from warner.channels.descriptions import BlockMoments
 from warner.channels.pure import Levels, SupportChannel, SupportInverse
 
 _BLOCK = 2**20  # elements of a block of rows that are unpacked at a time

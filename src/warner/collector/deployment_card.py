@@ -16,8 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warner._core.errors import MismatchError, WarnerError
-from warner.collector.live.release import fewest_new, groups_come_late
-from warner.collector.live.state import LEVEL, LiveView
+from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
 from warner.design.privacy_words import (
     Strength,
     certainty,

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from warner._core import html
-from warner._core.canonical_json import canonical
 from warner._core.checks import budget, choice, integer, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -25,15 +24,15 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
+from warner._core.pickles import canonical
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
 from warner._core.text import meant
 from warner.design import benchmark_chart, benchmark_latex
-from warner.design.candidates import Maker, candidates
-from warner.design.losses import LOSSES
-from warner.design.ranked_results import to_nine_digits
-from warner.design.truths import truths_of
+from warner.design.comparison import to_nine_digits
+from warner.design.losses import LOSSES, truths_of
+from warner.design.planning import Maker, candidates
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
@@ -41,7 +40,7 @@ from warner.io import frame
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import is_of_package
 from warner.results.charts import save
-from warner.results.methods import estimator_of, estimators_of
+from warner.results.recommend import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way

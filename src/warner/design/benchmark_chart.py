@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from warner.results.charts import inline_data, require_altair
-from warner.results.series import encoded
+from warner.results.named_summaries import encoded
 
 AXES = ("n", "epsilon", "mechanism")
 _WIDTH, _HEIGHT = 240, 190

@@ -2,32 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from warner._core import html
 from warner._core.checks import choice, integer
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    IdentifiabilityError,
-)
+from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner._core.progress import steps
-from warner.design.losses import LOSSES
-from warner.design.ranked_results import Ranking, to_nine_digits
-from warner.design.truths import truths_of
+from warner.design.losses import LOSSES, truths_of
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.io.csv_format import Tabular, cell
 from warner.mechanisms.headers import is_of_package
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
-from warner.results.advice import advice
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
-from warner.results.methods import estimators_of
-from warner.results.recommend import recommended
+from warner.results.recommend import advice, estimators_of, recommended
+
+# -----------------------------------------------------------------------------------------------
+# Rankings: results from the least error to the largest, as objects, rows and JSON.
+
+
+class Ranked(Protocol):
+    """One result of a ranking."""
+
+    @property
+    def error(self) -> float: ...
+
+    def row(self) -> dict[str, Any]: ...
+
+
+Result = TypeVar("Result", bound=Ranked)
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking(Tabular, Generic[Result]):
+    """Results from the least error to the largest.
+
+    Attributes:
+        results: one or more, sorted by error.
+        loss: the name of the loss that ``error`` is a mean of, such as ``"l2"``.
+        n: number of people.
+        left_out: {name: reason}, the candidates that cannot be used here.
+    """
+
+    results: tuple[Result, ...]
+    loss: str
+    n: int
+    left_out: Mapping[str, str]
+
+    @property
+    def best(self) -> Result:
+        """The result with the least error."""
+        return self.results[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each result, in the order of the ranking."""
+        return [result.row() for result in self.results]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def __repr__(self) -> str:
+        first = next(iter(self.rows()[0].values()))
+        return (
+            f"{type(self).__name__}({len(self)} ranked by {self.loss}, n={self.n}, "
+            f"best: {first}, error={self.best.error:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        margins = [2 * float(row.get("margin") or 0.0) for row in rows]
+        # A column that says nothing of any result is left out: people that nobody asked for.
+        names = [name for name in rows[0] if any(row[name] for row in rows)]
+        ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
+        largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
+        cells = []
+        for result, row, margin in zip(self, rows, margins, strict=True):
+            error = min(result.error, largest)
+            bar = html.interval_bar(error, error - margin, error + margin, largest)
+            cells.append([*(cell(row[name]) for name in names), bar])
+        out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
+        caption = (
+            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest. The "
+            f"pictures show it with two standard errors.{out}"
+        )
+        return html.table([*names, ""], cells, caption)
+
+    def to_json(self) -> dict[str, Any]:
+        """The ranking as JSON data: loss, n, settings, results and left_out."""
+        return {
+            "loss": self.loss,
+            "n": self.n,
+            **self._settings(),
+            "results": self.rows(),
+            "left_out": dict(self.left_out),
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        """What this kind of ranking adds to its JSON data."""
+        return {}
+
+
+def to_nine_digits(error: float) -> float:
+    """Round an error to nine digits, to sort by it.
+
+    Errors that differ by rounding errors alone are then equal on every machine.
+
+    >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
+    True
+    """
+    return float(f"{error:.9g}")
+
 
 # The largest domain on which the maximum of the likelihood and the inversion serve as truths; both
 # may take seconds beyond.
@@ -102,7 +196,7 @@ class Comparison(Ranking[RankedMethod]):
         runs: number of simulated tallies.
         advice: {method: text}, what speaks against a method for these reports.
         truths: the truths, with the errors on each.
-        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.comparison.Ranking`.
     """
 
     runs: int
@@ -162,7 +256,7 @@ def compare(
     - the recommended estimate. If it is smooth or shrunk, it suits methods that smooth or shrink;
     - draws from its posterior, another one for each tally, where it has a posterior;
     - the projected inversion, which is rougher than the true distribution probably is. Not where it
-      is badly conditioned, see :mod:`warner.results.advice`;
+      is badly conditioned, see :mod:`warner.results.recommend`;
     - the maximum of the likelihood, up to 1000 values.
 
     A truth that is nearly one of the others is left out. ``holds`` of each result says on which

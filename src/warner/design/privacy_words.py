@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from warner._core.errors import WarnerError
-from warner._core.figures import at_most, of_hundred
+from warner._core.text import at_most, of_hundred
 from warner.mechanisms import Mechanism
 from warner.privacy.composition import compose, side_by_side
 from warner.privacy.guarantees import Guarantee

@@ -18,19 +18,27 @@ from warner._core.errors import (
     IdentifiabilityError,
 )
 from warner._core.progress import steps
-from warner.design.candidates import Maker, candidates, options_of
-from warner.design.planning import can_simulate, made_shares, simulated_error, with_silent
-from warner.design.proposal_odds import Odds, odds_of
+from warner.design.comparison import to_nine_digits
+from warner.design.planning import (
+    Maker,
+    can_simulate,
+    candidates,
+    made_shares,
+    options_of,
+    simulated_error,
+    with_silent,
+)
 from warner.design.proposal_widths import (
     Expected,
+    Odds,
     Question,
     expected,
     expected_at_once,
     measured,
+    odds_of,
     score_width,
     share_width,
 )
-from warner.design.ranked_results import to_nine_digits
 from warner.design.theory import MAX_PEOPLE, expected_loss
 from warner.domains import Domain
 from warner.mechanisms import Mechanism

@@ -35,7 +35,7 @@ from warner._core.errors import (
 from warner._core.progress import steps
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.clusters import clusters_of
-from warner.design.ranked_results import Ranking, to_nine_digits
+from warner.design.comparison import Ranking, to_nine_digits
 from warner.design.theory import LOSSES, inversion_squares
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
@@ -87,7 +87,7 @@ class SchemeComparison(Ranking[RankedScheme]):
     """Schemes from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.ranked_results.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.comparison.Ranking`.
         runs: number of simulated tallies for each scheme.
         epsilon: total budget in nats.
     """

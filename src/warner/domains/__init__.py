@@ -11,16 +11,12 @@ from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
-from warner.domains.base import LARGEST_SIZE, Domain
+from warner.domains.answers import Raster, StudyEntry, TextForm
+from warner.domains.base import LARGEST_SIZE, NO_ANSWER, Domain, Missing
 from warner.domains.categorical import Categorical
-from warner.domains.declarations import Raster, StudyEntry, TextForm
-from warner.domains.grid import Grid
-from warner.domains.integers import Integers
-from warner.domains.interval import Interval
-from warner.domains.missing import NO_ANSWER, Missing
-from warner.domains.optional import Optional, whole, with_missing
-from warner.domains.padded import Padded
-from warner.domains.points import Points
+from warner.domains.grid import Grid, Points
+from warner.domains.interval import Integers, Interval
+from warner.domains.optional import Optional, Padded, whole, with_missing
 from warner.domains.product import Product
 from warner.domains.subset import Subset
 from warner.domains.tagged import Tagged

@@ -15,7 +15,7 @@ from warner._core.errors import (
     EmptyError,
     ValuesError,
 )
-from warner._core.figures import magnitude
+from warner._core.text import magnitude
 from warner.domains.base import Domain
 
 

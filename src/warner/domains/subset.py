@@ -11,8 +11,8 @@ import numpy as np
 
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner.domains.answers import Raster, TextForm
 from warner.domains.base import LARGEST_SIZE, Domain
-from warner.domains.declarations import Raster, TextForm
 
 
 class Subset(Domain):

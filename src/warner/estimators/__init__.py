@@ -2,7 +2,7 @@
 
 An estimator reads ``LikelihoodData`` (a channel and the frequencies of its rows). It never
 imports a mechanism. To add one: write a class with ``_fit`` in a file here, list it below and in
-``warner.results.methods``, and add it to the registry of the tests.
+``warner.results.recommend``, and add it to the registry of the tests.
 
 ``warner.estimators.literature`` holds published methods that are kept for comparison only.
 """

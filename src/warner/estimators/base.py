@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from time import perf_counter
-from typing import ClassVar, final
+from typing import ClassVar, Generic, TypeVar, final
 
 import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.processes import SMALL, one_thread
+from warner._core.progress import stage
 from warner._core.references import bibtex_of
-from warner._core.threads import SMALL, one_thread
 from warner.domains import Domain
 from warner.estimators.fit import Fit, Status
 from warner.estimators.likelihood_data import LikelihoodData
@@ -60,7 +61,7 @@ class Estimator(ABC):
     def fit(self, data: LikelihoodData) -> Fit:
         """Estimate the distribution over the K values of ``data.domain``.
 
-        A fit whose matrix products are small runs on one thread, see ``warner._core.threads``.
+        A fit whose matrix products are small runs on one thread, see ``warner._core.processes``.
 
         Args:
             data: the channel (m, K), the frequencies (m,) of its rows, and the number of reports.
@@ -171,3 +172,56 @@ def require_order(domain: Domain, name: str) -> None:
             type(domain).__name__,
             "Use Integers or Interval for it, or MaximumLikelihood() for values without order",
         )
+
+
+# -----------------------------------------------------------------------------------------------
+# The loop that runs every iterative estimator: start, step, stop, observe.
+
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Run(Generic[State]):
+    """The end of an iteration.
+
+    Attributes:
+        state: the last state.
+        steps: the number of steps taken.
+        status: the reason for the end; ``STEP_LIMIT`` if ``stop`` gave no reason.
+    """
+
+    state: State
+    steps: int
+    status: Status
+
+
+def iterate(
+    start: State,
+    step: Callable[[State], State | None],
+    stop: Callable[[State, int], Status | None],
+    most: int,
+    observe: Callable[[State], None] | None = None,
+) -> Run[State]:
+    """Apply ``step`` until ``stop`` gives a reason, no step is possible, or ``most`` are done.
+
+    The steps are a stage of :func:`warner.progress`. Most methods stop long before ``most`` steps,
+    so the stage has no total.
+
+    >>> halve = iterate(1.0, lambda x: x / 2, lambda x, n: Status.CONVERGED if x < 0.3 else None, 9)
+    >>> halve.state, halve.steps, halve.status.name
+    (0.25, 2, 'CONVERGED')
+    """
+    state, steps = start, 0
+    with stage("iterations") as tell:
+        while True:
+            if observe is not None:
+                observe(state)
+            reason = stop(state, steps)
+            if reason is not None:
+                return Run(state, steps, reason)
+            following = step(state) if steps < most else None
+            if following is None:
+                return Run(state, steps, Status.STEP_LIMIT)
+            state, steps = following, steps + 1
+            tell(steps)

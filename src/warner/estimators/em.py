@@ -23,11 +23,10 @@ from warner.channels import (
     summed,
 )
 from warner.domains import Domain
-from warner.estimators.base import Estimator
+from warner.estimators.base import Estimator, Run, iterate
 from warner.estimators.fit import Fit, Status
 from warner.estimators.independent import Independent
 from warner.estimators.inversion import Inversion
-from warner.estimators.iteration import Run, iterate
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import (
     certify,

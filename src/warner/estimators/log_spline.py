@@ -19,9 +19,8 @@ import numpy as np
 from warner._core.errors import ArgumentError
 from warner.channels import LikelihoodOperator, on_cells
 from warner.domains import Domain, Integers, Optional
-from warner.estimators.base import Estimator, require_order
+from warner.estimators.base import Estimator, iterate, require_order
 from warner.estimators.fit import Fit, PosteriorFit, Status
-from warner.estimators.iteration import iterate
 from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
 from warner.estimators.literature.smoothed_em import SmoothedEM
 from warner.estimators.mle.maximum_likelihood import Uniqueness

@@ -29,11 +29,11 @@ from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.groups.coordinates import Coordinates
 from warner.groups.estimates import GroupEstimates, table_of
 from warner.groups.hypotheses import WaldTest, shown_p
+from warner.groups.pooling import Coordinates
 from warner.groups.table import GroupTable
-from warner.io.tabular import Tabular, of_rows
+from warner.io.csv_format import Tabular, of_rows
 from warner.metrics.simplex import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.intervals import TARGETS, normal_quantile

@@ -15,8 +15,8 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner._core.progress import steps
 from warner.estimators import Estimator
 from warner.groups import charts
-from warner.groups.coordinates import Coordinates
 from warner.groups.pooling import (
+    Coordinates,
     Pooled,
     along_time,
     exchangeable,
@@ -25,7 +25,7 @@ from warner.groups.pooling import (
 )
 from warner.groups.table import GroupTable, Key
 from warner.io import frame_of_rows
-from warner.io.tabular import cell
+from warner.io.csv_format import cell
 from warner.metrics.simplex import project
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
@@ -34,9 +34,9 @@ from warner.results import charts as pictures
 from warner.results.estimate import Estimate
 from warner.results.estimate import estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, score, wald
-from warner.results.methods import estimator_of
+from warner.results.ranks import place_of
+from warner.results.recommend import estimator_of
 from warner.results.tables import reports_of
-from warner.results.top import place_of
 
 POOLS = ("partial", "path", "none")
 KINDS = ("posterior", "score", "wald")

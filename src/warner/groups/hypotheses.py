@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import distribution
 from warner._core.errors import ArgumentError, EmptyError
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.groups.coordinates import Coordinates
+from warner.groups.pooling import Coordinates
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.association import pair_of

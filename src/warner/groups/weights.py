@@ -25,10 +25,9 @@ from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
 from warner._core.progress import steps
 from warner.groups.estimates import table_of
 from warner.groups.table import GroupTable, label
-from warner.io.tabular import Tabular, of_rows
+from warner.io.csv_format import Tabular, of_rows
 from warner.metrics.simplex import project
-from warner.results.intervals import TARGETS, holding, normal_quantile
-from warner.results.share_rows import share_row
+from warner.results.intervals import TARGETS, holding, normal_quantile, share_row
 from warner.results.tables import reports_of
 
 _ROUNDS = 1000  # of raking

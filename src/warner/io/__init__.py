@@ -17,7 +17,7 @@ from warner.io.foreign_files import (
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import frame, frame_of_rows, reports_frame
 from warner.io.parquet_format import one_database
-from warner.io.public_copies import Copies
+from warner.io.public_values import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
 from warner.io.report_file import ReportFile, open_reports, read_public, read_reports
 from warner.io.report_writer import ReportWriter, write_reports

@@ -34,13 +34,13 @@ from warner.io.count_statement import (
     mark_of,
     parts_of,
 )
+from warner.io.csv_format import as_utf8
 from warner.io.grouped_frame import BEYOND, GAP
 from warner.io.public_values import groups_in, indices_of
-from warner.io.text_encodings import as_utf8
 from warner.mechanisms import Mechanism
-from warner.reports.bit_rules import BitRule
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
+from warner.reports.schema import BitRule
 from warner.reports.tally import Tally
 
 _DELIMITERS = ",;\t|"

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
+import json
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
+from warner._core import html
 from warner._core.errors import FileError
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
@@ -20,12 +26,150 @@ from warner.io.file_format import (
     refuse_repeated,
     require_columns,
 )
+from warner.io.frames import frame_of_rows
 from warner.io.public_values import arrow_type
-from warner.io.text_encodings import SEPARATOR, as_utf8
 from warner.reports.schema import smallest_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# -----------------------------------------------------------------------------------------------
+# Results that are tables: rows, the same as a data frame, and as HTML for notebooks.
+
+
+class Tabular:
+    """A result with rows. A base of classes that have ``rows``."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each row, all with the same keys."""
+        raise NotImplementedError
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The rows as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            columns: columns that stand before the others, with one value for all rows, such as
+                ``week=3``.
+
+        Raises:
+            ArgumentError: no such library is installed, or a column of the table by that name.
+            EmptyError: no rows.
+        """
+        return frame_of_rows(self.rows(), backend, columns)
+
+    def _repr_html_(self) -> str:
+        return of_rows(self.rows(), repr(self))
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]], caption: str, most: int = 50) -> str:
+    """Rows of a table as HTML, the first of them where there are many."""
+    table = list(rows)
+    if not table:
+        return f"<p>{html.text(caption)}</p>"
+    if len(table) > most:
+        caption = f"{caption} The first {most} of {len(table):,} rows."
+    cells: list[Sequence[str]] = [[cell(entry) for entry in row.values()] for row in table[:most]]
+    return html.table(list(table[0]), cells, caption)
+
+
+def cell(entry: Any) -> str:
+    """An entry of a table as text.
+
+    >>> cell(0.123456), cell(None), cell(True), cell(1200), cell("a")
+    ('0.1235', '', 'yes', '1,200', 'a')
+    """
+    if entry is None:
+        return ""
+    if isinstance(entry, bool):
+        return "yes" if entry else "no"
+    if isinstance(entry, int | np.integer):
+        return f"{entry:,}"
+    if isinstance(entry, float):
+        return f"{entry:.4g}"
+    return entry if isinstance(entry, str) else json.dumps(entry)
+
+
+# -----------------------------------------------------------------------------------------------
+# Encodings of text files, and files that are no text but end up where text is expected.
+
+
+# The first bytes of files that people give in place of CSV, with what they are and what helps.
+_SPREADSHEET = "Save it as CSV UTF-8: in Excel with File, Save As"
+_OTHERS = {
+    b"PK\x03\x04": ("a spreadsheet (.xlsx or .ods) or another zip file", _SPREADSHEET),
+    b"\xd0\xcf\x11\xe0": ("an Excel file (.xls)", _SPREADSHEET),
+    b"PAR1": ("a Parquet file", "Let its name end in .parquet"),
+    b"%PDF": ("a PDF file", "Export the table as CSV"),
+}
+_MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_PIECE = 2**20
+# Excel can name the delimiter in a line of its own, before the line of names.
+SEPARATOR = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
+
+
+def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]:
+    """A text in UTF-8, from UTF-8, from UTF-16 with its mark, or from Windows-1252.
+
+    A text that is not UTF-8 is taken as Windows-1252, which holds all printed characters of
+    Latin-1. A letter that is thereby misread is in no label, so that its answer is refused.
+    """
+    for first, (what, remedy) in _OTHERS.items():
+        if begin.startswith(first):
+            raise FileError(shown, "must be CSV", what, remedy)
+    encoding = next((name for mark, name in _MARKS.items() if begin.startswith(mark)), None)
+    if encoding is None:
+        if _is_utf8(begin):
+            return begin, _After(begin, stream)
+        encoding = "cp1252"
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    text = decoder.decode(begin).removeprefix("\ufeff").encode()
+    return text, _Decoded(text, decoder, stream)
+
+
+def _is_utf8(begin: bytes) -> bool:
+    """Whether bytes are the begin of a UTF-8 text, which may end within a character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(begin)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _After(io.RawIOBase):
+    """A stream from its beginning, of which ``begin`` was read before."""
+
+    def __init__(self, begin: bytes, stream: Any) -> None:
+        self._begin, self._stream = begin, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._begin:
+            stop = size if size >= 0 else len(self._begin)
+            begin, self._begin = self._begin[:stop], self._begin[stop:]
+            return begin
+        return bytes(self._stream.read(size if size >= 0 else None))
+
+
+class _Decoded(io.RawIOBase):
+    """A text in another encoding as UTF-8; ``begin`` of it was read before."""
+
+    def __init__(self, begin: bytes, decoder: codecs.IncrementalDecoder, stream: Any) -> None:
+        self._begin, self._decoder, self._stream = begin, decoder, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._begin and (data := bytes(self._stream.read(_PIECE))):
+            self._begin = self._decoder.decode(data).encode()
+        stop = size if size >= 0 else len(self._begin)
+        begin, self._begin = self._begin[:stop], self._begin[stop:]
+        return begin
+
 
 _START, _END = b"#warner ", b"#end "  # the first and the last line of a report file
 _BLOCK = 2**23  # bytes of reports per batch

@@ -1,6 +1,6 @@
 """What a file format is: everything that depends on how a file stores columns, in one class.
 
-A report file has the columns of :mod:`warner.io.file_columns`, a header and an end, both JSON. The
+A report file has the columns of :mod:`warner.io.file_format`, a header and an end, both JSON. The
 public columns of a study, if it has any, stand before those of reports. The header declares them,
 and holds every attribute's mechanism, to the last bit of its law. The end holds the number of
 reports and the digest of the file. A file that is not byte for byte as it was written is refused.
@@ -8,6 +8,8 @@ reports and the digest of the file. A file that is not byte for byte as it was w
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -15,14 +17,102 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
+import numpy as np
+
 from warner._core.errors import FileError
+from warner._core.progress import steps
 from warner.domains import Domain
-from warner.io.file_seal import digest_of
 from warner.reports.public_columns import Groups
-from warner.reports.schema import GroupedColumns
+from warner.reports.schema import GroupedColumns, ReportSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+# -----------------------------------------------------------------------------------------------
+# The columns of a file that hold the reports of an attribute.
+#
+# A file has one column per report column and attribute, named ``attribute_column``. The bytes of a
+# report of K bits are ``attribute_bits_0``, ``attribute_bits_1``, ..., and d digits are
+# ``attribute_digits_0``, .... The columns of part ``p`` of a tuple are ``attribute_p.column``.
+#
+# A file of blocks has one column of bytes for each attribute, ``attribute_records``: each row
+# holds the records of many reports, one behind the other.
+
+
+def file_columns(attribute: str, schema: ReportSchema) -> dict[str, int]:
+    """The columns of an attribute's reports in a file: {name: how many values it may take}.
+
+    >>> from warner.reports.schema import BitVector
+    >>> file_columns("age", BitVector(10))
+    {'age_bits_0': 256, 'age_bits_1': 256}
+    """
+    return {f"{attribute}_{name}": size for name, size in schema.file_columns().items()}
+
+
+def records_column(attribute: str) -> str:
+    """The column of bytes of an attribute in a file of blocks.
+
+    >>> records_column("age")
+    'age_records'
+    """
+    return f"{attribute}_records"
+
+
+def to_file(
+    attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The columns of a file, (n,) each, from the columns of an attribute's reports."""
+    return {f"{attribute}_{name}": column for name, column in schema.to_file(columns).items()}
+
+
+def from_file(
+    attribute: str, schema: ReportSchema, columns: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The columns of an attribute's reports from the columns of a file; undoes :func:`to_file`.
+
+    Shapes: columns (n,).
+    """
+    return schema.from_file(
+        {name: columns[f"{attribute}_{name}"] for name in schema.file_columns()}
+    )
+
+
+# -----------------------------------------------------------------------------------------------
+# The seal of a report file: a SHA-256 of the file that is written in the file itself.
+#
+# The digest is computed from the file with 64 zeros in the place of the digest.
+
+
+_MARK, UNSEALED = b'"sha256":"', "0" * 64
+_PIECE = 2**24  # bytes
+
+
+def seal(path: str) -> None:
+    """Replace the 64 zeros in the place of the digest by the digest."""
+    digest, place = digest_of(path)
+    with open(path, "r+b") as file:
+        file.seek(place)
+        file.write(digest.encode())
+
+
+def digest_of(path: str) -> tuple[str, int]:
+    """The digest that a file must state, in hexadecimal, and its position in the file."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        place = data.rfind(_MARK) + len(_MARK)
+        if place < len(_MARK):
+            return "", 0
+        digest = hashlib.sha256()
+        last = place + len(UNSEALED)
+        # In pieces, between which Ctrl-C is heard.
+        starts = range(0, len(data), _PIECE)
+        for start in steps(starts, "computing the digest"):
+            stop = start + _PIECE
+            digest.update(data[start : min(stop, place)] if start < place else b"")
+            digest.update(UNSEALED.encode() if start <= place < stop else b"")
+            digest.update(data[max(start, last) : stop])
+        return digest.hexdigest(), place
+
 
 ROWS_PER_BATCH = 2**18  # people per batch, at most
 NO_PUBLIC: Mapping[str, Domain] = MappingProxyType({})

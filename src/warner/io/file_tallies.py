@@ -17,15 +17,13 @@ from warner._core.errors import (
 )
 from warner._core.progress import stage
 from warner.domains import Domain
-from warner.io.file_columns import file_columns, from_file
-from warner.io.file_format import GroupedRows
+from warner.io.file_format import GroupedRows, file_columns, from_file
 from warner.io.public_values import groups_in
 from warner.io.report_file import ReportFile, open_reports
 from warner.mechanisms import Mechanism, PerAttribute
-from warner.reports.bit_rules import BitRule
-from warner.reports.marginal_tables import LARGEST
+from warner.reports.product_schema import LARGEST
 from warner.reports.public_columns import Groups
-from warner.reports.schema import GroupedColumns
+from warner.reports.schema import BitRule, GroupedColumns
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 

@@ -20,10 +20,9 @@ import numpy as np
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner.domains import Domain
-from warner.reports.bit_rules import BitRule
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
-from warner.reports.schema import smallest_dtype
+from warner.reports.schema import BitRule, smallest_dtype
 
 GAP, BEYOND = -1, -2  # a row without a report, and one whose value is no report
 _FRACTION = -3  # a row whose value is in the range, and no whole number

@@ -6,12 +6,14 @@ are declared, and dates in ISO 8601.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import contextlib
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner._core.errors import ArgumentTypeError, ReportError, ValuesError, message
+from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
 from warner.domains import Domain
 from warner.io.answer_column import AnswerColumn
 from warner.reports.public_columns import Groups, Value, groups_of_codes
@@ -79,3 +81,121 @@ def groups_in(columns: Mapping[str, Domain], indices: Mapping[str, np.ndarray]) 
         labels.append(domain.decode(different))
         codes.append(place.ravel())
     return groups_of_codes(columns, labels, codes)
+
+
+# -----------------------------------------------------------------------------------------------
+# Public columns that repeat the answers to a protected question.
+
+
+_FEWEST = 10  # rows: fewer can agree by chance
+_LOG_CHANCE = math.log(0.01)  # of an agreement by chance that is taken for a copy
+
+
+class Copies:
+    """Looks for public columns that repeat answers, while a file of answers is read.
+
+    A public column repeats answers where both are equal as text in every row, or where each of its
+    values goes with one answer alone, such as 0 and 1 beside no and yes, or the kind of a clinic
+    beside a condition. Columns of one value, files of fewer than ten rows, and columns with few
+    rows for each value, such as a number of the person, can agree by chance and are not refused.
+    Answers are compared in memory, and no message names one.
+
+    Args:
+        public: the names of the public columns.
+        answers: the names of the columns of answers.
+    """
+
+    def __init__(self, public: Iterable[str], answers: Iterable[str]) -> None:
+        answers = list(answers)
+        self._pairs = {(p, a): _Pair() for p in public for a in answers if p != a}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in one batch of rows, as columns of the file."""
+        for pair in [pair for pair, state in self._pairs.items() if not state.is_possible]:
+            del self._pairs[pair]
+        coded: dict[str, _Coded | None] = {}
+        for (public, answer), state in self._pairs.items():
+            for name in (public, answer):
+                if name not in coded:
+                    coded[name] = _coded(batch.column(name))
+            state.add(coded[public], coded[answer])
+
+    def refuse(self) -> None:
+        """Refuse a public column that repeats answers, once all rows were taken in.
+
+        Raises:
+            ArgumentError: such a column; the message names the two columns.
+        """
+        for (public, answer), state in self._pairs.items():
+            if state.is_copy():
+                rule = (
+                    f"repeats the answers in the column {answer!r}, which would travel in the "
+                    "clear beside their reports"
+                )
+                raise ArgumentError(f"public.{public}", rule, None, "Leave the public column out")
+
+
+class _Pair:
+    """Whether each value of a public column has gone with one answer alone."""
+
+    def __init__(self) -> None:
+        self.is_possible = self._is_equal = True
+        self._answer_of: dict[str | None, str | None] = {}
+        self._rows_of: dict[str | None, int] = {}
+
+    def add(self, public: _Coded | None, answer: _Coded | None) -> None:
+        if public is None or answer is None:
+            self.is_possible = False
+        if not self.is_possible or public is None or answer is None:
+            return
+        public_texts, answer_texts = public.texts, answer.texts
+        pairs = public.number.astype(np.int64) * len(answer_texts) + answer.number
+        together, rows = np.unique(pairs, return_counts=True)
+        if len(together) > len(public_texts):
+            self.is_possible = False
+            return
+        for both, count in zip(together.tolist(), rows.tolist(), strict=True):
+            ours = public_texts[both // len(answer_texts)]
+            theirs = answer_texts[both % len(answer_texts)]
+            self._is_equal &= ours == theirs
+            self.is_possible &= self._answer_of.setdefault(ours, theirs) == theirs
+            self._rows_of[theirs] = self._rows_of.get(theirs, 0) + count
+
+    def is_copy(self) -> bool:
+        answers, rows = self._rows_of, sum(self._rows_of.values())
+        if not self.is_possible or len(answers) < 2 or rows < _FEWEST:
+            return False
+        return self._is_equal or self._log_chance(rows) < _LOG_CHANCE
+
+    def _log_chance(self, rows: int) -> float:
+        """The log of a bound on the chance of this if the public values were dealt at random.
+
+        Of the n! / prod_a n_a! ways to deal A answers to the rows, one for each map from the V
+        public values onto the answers could give this. There are at most A^V such maps, and at
+        most (V choose A) A! A^(V - A): A values that are sent to different answers, and the others.
+        """
+        answers, values = len(self._rows_of), len(self._answer_of)
+        ways = math.lgamma(rows + 1) - sum(math.lgamma(n + 1) for n in self._rows_of.values())
+        onto = math.log(math.perm(values, answers)) - answers * math.log(answers)
+        return values * math.log(answers) + min(onto, 0.0) - ways
+
+
+class _Coded(NamedTuple):
+    """A column as numbers (n,) of its different texts."""
+
+    number: np.ndarray
+    texts: list[str | None]
+
+
+def _coded(column: pa.Array) -> _Coded | None:
+    """The numbers of a column's texts; None for a column that has no texts, such as lists."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    # Arrow's errors quote what they cannot convert.
+    with contextlib.suppress(pa.ArrowException):
+        found = column.cast(pa.string()).dictionary_encode(null_encoding="encode")
+        number = found.indices.to_numpy(zero_copy_only=False)
+        return _Coded(number, found.dictionary.to_pylist())
+    return None

@@ -21,10 +21,16 @@ from warner._core.errors import FileError, MismatchError, ReportError, WarnerErr
 from warner._core.shuffle import rows_at_a_time
 from warner._core.text import can_name_a_file, unreadable
 from warner.domains import Domain
-from warner.io.file_columns import file_columns, from_file, records_column, to_file
-from warner.io.file_format import ROWS_PER_BATCH, FileFormat
+from warner.io.file_format import (
+    ROWS_PER_BATCH,
+    FileFormat,
+    file_columns,
+    from_file,
+    records_column,
+    to_file,
+)
 from warner.io.formats import report_format
-from warner.io.frame_batches import records_in
+from warner.io.frames import records_in
 from warner.io.public_values import arrow_type, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Value, check_name, domain_from_spec

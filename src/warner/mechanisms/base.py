@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -28,12 +27,12 @@ from warner._core.errors import (
     ReportError,
 )
 from warner._core.exact import check_epsilon, realise
-from warner._core.figures import magnitude
 from warner._core.foreign_tables import ColumnNames, foreign_table
-from warner._core.pickles import without_cached
+from warner._core.pickles import canonical, without_cached
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.sampling import Source
+from warner._core.text import magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds
@@ -41,7 +40,7 @@ from warner.mechanisms.dummies import Dummies
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.likelihood_ratios import INFINITE, epsilon_of, euclidean_distances
 from warner.privacy.report_laws import Law
-from warner.reports.marginal_tables import attribute_names
+from warner.reports.product_schema import attribute_names
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, columns_from

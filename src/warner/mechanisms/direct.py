@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -12,21 +13,38 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import numbers_of
 from warner._core.errors import ArgumentError, BudgetError
-from warner._core.exact import ONE, SMALLEST, check_representable, divide, exp
+from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
+from warner._core.pickles import canonical
 from warner._core.sampling import Source
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
-from warner.mechanisms.integer_law import two_widths
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee
+from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
 from warner.privacy.likelihood_ratios import epsilon_of, fractions
 from warner.privacy.report_laws import Table, TwoLevel
-from warner.privacy.sensitive_values import sensitive_mask
 from warner.reports.schema import IntegerColumns, smallest_dtype
+
+# -----------------------------------------------------------------------------------------------
+# The integer law of two widths, which several mechanisms sample from.
+
+
+def two_widths(other_share: Decimal, odds: Decimal) -> tuple[int, int]:
+    """Widths of the cells of a 64-bit range, for the true outcome and for each other outcome.
+
+        other_width = floor(2^64 other_share),   true_width = floor(other_width * odds)
+
+    A 64-bit random number selects the outcome in whose cell it lies. A number outside all cells is
+    drawn again. The ratio true_width / other_width never exceeds ``odds``, and its relative error
+    is about 1 / true_width.
+
+    >>> two_widths(Decimal("0.25"), Decimal(3)) == (3 * 2**62, 2**62)
+    True
+    """
+    other_width = down(other_share)
+    return down(divide(other_width, ONE) * odds), other_width
 
 
 def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
@@ -35,7 +53,7 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
         other_width ~ 2^64 / (e + size - 1),   true_width ~ e other_width,   e = exp(epsilon)
 
     A 64-bit random number selects the symbol in whose cell it lies. Both widths are rounded down,
-    see :func:`~warner.mechanisms.integer_law.two_widths`. An infinite epsilon gives the whole range
+    see :func:`~warner.mechanisms.direct.two_widths`. An infinite epsilon gives the whole range
     to the true symbol.
     """
     if math.isinf(epsilon):

@@ -27,8 +27,7 @@ from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.direct import direct_sample
-from warner.mechanisms.integer_law import two_widths
+from warner.mechanisms.direct import direct_sample, two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
 from warner.privacy.report_laws import Law, TwoLevel
 from warner.reports.reports import Reports

@@ -20,8 +20,8 @@ from warner.channels import BandChannel, rounded, rounded_at, spread_over, windo
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
+from warner.mechanisms.direct import two_widths
 from warner.mechanisms.dummies import Dummies
-from warner.mechanisms.integer_law import two_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.schema import IntegerColumns
 

@@ -14,14 +14,14 @@ from warner._core.errors import (
     ArgumentTypeError,
     MismatchError,
 )
-from warner._core.figures import magnitude
 from warner._core.sampling import Source
+from warner._core.text import magnitude
 from warner.channels import Channel, KhatriRaoChannel, LikelihoodOperator, RepeatedRows
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.composite import Combined, with_schema_types
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
+from warner.mechanisms.per_attribute import Combined, with_schema_types
 from warner.privacy.composition import compose
 from warner.privacy.guarantees import Guarantee
 from warner.reports.counting import unique_rows

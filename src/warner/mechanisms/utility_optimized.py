@@ -17,11 +17,10 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.best_keep import best_keep
 from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
-from warner.mechanisms.integer_law import two_widths
+from warner.mechanisms.direct import two_widths
 from warner.mechanisms.unary_encoding import bit_thresholds
-from warner.privacy.guarantees import ULDP
+from warner.privacy.guarantees import ULDP, sensitive_mask
 from warner.privacy.report_laws import GuardedBits, TwoLevel
-from warner.privacy.sensitive_values import sensitive_mask
 from warner.reports.schema import BitVector, IntegerColumns
 
 _BITS = 2**22  # bits that are placed at a time

@@ -12,11 +12,9 @@ from warner._core.errors import ArgumentError, WarnerError
 from warner.channels import FloatArray
 from warner.domains import Domain
 from warner.io import frame_of_rows
-from warner.regression.coefficients import Coefficients
+from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import Design, check_independent
-from warner.regression.likelihood import Pairs, softmax
-from warner.regression.maximum import maximize
-from warner.regression.problem import covariates_of, problem_of
+from warner.regression.likelihood import Pairs, maximize, softmax
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile
 

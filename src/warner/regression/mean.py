@@ -10,10 +10,9 @@ import numpy as np
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import FloatArray
 from warner.estimators.sample_mean import unbiased_scores
-from warner.regression.coefficients import Coefficients
+from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import check_independent
-from warner.regression.maximum import Ending
-from warner.regression.problem import covariates_of, problem_of
+from warner.regression.likelihood import Ending
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile
 

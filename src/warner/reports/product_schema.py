@@ -3,20 +3,200 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations, pairwise
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 
-from warner._core.checks import kind
+from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
-from warner.reports.counting import require_room
-from warner.reports.marginal_tables import affordable_ways, marginal_tables, n_cells
+from warner.reports.counting import count_values, require_room
 from warner.reports.public_columns import Groups
 from warner.reports.schema import ReportSchema, each_group, sizes_of
 from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
+
+# -----------------------------------------------------------------------------------------------
+# Marginal tables: the contingency tables of every subset of w attributes, as one array.
+#
+# A table has one axis per attribute, whose length is the number of rows of the attribute's
+# channel. A report that is a row of its channel counts once. A report of K bits counts in K of 2 K
+# rows, "bit j is 1" or "bit j is 0" for each j. So a table of two such attributes holds the (2
+# K_1, 2 K_2) co-occurrences of their bits. The tables follow each other in the order of
+# itertools.combinations. All counts are integers that add up over batches of reports.
+
+
+LARGEST = 2**24  # counts in all tables of a tally
+_BLOCK = 2**22  # elements of indicators that are multiplied at a time
+_INDICATORS = 2**28  # bytes of indicators that are held at a time
+
+
+def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
+    """The number of counts in the tables of all subsets of ``ways`` attributes.
+
+    This is the elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of
+    rows.
+
+    >>> from warner.reports.schema import IntegerColumns
+    >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
+    >>> [n_cells(parts, ways) for ways in (1, 2, 3)]
+    [9, 26, 24]
+    """
+    sums = [1] + [0] * ways
+    for schema in parts.values():
+        for k in range(ways, 0, -1):
+            sums[k] += sums[k - 1] * schema.rows
+    return sums[ways]
+
+
+def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
+    """Check the number of attributes in each table, and replace None by the number of all."""
+    most = len(parts)
+    wanted = most if ways is None else integer("ways", ways, 1, most)
+    needed = n_cells(parts, wanted)
+    if needed <= LARGEST:
+        return wanted
+    fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
+    largest = max(parts, key=lambda name: parts[name].rows)
+    if fitting:
+        remedy = f"Tally with ways={' or '.join(map(str, fitting[-2:]))}"
+    else:
+        remedy = f"Tally {largest!r} in a tally of its own"
+    if parts[largest].rows > 2**12:
+        remedy += (
+            f"; {largest!r} has {parts[largest].rows} different reports, "
+            "and fewer seeds, cells or values, or whole_reports=False, would reduce them"
+        )
+    if wanted < most:
+        tables = f"tables of {wanted} of {most} attributes"
+    else:
+        tables = f"a table of all {most} attributes"
+    rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
+    raise ArgumentError("ways", rule, str(ways), remedy)
+
+
+def marginal_tables(
+    parts: Mapping[str, ReportSchema],
+    columns: Mapping[str, Mapping[str, np.ndarray]],
+    ways: int,
+    repeats: np.ndarray | None = None,
+) -> np.ndarray:
+    """The tables of all subsets of ``ways`` attributes, counted from reports.
+
+    Shapes: repeats (n,).
+    """
+    widths = sum(schema.rows for schema in parts.values() if not schema.rows_are_reports)
+    n = len(next(iter(next(iter(columns.values())).values())))
+    step = max(1, _INDICATORS // widths) if widths else n
+    if n > step:
+        total = np.zeros(n_cells(parts, ways), dtype=np.int64)
+        for start in range(0, n, step):
+            block = slice(start, start + step)
+            block_columns = {
+                name: {column: array[block] for column, array in arrays.items()}
+                for name, arrays in columns.items()
+            }
+            block_repeats = None if repeats is None else repeats[block]
+            total += marginal_tables(parts, block_columns, ways, block_repeats)
+        return total
+    entries = {
+        name: schema.index(columns[name])
+        if schema.rows_are_reports
+        else schema.indicators(columns[name])
+        for name, schema in parts.items()
+    }
+    tables = [
+        _table([parts[name] for name in names], [entries[name] for name in names], repeats).ravel()
+        for names in combinations(parts, ways)
+    ]
+    return np.concatenate(tables)
+
+
+def _table(
+    schemas: Sequence[ReportSchema], entries: Sequence[np.ndarray], repeats: np.ndarray | None
+) -> np.ndarray:
+    """The counts (rows_1, .., rows_w) of one table.
+
+    Reports that are rows are numbered together, which puts people into groups. Within a group, the
+    indicators of the other reports are multiplied and summed.
+    """
+    indexed = [i for i, schema in enumerate(schemas) if schema.rows_are_reports]
+    indicated = [i for i, schema in enumerate(schemas) if not schema.rows_are_reports]
+    shape = [schemas[i].rows for i in indexed]
+    group = np.zeros(len(entries[0]), dtype=np.intp)
+    for i in indexed:
+        group = group * schemas[i].rows + entries[i]
+    if not indicated:
+        return count_values(group, prod(shape), repeats).reshape(shape)
+    indicators = [entries[i] for i in indicated]
+    if indexed:
+        order = np.argsort(group, kind="stable")
+        group, indicators = group[order], [array[order] for array in indicators]
+        repeats = None if repeats is None else repeats[order]
+    table = _group_products(group, prod(shape), indicators, repeats)
+    table = table.reshape(shape + [array.shape[1] for array in indicators])
+    for axis, i in enumerate(indicated, len(shape)):
+        table = schemas[i].indicators_to_rows(table, axis)
+    return np.ascontiguousarray(table.transpose(np.argsort([*indexed, *indicated])))
+
+
+def _group_products(
+    group: np.ndarray, n_groups: int, indicators: Sequence[np.ndarray], repeats: np.ndarray | None
+) -> np.ndarray:
+    """Sums of products of indicators in every group, (groups, width_1 .. width_(k-1), width_k)."""
+    widths = [array.shape[1] for array in indicators]
+    total = np.zeros((n_groups, prod(widths[:-1]), widths[-1]), dtype=np.int64)
+    step = max(256, _BLOCK // max(total.shape[1:]))
+    # Sums of whole numbers far below 2^24, or 2^53 where people are weighted: exact.
+    real = np.float32 if repeats is None else np.float64
+    edges = np.flatnonzero(np.diff(group, prepend=-1, append=-1))
+    for start, stop in pairwise(edges):
+        for first in range(start, stop, step):
+            people = slice(first, min(first + step, stop))
+            if repeats is None:
+                left = np.ones((people.stop - first, 1), real)
+            else:
+                left = repeats[people, None].astype(real)
+            for array in indicators[:-1]:
+                left = (left[:, :, None] * array[people, None, :]).reshape(len(left), -1)
+            sums = left.T @ indicators[-1][people].astype(real)
+            total[group[first]] += np.rint(sums).astype(np.int64)
+    return total
+
+
+def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
+    """Check a list of names of attributes."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        remedy = f"For example {list(known[:2])}"
+        raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
+    if not names or any(name not in known for name in names) or len(set(names)) < len(names):
+        rule = f"must be different names among {', '.join(known)}"
+        raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none")
+    return list(names)
+
+
+def table_of(
+    parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]
+) -> np.ndarray | None:
+    """The table of some attributes, from the tables of all subsets of ``ways`` attributes."""
+    if ways > len(parts) or counts.shape != (n_cells(parts, ways),):
+        return None
+    start = 0
+    for names in combinations(parts, ways):
+        shape = [parts[name].rows for name in names]
+        if set(wanted) <= set(names):
+            break
+        start += prod(shape)
+    table = counts[start : start + prod(shape)].reshape(shape)
+    others = tuple(i for i, name in enumerate(names) if name not in wanted)
+    # A report counts in several rows of an attribute that is summed out.
+    table = table.sum(axis=others) // prod(parts[names[i]].rows_per_report for i in others)
+    left = [name for name in names if name in wanted]
+    return np.transpose(table, [left.index(name) for name in wanted])
+
 
 _T = TypeVar("_T")
 

@@ -20,17 +20,14 @@ from warner._core.references import SOFTWARE
 from warner.estimators import Estimator
 from warner.estimators.mle.objective import log_likelihood_at
 from warner.reports.tally import Tally
-from warner.results import charts, conditional, intervals, marginals, notebook, summaries, tables
-from warner.results.advice import advice
+from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
 from warner.results.from_tally import likelihood_data, possible_values
-from warner.results.methods import estimator_of
-from warner.results.ranks import Ranks, ranks
-from warner.results.recommend import recommended_fit
+from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
+from warner.results.recommend import advice, estimator_of, recommended_fit
 from warner.results.solution import Solution, Weights, same
 from warner.results.summaries import Quantity
-from warner.results.top import Share, Top, place_of, top
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ class Estimate(Solution):
         return f"Estimate({about}{gap})"
 
     def _repr_html_(self) -> str:
-        return notebook.of_estimate(self)
+        return tables.of_estimate(self)
 
     def __eq__(self, other: object) -> bool:
         """Estimates by one method from the same frequencies of reports are equal."""
@@ -117,7 +114,7 @@ class Estimate(Solution):
 
         With probability ``level``, all intervals and all ranks in the table are right. They are
         made for all K values together, so that it does not matter that the reports chose which of
-        them are shown; see :mod:`warner.results.top`.
+        them are shown; see :mod:`warner.results.ranks`.
 
         Args:
             count: the number of values; fewer where there are fewer values.
@@ -227,7 +224,7 @@ class Estimate(Solution):
     def advice(self) -> str | None:
         """Why another method suits the reports better, and which; None where there is no advice.
 
-        See :mod:`warner.results.advice`.
+        See :mod:`warner.results.recommend`.
         """
         return advice(self.estimator, self.data)
 

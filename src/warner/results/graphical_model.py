@@ -26,7 +26,7 @@ from warner.estimators.raking.tables import (
     raked_tree,
 )
 from warner.mechanisms import from_header
-from warner.reports.marginal_tables import attribute_names
+from warner.reports.product_schema import attribute_names
 from warner.reports.tally import Tally
 from warner.results.from_tally import likelihood_data
 from warner.results.marginals import positions

@@ -12,11 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import choice, confidence_level, integer, kind, show
-from warner._core.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    IdentifiabilityError,
-)
+from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner._core.progress import stage
 from warner.estimators.base import threads_for
 from warner.estimators.fit import Status
@@ -585,3 +581,25 @@ def _clipped(
     limits = np.stack([middle - below, middle + above], axis=1)
     clipped: np.ndarray = np.clip(limits, matrix.min(axis=1)[:, None], matrix.max(axis=1)[:, None])
     return clipped
+
+
+# -----------------------------------------------------------------------------------------------
+# The row of one value in a table of shares.
+
+
+def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
+    """The row of one value in a table of shares.
+
+    Shapes: limits (2,).
+
+    >>> share_row("a", 0.25, np.array([0.125, 0.5]), 100)
+    {'value': 'a', 'estimate': 0.25, 'low': 0.125, 'high': 0.5, 'n': 25.0}
+    """
+    low, high = limits
+    return {
+        "value": value,
+        "estimate": float(share),
+        "low": float(low),
+        "high": float(high),
+        "n": float(share * n),
+    }

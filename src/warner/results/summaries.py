@@ -40,7 +40,6 @@ from warner.estimators import LogSpline, SampleMean
 from warner.estimators.fit import MeanFit
 from warner.metrics import ROUNDING, cumulative
 from warner.metrics.simplex import project
-from warner.results.blocks import BlockShares, WithinBlock, within
 from warner.results.intervals import (
     TARGETS,
     anytime_factor,
@@ -51,6 +50,7 @@ from warner.results.intervals import (
     with_plan,
 )
 from warner.results.linear_limits import UnbiasedShares
+from warner.results.marginals import BlockShares, WithinBlock, within
 from warner.results.solution import Solution
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -29,12 +29,12 @@ from warner._core.errors import (
 )
 from warner._core.foreign_tables import ColumnNames
 from warner.domains import Domain
-from warner.io.frame_batches import records_in
 from warner.io.frames import (
     attribute_columns,
     count_frame,
     is_counted_by_columns,
     records_column,
+    records_in,
     report_columns,
 )
 from warner.io.grouped_frame import checked_groups

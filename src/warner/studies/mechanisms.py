@@ -16,9 +16,8 @@ from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated, with_silence
-from warner.studies.problems import Found, Problem, StudyProblems, broken, in_words
+from warner.studies.problems import Found, Path, Problem, StudyProblems, broken, in_words
 from warner.studies.schema import BY_KEY
-from warner.studies.toml_lines import Path
 
 # What can be done where silence is a value and the mechanism does not go with it.
 _GO_WITH_SILENCE = (

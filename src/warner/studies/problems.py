@@ -3,12 +3,166 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from warner._core.errors import StudyError, message
 from warner._core.text import visible
-from warner.studies.toml_lines import Path, key_lines, line_of
+
+# -----------------------------------------------------------------------------------------------
+# On which line of a TOML text each key stands.
+#
+# Python's ``tomllib`` returns the values without their lines. This scanner reads the keys of a
+# text that ``tomllib`` has read, and leaves every value to it.
+
+
+Path = tuple[str | int, ...]
+
+_SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+# A text of several lines ends at the first three quotes, of which two more belong to the text.
+_TEXT = re.compile(
+    r"""\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*'""", re.DOTALL
+)
+_OTHER = re.compile(r"[^,\]}\n#]*")  # a number, a date, true or false
+
+
+def key_lines(text: str) -> dict[Path, int]:
+    """Return the line of each key, counted from 1.
+
+    >>> lines = key_lines('a = 1\\n[b]\\nc = { d = [2,\\n3] }')
+    >>> lines["a",], lines["b",], lines["b", "c", "d"], lines["b", "c", "d", 1]
+    (1, 2, 3, 4)
+    """
+    scanner = _Scanner(text)
+    with contextlib.suppress(RecursionError, LookupError, ValueError):
+        scanner.scan()
+        return scanner.lines
+    return {}
+
+
+def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
+    """Return the line of a key, or of the innermost table around it that is written.
+
+    >>> line_of({("a",): 3}, ("a", "missing")), line_of({("a",): 3}, ("b",))
+    (3, None)
+    """
+    for stop in range(len(path), 0, -1):
+        if path[:stop] in lines:
+            return lines[path[:stop]]
+    return None
+
+
+class _Scanner:
+    """A position in a text, with the lines of the keys before it."""
+
+    def __init__(self, text: str) -> None:
+        # tomllib reads the two characters of a line end on Windows as one.
+        self._text = text.replace("\r\n", "\n")
+        self._at = 0
+        self._counted, self._line = 0, 1
+        self._lists: dict[Path, int] = {}  # the number of tables of each [[list of tables]]
+        self.lines: dict[Path, int] = {}
+
+    def scan(self) -> None:
+        """Read the whole text."""
+        table: Path = ()
+        self._skip()
+        while self._at < len(self._text):
+            if self._text[self._at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+            self._skip()
+
+    def _skip(self, also: str = "") -> None:
+        """Go past spaces, line ends and comments, and one character of ``also``."""
+        found = _SPACE.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+        if also and self._text[self._at : self._at + 1] in tuple(also):
+            self._at += 1
+            self._skip()
+
+    def _note(self, path: Path) -> None:
+        """Record that ``path`` stands here, where it was not written before."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        for stop in range(1, len(path) + 1):
+            self.lines.setdefault(path[:stop], self._line)
+
+    def _key(self) -> list[str]:
+        """The parts of a key with dots."""
+        parts: list[str] = []
+        while True:
+            self._skip()
+            quoted = self._text[self._at] in "\"'"
+            found = (_TEXT if quoted else _BARE).match(self._text, self._at)
+            if found is None:  # what tomllib reads and this scanner does not
+                raise ValueError
+            part = found[0]
+            parts.append(tomllib.loads(f"a = {part}")["a"] if quoted else part)
+            self._at = found.end()
+            self._skip()
+            if self._text[self._at : self._at + 1] != ".":
+                return parts
+            self._at += 1
+
+    def _header(self) -> Path:
+        """The path of the table whose header begins here."""
+        start, many = self._at, self._text.startswith("[[", self._at)
+        self._at += 2 if many else 1
+        *outer, last = self._key()
+        stop, self._at = self._at + (2 if many else 1), start
+        path: Path = ()
+        for part in outer:
+            path = self._newest((*path, part))
+        path = (*path, last)
+        if many:
+            self._lists[path] = self._lists.get(path, 0) + 1
+        path = self._newest(path)
+        self._note(path)
+        self._at = stop
+        return path
+
+    def _newest(self, path: Path) -> Path:
+        """The newest table, where ``path`` is a list of tables; else ``path``."""
+        return (*path, self._lists[path] - 1) if path in self._lists else path
+
+    def _pair(self, table: Path) -> None:
+        """A key and its value."""
+        start = self._at
+        path = (*table, *self._key())
+        stop, self._at = self._at + 1, start  # after the sign of equality
+        self._note(path)
+        self._at = stop
+        self._value(path)
+
+    def _value(self, path: Path) -> None:
+        """A value, with the lines of the keys and positions in it."""
+        self._skip()
+        first = self._text[self._at]
+        if first == "[":
+            self._at += 1
+            self._skip()
+            position = 0
+            while self._text[self._at] != "]":
+                self._note((*path, position))
+                self._value((*path, position))
+                self._skip(",")
+                position += 1
+            self._at += 1
+        elif first == "{":
+            self._at += 1
+            self._skip()
+            while self._text[self._at] != "}":
+                self._pair(path)
+                self._skip(",")
+            self._at += 1
+        else:
+            found = (_TEXT if first in "\"'" else _OTHER).match(self._text, self._at)
+            self._at = found.end() if found else len(self._text)
 
 
 class Problem(NamedTuple):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
 from math import prod
 from typing import Any
 
@@ -10,10 +13,12 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.dates import Dates
 from warner.reports.public_columns import check_name
-from warner.studies.problems import Found, Problem, StudyProblems, broken
+from warner.studies.problems import Found, Path, Problem, StudyProblems, broken
+from warner.studies.schema import BY_KEY
 
 TABLE = "public"
 SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
@@ -144,3 +149,216 @@ def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
     raise ArgumentError(place, rule, show(name), remedy)
+
+
+# -----------------------------------------------------------------------------------------------
+# How the answers of a study are collected from people: the table ``[collect]``.
+
+
+ACCESS = ("open", "invited")
+KEEP_IDS = ("closed", "always")
+PEOPLE = 1000  # planned, where the study does not say
+_FEWEST_IN_A_STEP = 50
+_STEPS = 100  # a step is 1 % of the planned people, where that is more
+
+
+@dataclass(frozen=True)
+class Collect:
+    """How answers are collected, with the defaults filled in.
+
+    Attributes:
+        people: n, the planned number of people.
+        opens: when the survey opens, with its offset from UTC; None: as soon as it is served.
+        closes: when it closes; None: when its owner closes it.
+        step: B, the number of reports after which a new result is published.
+        access: "open" to everyone with the address, or "invited" by a code that works once; None
+            where the study does not say, which cannot be served.
+        contact: whom people can ask, "" where the study does not say.
+        keep_ids: "closed": the ids that tell repeats are dropped when the survey closes;
+            "always": they are kept.
+        weak_protection: whether reports may tell more than odds of 22,027, which is epsilon 10, of
+            any two answers. The survey page then says so.
+
+    >>> Collect.of({"people": 20_000}).step, Collect.of({}).step, Collect.of({"people": 10}).step
+    (200, 50, 10)
+    """
+
+    people: int = PEOPLE
+    opens: datetime | None = None
+    closes: datetime | None = None
+    step: int = _FEWEST_IN_A_STEP
+    access: str | None = None
+    contact: str = ""
+    keep_ids: str = "closed"
+    weak_protection: bool = False
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Collect:
+        """The table of a study, which was checked.
+
+        Args:
+            table: ``[collect]``; {} where the study has none.
+        """
+        stated = {key: value for key, value in table.items() if value is not None}
+        for key in ("opens", "closes"):
+            if key in stated:  # a text, where the study was JSON
+                stated[key] = _moment(stated[key])
+        people = stated.get("people", PEOPLE)
+        usual = min(people, max(_FEWEST_IN_A_STEP, math.ceil(people / _STEPS)))
+        return cls(**{"step": usual, **stated})
+
+
+def collect_problems(table: Any) -> list[Problem]:
+    """Everything that is wrong with the table, beyond its types, which the schema checks."""
+    found = Found()
+    if not isinstance(table, Mapping):
+        return []
+    moments = {key: _checked(key, table.get(key), found) for key in ("opens", "closes")}
+    opens, closes = moments["opens"], moments["closes"]
+    if opens is not None and closes is not None and opens >= closes:
+        rule = f"must be later than opens, {opens.isoformat()}"
+        found.keep(broken(("collect", "closes"), rule, closes.isoformat()).problems)
+    people, step = _count(table.get("people", PEOPLE)), _count(table.get("step"))
+    if people is not None and step is not None and step > people >= 1:
+        rule = f"must be at most people, {people:,}; otherwise no result is ever published"
+        found.keep(broken(("collect", "step"), rule, f"{step:,}").problems)
+    contact = table.get("contact")
+    if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
+        rule, remedy = f"must be one line, without {strange}", "Use printable characters"
+        found.keep(broken(("collect", "contact"), rule, None, remedy).problems)
+    return found.problems
+
+
+def _count(value: Any) -> int | None:
+    """A number of people; None for what the schema refuses."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _checked(key: str, value: Any, found: Found) -> datetime | None:
+    """The moment that the file states; None where it states none, or none that can be used."""
+    if value is None:
+        return None
+    moment = None
+    if isinstance(value, str | datetime):
+        moment = _moment(value)
+    if moment is not None and moment.utcoffset() is not None:
+        return moment
+    rule = "must be a date and a time with an offset from UTC"
+    got = value.isoformat() if isinstance(value, date | time) else show(value)
+    remedy = f"It is written {key} = 2026-05-31T18:00:00+02:00, without quotes"
+    found.keep(broken(("collect", key), rule, got, remedy).problems)
+    return None
+
+
+def _moment(value: str | datetime) -> datetime | None:
+    """The moment that a value states; None for a text that is none."""
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+# -----------------------------------------------------------------------------------------------
+# Groups of people in a study file, each with budgets or mechanisms of its own.
+
+
+# What an attribute keeps when a group names another mechanism for it.
+_SHOWN = ("label", "help", "answers", "unit")
+_KEPT = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes", "reports")
+# What is the same for all groups: the questions, and what is randomised together.
+_COMMON = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes")
+
+
+def check_groups(groups: list[Any], known: list[str], column: str) -> None:
+    """Refuse invalid names of groups, of their column, or of the attributes that they change."""
+    found = Found()
+    with found.within("group_column"):
+        if not column:
+            raise broken((), "must not be empty", name="group_column")
+        if (strange := unreadable(column)) is not None:
+            raise broken((), f"must not hold {strange}", show(column), None, "group_column")
+    taken: set[str] = set()
+    for i, group in enumerate(groups):
+        with found.within("groups", i, "name"):
+            key = file_name_key(group.name)
+            if not can_name_a_file(group.name):
+                raise broken((), FILE_NAME_RULE, show(group.name), None, "groups.name")
+            if key in taken:
+                rule = "must differ by more than upper and lower case"
+                raise broken((), rule, show(group.name), None, "groups.name")
+            taken.add(key)
+        for name, change in group.attributes.items():
+            place = f"groups.{group.name}.attributes.{name}"
+            with found.within("groups", i, "attributes", name):
+                if name not in known:
+                    rule, near = f"must be one of {', '.join(known)}", meant(name, known)
+                    raise broken((), rule, None, near, place)
+                for key in _COMMON:
+                    if key in (change.model_extra or {}):
+                        rule = "is the same for all groups, so that they are estimated together"
+                        raise broken((key,), rule, None, None, f"{place}.{key}")
+    found.refuse()
+
+
+def of_groups(
+    groups: list[Any],
+    problems: Mapping[str, Sequence[Problem]],
+    joint: Mapping[str, list[str]],
+) -> list[Problem]:
+    """The problems of the studies of groups, at their places in the common file.
+
+    What is wrong in the common tables is wrong in every group, and is told once.
+    """
+    told: list[Problem] = []
+    names = list(joint)
+    for i, group in enumerate(groups):
+        for problem in problems.get(group.name, ()):
+            common = all(problem in problems.get(other.name, ()) for other in groups)
+            changes = {n: c.model_dump(exclude_none=True) for n, c in group.attributes.items()}
+            path = _in_common(problem.path, i, group, changes, names)
+            prefix = "" if common and path == problem.path else f"groups.{group.name}: "
+            told.append(Problem(path, prefix + problem.text))
+    return list(dict.fromkeys(told))
+
+
+def _in_common(
+    path: Path, i: int, group: Any, changes: Mapping[str, Mapping[str, Any]], joint: list[str]
+) -> Path:
+    """The place in the common file of a place in the study of the group number ``i``."""
+    if path[:1] in (("budget",), ("delta",)):
+        return ("groups", i, *path) if getattr(group, str(path[0])) is not None else path
+    if len(path) < 3 or path[0] not in ("attributes", "joint"):
+        return path
+    name = str(path[1]) if path[0] == "attributes" else joint[int(path[1])]
+    return (
+        ("groups", i, "attributes", name, *path[2:]) if path[2] in changes.get(name, {}) else path
+    )
+
+
+def group_data(
+    data: Mapping[str, Any], group: Any, joint: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """The study that the people of one group answer, as data."""
+    found = {k: v for k, v in data.items() if k not in ("groups", "group_column")}
+    found |= {k: v for k in ("budget", "delta") if (v := getattr(group, k)) is not None}
+    changes = {
+        name: change.model_dump(exclude_none=True) for name, change in group.attributes.items()
+    }
+    found["attributes"] = {
+        name: _changed(table, changes.get(name, {})) for name, table in data["attributes"].items()
+    }
+    if "joint" in data:
+        tables = zip(joint, data["joint"], strict=True)
+        found["joint"] = [_changed(table, changes.get(name, {})) for name, table in tables]
+    return found
+
+
+def _changed(table: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with changes. Another mechanism does not keep the options of the first."""
+    if "mechanism" in change:
+        kept = {k: v for k, v in table.items() if k in (*_KEPT, "epsilon")}
+    else:
+        kept = dict(table)
+    return kept | dict(change)

@@ -265,7 +265,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
 
 
 def _collect() -> dict[str, Any]:
-    """The fields of the table ``[collect]``, whose defaults ``studies/collect.py`` fills in."""
+    """The fields of the table ``[collect]``, whose defaults ``studies/public.py`` fills in."""
     from pydantic import Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
 
     def stated(form: Any, description: str, **limits: Any) -> Any:

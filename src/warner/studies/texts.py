@@ -13,9 +13,8 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
 from warner.domains import Domain
-from warner.studies.problems import Found, Problem, broken, in_words
+from warner.studies.problems import Found, Path, Problem, broken, in_words
 from warner.studies.schema import TO_DECIDE, UNDECIDED
-from warner.studies.toml_lines import Path
 
 DEFAULT_LANGUAGE = "en"
 

@@ -9,8 +9,8 @@ Each check returns the list of the properties that hold, with figures, or raises
 {'property': 'the law sums to one', 'holds': True, 'finding': 'exactly, for 2 values and 2 reports'}
 """
 
-from warner.testing.battery import Checked, PropertyError
 from warner.testing.estimators import check_estimator
 from warner.testing.mechanisms import check_mechanism
+from warner.testing.sampler import Checked, PropertyError
 
 __all__ = ["Checked", "PropertyError", "check_estimator", "check_mechanism"]

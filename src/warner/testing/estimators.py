@@ -30,7 +30,7 @@ from warner.mechanisms import (
 )
 from warner.results.estimate import Estimate
 from warner.results.from_tally import likelihood_data
-from warner.testing.battery import Broken, Checked, NotApplicable, checked, require
+from warner.testing.sampler import Broken, Checked, NotApplicable, checked, require
 
 _PEOPLE = 5_000
 _OUTSIDE = (Status.OUTSIDE_SIMPLEX,)

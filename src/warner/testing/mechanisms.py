@@ -26,14 +26,18 @@ from warner.mechanisms import Mechanism, from_header
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.results.from_tally import likelihood_data
-from warner.testing.battery import Broken, Checked, NotApplicable, checked, require
 from warner.testing.sampler import (
     ALPHA,
+    Broken,
+    Checked,
+    NotApplicable,
     Sampler,
     among_others,
+    checked,
     detectable,
     one_by_one,
     p_value,
+    require,
     worst_p_value,
 )
 

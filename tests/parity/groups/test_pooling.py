@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from warner import Categorical, RandomizedResponse, UnaryEncoding
-from warner.groups.coordinates import Coordinates
-from warner.groups.pooling import along_time, exchangeable, project_rows
+from warner.groups.pooling import Coordinates, along_time, exchangeable, project_rows
 from warner.metrics.simplex import project
 
 SIZES = np.array([30, 400, 1, 0, 90])

@@ -14,9 +14,9 @@ import pytest
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import errors, io
-from warner.io import parquet_counts
+from warner.io import parquet_format as parquet_counts
 from warner.io.foreign_files import open_foreign, tally_foreign
-from warner.io.parquet_counts import StreamedColumns, count_columns
+from warner.io.parquet_format import StreamedColumns, count_columns
 from warner.reports.counting import count_values
 
 RNG = np.random.default_rng(5)

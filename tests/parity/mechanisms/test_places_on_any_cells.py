@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import Grid, PlanarGeometric, estimate
 from warner.mechanisms import PlanarLaplace, from_header
-from warner.mechanisms.planar_law import nearest_places
+from warner.mechanisms.planar import nearest_places
 
 SEA = [(0, 0), (0, 1), (1, 0), (2, 2), (3, 4)]
 SHORE = Grid(4, 5, 0.5, without=SEA)

@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 import warner
 from warner import Categorical, Domain, Integers, regress
 from warner.mechanisms import Mechanism
+from warner.regression.coefficients import problem_of
 from warner.regression.likelihood import Pairs
-from warner.regression.problem import problem_of
 
 INFINITE = float("inf")
 

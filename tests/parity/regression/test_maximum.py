@@ -7,9 +7,8 @@ import pytest
 from scipy import optimize
 
 from warner import Integers, RandomizedResponse
-from warner.regression import maximum
-from warner.regression.likelihood import Pairs
-from warner.regression.maximum import Ending, maximize
+from warner.regression import likelihood as maximum
+from warner.regression.likelihood import Ending, Pairs, maximize
 
 
 def _pairs(seed: int, n: int = 300) -> Pairs:

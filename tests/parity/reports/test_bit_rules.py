@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import warner
-from warner.io.file_columns import file_columns
+from warner.io.file_format import file_columns
 from warner.io.grouped_frame import GroupedFrame
 from warner.io.parquet_format import ParquetFormat
 from warner.reports.schema import BitVector, GroupedColumns

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.reports.marginal_tables import marginal_tables, n_cells, table_of
+from warner.reports.product_schema import marginal_tables, n_cells, table_of
 from warner.reports.schema import BitVector, IntegerColumns
 
 PARTS = {

@@ -26,8 +26,8 @@ from warner.channels import (
     SupportChannel,
 )
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.results import given
-from warner.results.given import shares_given
+from warner.results import conditional as given
+from warner.results.conditional import shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 

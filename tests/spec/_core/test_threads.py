@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import warner
-from warner._core import threads as _threads
+from warner._core import processes as _threads
 from warner.channels import DirectChannel
 from warner.estimators.likelihood_data import LikelihoodData
 

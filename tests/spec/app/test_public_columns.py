@@ -13,7 +13,7 @@ import warner
 from tests.spec.app._command import run
 from warner import Study, io
 from warner.errors import StudyError
-from warner.io.public_copies import Copies
+from warner.io.public_values import Copies
 from warner.reports.tally import load_tallies
 
 STUDY = """

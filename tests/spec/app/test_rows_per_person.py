@@ -13,7 +13,7 @@ from tests.spec.app._command import run
 from warner import Study
 from warner.errors import FileError, StudyError
 from warner.io import open_reports, tally_file, write_reports
-from warner.io.file_seal import UNSEALED, seal
+from warner.io.file_format import UNSEALED, seal
 from warner.reports.tally import Tally, load_tallies
 
 DAYS = 7

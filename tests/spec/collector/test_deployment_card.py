@@ -10,7 +10,7 @@ import pytest
 
 from tests.spec.collector._live import STUDY, published
 from warner.collector.deployment_card import deployment_card
-from warner.collector.pages.live_card import card_page
+from warner.collector.pages.live import card_page
 from warner.design.report_weight import report_weight
 from warner.studies.study import Study
 

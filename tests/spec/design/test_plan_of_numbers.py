@@ -12,8 +12,7 @@ from click.testing import CliRunner
 import warner
 from warner import Categorical, Grid, Integers, Interval, plan
 from warner.app.cli import main
-from warner.design.candidates import candidates
-from warner.design.planning import can_simulate, made_shares, simulated_error
+from warner.design.planning import can_simulate, candidates, made_shares, simulated_error
 from warner.errors import ArgumentError
 
 

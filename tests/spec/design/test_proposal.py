@@ -19,9 +19,9 @@ from warner import (
     UtilityOptimizedRR,
     estimate,
 )
-from warner.app.show_proposals import in_odds
+from warner.app.show_designs import in_odds
 from warner.design.proposal import LADDER, propose
-from warner.design.proposal_odds import odds_of
+from warner.design.proposal_widths import odds_of
 from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms.gaussian import Gaussian

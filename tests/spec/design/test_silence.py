@@ -10,8 +10,7 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Integers, Interval
-from warner.design.candidates import candidates, options_of
-from warner.design.planning import can_simulate, made_shares
+from warner.design.planning import can_simulate, candidates, made_shares, options_of
 from warner.design.proposal import questions_of
 from warner.design.proposal_widths import distance_of_values
 from warner.domains import Optional

@@ -10,7 +10,7 @@ import warner
 from tests.spec._labels import BAD, LEGAL
 from warner import Categorical, Integers, KeyValue, Product, RandomizedResponse, Study
 from warner._core.text import unreadable
-from warner.app.new_study.question import Question, with_labels
+from warner.app.new_study.text import Question, with_labels
 from warner.domains import Tagged, from_spec
 from warner.errors import ArgumentError, WarnerError
 from warner.mechanisms import from_header

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import warner
-from warner.results.methods import method
+from warner.results.recommend import method
 
 
 def test_established_names_are_accepted() -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from warner.errors import ArgumentError, EmptyError, FileError
-from warner.io.answer_kinds import contents_of, kinds_of, other_columns
+from warner.io.read_answers import contents_of, kinds_of, other_columns
 
 
 def csv(path: Path, columns: dict[str, list[str]], delimiter: str = ",") -> str:

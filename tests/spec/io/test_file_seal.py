@@ -10,7 +10,7 @@ import pytest
 
 import warner
 from warner.io import read_reports, tally_file, write_reports
-from warner.io.file_seal import seal
+from warner.io.file_format import seal
 
 
 def _resealed(path: str, change: tuple[str, str]) -> None:

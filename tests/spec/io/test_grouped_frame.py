@@ -204,7 +204,7 @@ def test_bytes_that_are_no_reports_are_refused(value: bytes | None) -> None:
 def test_tuples_and_kept_reports_are_counted_in_batches(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warner.io.frame_batches.batches.__defaults__", (64,), raising=False)
+    monkeypatch.setattr("warner.io.frames.batches.__defaults__", (64,), raising=False)
     domain = Product(sex=Categorical(["f", "m"]), age=Integers(0, 9))
     both = PerAttribute(
         domain,

@@ -13,7 +13,7 @@ import warner
 from warner import Categorical
 from warner._core.text import unreadable
 from warner.io import open_reports, write_reports
-from warner.io.file_seal import seal
+from warner.io.file_format import seal
 from warner.reports.tally import Tally, canonical, dump_tallies, parse_tallies
 from warner.reports.tally_kinds import Counted, Histogram
 

@@ -9,7 +9,7 @@ import pytest
 from warner import Categorical, Grid, Integers, Interval
 from warner.errors import EmptyError, FileError, ValuesError
 from warner.io import csv_format, read_values
-from warner.io.answer_kinds import kinds_of
+from warner.io.read_answers import kinds_of
 
 DOMAINS = {"ville": Categorical(["Zürich", "Genève"]), "pay": Interval(0, 100, 4)}
 TEXT = "id;ville;pay\n1;Zürich;12,5\n2;Genève;99\n"

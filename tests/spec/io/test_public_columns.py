@@ -13,7 +13,7 @@ import pytest
 
 from tests.spec.io._sealed import COIN
 from warner import Categorical, Integers, RandomizedResponse, io
-from warner._core.canonical_json import canonical
+from warner._core.pickles import canonical
 from warner.domains.dates import Dates
 from warner.errors import (
     ArgumentError,
@@ -22,7 +22,7 @@ from warner.errors import (
     MismatchError,
     ReportError,
 )
-from warner.io.file_seal import UNSEALED, seal
+from warner.io.file_format import UNSEALED, seal
 from warner.reports.public_columns import PublicColumn
 
 BOTH = ["reports.csv", "reports.parquet"]

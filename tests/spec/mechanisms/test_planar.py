@@ -11,7 +11,7 @@ import warner
 from tests.registry import PLACES
 from warner import Grid, PlanarGeometric
 from warner.mechanisms import PlanarLaplace, from_header
-from warner.mechanisms.planar_law import Displacements
+from warner.mechanisms.planar import Displacements
 
 
 def _brute(grid: Grid, epsilon: float, reach: int) -> np.ndarray:

@@ -141,6 +141,6 @@ def test_tables_of_many_people_are_made_in_parts(monkeypatch: pytest.MonkeyPatch
     whole = survey.tally(reports)
     seen = np.arange(500) % 3
     weighted = survey.count(reports.columns, repeats=seen)
-    monkeypatch.setattr("warner.reports.marginal_tables._INDICATORS", 20 * 64)
+    monkeypatch.setattr("warner.reports.product_schema._INDICATORS", 20 * 64)
     assert survey.tally(reports) == whole
     assert survey.count(reports.columns, repeats=seen) == weighted

@@ -26,7 +26,7 @@ from warner.app.cli import main
 from warner.errors import MethodWarning
 from warner.estimators import SampleMean
 from warner.mechanisms.exponential import Exponential
-from warner.results.advice import conditioning
+from warner.results.recommend import conditioning
 
 LABELS = Categorical(list("abcdefgh"))
 WAVE = SquareWave(Interval(0, 1, 32), 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, ExpectationMaximization
-from warner.results.methods import METHODS, method
+from warner.results.recommend import METHODS, method
 
 
 @pytest.mark.parametrize("name", ["foo", "em", "em:x", "em:-1", "mle:3", "project:1", ""])

@@ -13,9 +13,9 @@ import pytest
 import warner
 from tests.own_parts import Forced, Shrunk
 from warner import Categorical, Integers
-from warner.design.candidates import candidates
+from warner.design.planning import candidates
 from warner.mechanisms import MECHANISMS, from_header
-from warner.results.registration import for_a_while
+from warner.results.redistribution import for_a_while
 
 DOMAIN = Categorical(["a", "b", "c"])
 
@@ -126,7 +126,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
 @pytest.mark.parametrize("name", ["mle", "em:100", "shrunk", "norm-sub"])
 def test_names_are_taken_wherever_an_estimator_is(name: str) -> None:
     tally = _tally(warner.RandomizedResponse(DOMAIN, 1.0))
-    chosen = warner.results.methods.method(name)
+    chosen = warner.results.recommend.method(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert warner.estimate(tally, name).method == repr(chosen)

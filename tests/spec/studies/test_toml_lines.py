@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from warner.studies.toml_lines import Path, key_lines, line_of
+from warner.studies.problems import Path, key_lines, line_of
 
 HARD = '''\
 # a comment = 1

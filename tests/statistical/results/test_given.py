@@ -13,7 +13,7 @@ from warner import Categorical, Integers, Product
 from warner.channels import Channel, DirectChannel, KroneckerChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.metrics.simplex import project
-from warner.results.given import shares_given
+from warner.results.conditional import shares_given
 from warner.results.intervals import normal_quantile
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))

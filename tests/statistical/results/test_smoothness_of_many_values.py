@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import Integers, LogSpline, MaximumLikelihood
 from warner._core.projective_space import ProjectiveBlocks
-from warner.channels.projective_blocks import ProjectiveBlocksChannel
+from warner.channels.projective import ProjectiveBlocksChannel
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.mle.objective import certify
 from warner.results.from_tally import likelihood_data

@@ -15,8 +15,14 @@ from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_tot
 from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
 from warner.app.draft import Draft
-from warner.app.show_designs import WEIGHT, show_audits, show_plan, unusual_budgets
-from warner.app.show_proposals import comments, show_proposals
+from warner.app.show_designs import (
+    WEIGHT,
+    comments,
+    show_audits,
+    show_plan,
+    show_proposals,
+    unusual_budgets,
+)
 from warner.design.audits import audit as audit_mechanism
 from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate

@@ -9,8 +9,7 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.asked_estimates import asked_tallies, chosen_tallies, estimates_of
-from warner.app.background_files import backgrounds
+from warner.app.asked_estimates import asked_tallies, backgrounds, chosen_tallies, estimates_of
 from warner.app.command_files import (
     apart,
     one_or_all,
@@ -25,7 +24,6 @@ from warner.app.command_files import (
 )
 from warner.app.commands.options import additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
-from warner.app.method_option import method_option
 from warner.app.show_designs import show_comparison
 from warner.app.show_estimates import (
     show_estimate,
@@ -33,7 +31,7 @@ from warner.app.show_estimates import (
     show_redistributed,
     show_sources,
 )
-from warner.app.summary_options import Wanted, show_summaries, summary
+from warner.app.summary_options import Wanted, method_option, show_summaries, summary
 from warner.design.comparison import compare as compare_methods
 from warner.design.comparison import usual_methods
 from warner.design.losses import LOSSES
@@ -44,8 +42,8 @@ from warner.results.charts import FORMATS, chart, ranking, save
 from warner.results.csv_table import csv_of, csv_of_groups
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look, with_plan
-from warner.results.methods import method
 from warner.results.named_summaries import summary_rows
+from warner.results.recommend import method
 from warner.results.redistribution import has_tags, redistribute
 
 

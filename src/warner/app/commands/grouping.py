@@ -9,6 +9,7 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
+from warner.app.asked_estimates import group_and_file, read_groups, read_margins
 from warner.app.command_files import (
     refuse_overwriting,
     refuse_shared_outputs,
@@ -16,7 +17,6 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.commands.options import as_json, of_intervals, options
-from warner.app.tallies_of_groups import group_and_file, read_groups, read_margins
 from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences
 from warner.groups.differences import difference as differences_of

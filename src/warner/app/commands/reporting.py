@@ -29,17 +29,16 @@ from warner.app.command_files import (
     write_text,
 )
 from warner.app.commands.options import additions, attributes, of_intervals
-from warner.app.method_option import method_option
 from warner.app.report.building import Source, build
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
 from warner.app.report.questions import Question, Settings
-from warner.app.summary_options import Wanted, summary
+from warner.app.summary_options import Wanted, method_option, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import Tally
-from warner.results.methods import method
+from warner.results.recommend import method
 from warner.studies.study import Study
 
 _DEFAULT_SUMMARIES = "mean,median"

@@ -26,8 +26,7 @@ from warner._core.errors import (
     MissingExtraError,
     StudyError,
 )
-from warner.app.new_study.question import Question, with_labels, with_range
-from warner.app.new_study.text import FirstStudy
+from warner.app.new_study.text import FirstStudy, Question, with_labels, with_range
 from warner.studies.schema import TO_DECIDE
 from warner.studies.study import Study
 from warner.studies.texts import DEFAULT_LANGUAGE, is_language

@@ -5,8 +5,30 @@ All texts are plain. A writer makes them safe for its format.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    number,
+    percent,
+    percent_interval,
+    visible,
+)
+from warner.domains import Domain
+from warner.estimators.fit import Status
+from warner.groups.differences import Differences
+from warner.groups.hypotheses import shown_p
+from warner.results.estimate import Estimate
+from warner.results.intervals import intervals_of_table
+from warner.results.summaries import mass
+from warner.results.tables import name_of
 
 
 @dataclass(frozen=True)
@@ -119,3 +141,260 @@ def scale_end(highs: Sequence[float]) -> float:
         step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * unit >= most * (1 - 1e-9)
     )
     return float(f"{steps * unit:.12g}")
+
+
+# -----------------------------------------------------------------------------------------------
+# Tables of a report: shares, ranges of numbers, summaries, keys, groups and differences.
+
+
+MOST_RANGES = 12
+_SEED = 0  # of a bootstrap: a report that is made again is the same report
+
+Row = Mapping[str, Any]
+
+
+class Shares(NamedTuple):
+    """The shares that a report shows of one question.
+
+    Attributes:
+        rows: with value, estimate, low and high.
+        is_chosen: whether they are the largest only.
+        at_once: whether their intervals hold for all values at once.
+    """
+
+    rows: list[Row]
+    is_chosen: bool = False
+    at_once: bool = False
+
+
+def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
+    """The shares that a report shows of one question.
+
+    Numbers of many values are shown by ranges. Of other values the ``top`` largest are shown, with
+    intervals that hold for all values at once, since the reports choose which are the largest. For
+    places such intervals would take minutes.
+    """
+    domain = result.domain.answered
+    if result.fit.probabilities is None:
+        return Shares([])
+    if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
+        return Shares(_ranges(result, level, target))
+    is_chosen = domain.size > top
+    at_once = is_chosen and result.has_intervals and domain.raster is None
+    at_once = at_once and domain is result.domain
+    rows = answer_rows(result, level, target, "simultaneous" if at_once else None)
+    if is_chosen:
+        rows = sorted(rows, key=lambda row: -row["estimate"])[:top]
+    return Shares(rows, is_chosen, at_once)
+
+
+def answer_rows(result: Estimate, level: float, target: str, kind: str | None = None) -> list[Row]:
+    """All shares with intervals, of those who answered; a bootstrap has a fixed seed."""
+    domain = result.domain
+    if domain.silence is not None:
+        rows = result.answered().rows(level, target)
+        return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
+    limits, unbiased = intervals_of_table(result, level, target, kind, np.random.default_rng(_SEED))
+    shares = np.clip(result.probabilities, 0.0, 1.0)
+    return [
+        {
+            "value": name_of(label, domain),
+            "estimate": float(share),
+            "low": float(low),
+            "high": float(high),
+            "shrunk_from": None if np.isnan(alone) else float(alone),
+        }
+        for label, share, (low, high), alone in zip(
+            domain.labels, shares, limits, unbiased, strict=True
+        )
+    ]
+
+
+def _ranges(result: Estimate, level: float, target: str) -> list[Row]:
+    """The shares of at most 12 ranges of numbers of equal width."""
+    rows: list[Row] = []
+    for low, high, label in ranges(result.domain.answered):
+        share = mass(result, low, high)
+        least, most = share.interval(level, target, rng=np.random.default_rng(_SEED))
+        estimate = min(max(float(share), 0.0), 1.0)
+        rows.append({"value": label, "estimate": estimate, "low": least, "high": most})
+    return rows
+
+
+def ranges(domain: Domain) -> list[tuple[float, float, str]]:
+    """At most 12 ranges of the numbers of a domain, with limits that are round.
+
+    >>> from warner import Integers, Interval
+    >>> [label for _, _, label in ranges(Interval(0, 60, 60))][:2]
+    ['0 to 5', '5 to 10']
+    >>> [label for _, _, label in ranges(Integers(18, 90))][:2]
+    ['18 to 19', '20 to 29']
+    """
+    first, last = domain.ends[0]
+    if domain.edges is not None and domain.size <= MOST_RANGES:
+        edges = domain.edges.tolist()
+        pairs = pairwise(edges)
+        return [(low, high, f"{low:.6g} to {high:.6g}") for low, high in pairs]
+    is_whole = domain.edges is None
+    span = last - first + is_whole
+    power = 10.0 ** math.floor(math.log10(span / MOST_RANGES))
+    step = next(
+        s * power
+        for s in (1, 2, 5, 10, 20, 50)
+        if (not is_whole or s * power >= 1)
+        and math.ceil(last / (s * power) + is_whole * 1e-9) - math.floor(first / (s * power))
+        <= MOST_RANGES
+    )
+    start = math.floor(first / step + 1e-9)
+    found = []
+    while start * step <= last - (0 if is_whole else 1e-9 * span):
+        low = max(first, start * step)
+        high = min(last, (start + 1) * step - is_whole)
+        found.append((low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}"))
+        start += 1
+    return found
+
+
+def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
+    """A table of shares with a bar each."""
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
+    end = scale_end([row["high"] for row in rows])
+    return Table(
+        caption,
+        (
+            first,
+            "share",
+            f"{100 * level:.4g} % interval",
+            f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%",
+        ),
+        tuple(
+            (
+                row["value"],
+                percent(row["estimate"], decimals) + "*" * is_shrunk(row),
+                percent_interval(row["low"], row["high"], decimals),
+                Bar(row["estimate"], row["low"], row["high"], end),
+            )
+            for row in rows
+        ),
+    )
+
+
+def is_shrunk(row: Row) -> bool:
+    """Whether the reports of the value alone exclude its estimate."""
+    return row.get("shrunk_from") is not None
+
+
+def about_shrunk(rows: Sequence[Row]) -> list[Block]:
+    """The sentence under a table that says which estimates are marked; [] where none is."""
+    marked = [f"{row['value']}: {percent(row['shrunk_from'], 1)}" for row in rows if is_shrunk(row)]
+    if not marked:
+        return []
+    return [
+        "* This share was drawn towards the others, further than the reports of this answer alone "
+        f"would allow. They give, without that: {'; '.join(marked)}."
+    ]
+
+
+def figures_of(row: Row) -> tuple[str, str]:
+    """The estimate and the interval of a summary as texts."""
+    low, high, estimate = row["low"], row["high"], row["estimate"]
+    if row["is_share"]:
+        decimals = decimals_of_percent([high - low])
+        return percent(estimate, decimals), percent_interval(low, high, decimals)
+    decimals = decimals_of_number(high - low)
+    ends = f"{number(low, decimals)} to {number(high, decimals)}"
+    return number(estimate, decimals), ends
+
+
+def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table:
+    """A table of means, medians, quantiles and shares of ranges."""
+    return Table(
+        caption,
+        ("number", "estimate", f"{100 * level:.4g} % interval"),
+        tuple((row["text"], *figures_of(row)) for row in rows),
+    )
+
+
+def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
+    """The tables of keys with values: how many have a key, and the mean of its values."""
+    named = [{**row, "value": name_of(row["value"])} for row in rows]
+    about = f"{100 * level:.4g} % interval"
+    means: list[tuple[Cell, ...]] = []
+    for row in named:
+        ends = {"low": row["mean_low"], "high": row["mean_high"]}
+        mean, limits = figures_of({"estimate": row["mean"], "is_share": False, **ends})
+        is_absent = row["status"] == Status.KEY_ABSENT.name.lower()
+        means.append((row["value"], "not known" if is_absent else mean, limits))
+    return [
+        table_of_shares("How many people have each key", "key", named, level),
+        Table("The mean of the values of each key", ("key", "mean", about), tuple(means)),
+    ]
+
+
+def table_by_group(
+    caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float
+) -> Table:
+    """A table of one number in all groups."""
+    listed = list(rows)
+    figures = [row for _, _, row in listed]
+    is_share = all(row["is_share"] for row in figures)
+    end = scale_end([row["high"] for row in figures])
+    least = min((row["low"] for row in figures), default=0.0)
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in figures)
+    cells: list[tuple[Cell, ...]] = []
+    for name, n, row in listed:
+        texts = figures_of(row)
+        if is_share:
+            ends = percent_interval(row["low"], row["high"], decimals)
+            texts = percent(row["estimate"], decimals) + "*" * is_shrunk(row), ends
+        bar = (Bar(row["estimate"], row["low"], row["high"], end),) if least >= 0 else ()
+        cells.append((f"{visible(name)} ({n:,})", *texts, *bar))
+    scale = f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"0 to {end:.6g}"
+    head = (f"{columns} (people)", "estimate", f"{100 * level:.4g} % interval")
+    return Table(caption, (*head, scale) if least >= 0 else head, tuple(cells))
+
+
+def table_of_differences(
+    found: Differences, rows: Sequence[Row], name: Callable[[Any], str], caption: str
+) -> Table:
+    """A table of differences, each with a picture about 0."""
+    is_share = found.of == "shares"
+    is_several = is_share and len({name(row["value"]) for row in rows}) > 1
+    scale = 100.0 if is_share else 1.0
+    ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
+    end = scale_end(ends)
+    width = min((scale * (row["high"] - row["low"]) for row in rows), default=1.0)
+    decimals = max(decimals_of_number(width) - is_share, 0)
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
+        which = f"{row['group']}: {name(row['value'])}" if is_several else row["group"]
+        cells.append(
+            (
+                which,
+                signed(d, decimals),
+                f"{signed(low, decimals)} to {signed(high, decimals)}",
+                shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
+                Shift(d, low, high, end),
+            )
+        )
+    head = (
+        "group",
+        "points" if is_share else "difference",
+        f"{100 * found.level:.4g} % interval",
+        "p (Holm)",
+        f"\N{MINUS SIGN}{end:.4g} to {end:.4g}",
+    )
+    return Table(caption, head, tuple(cells))
+
+
+def signed(value: float, decimals: int) -> str:
+    """A difference with its sign.
+
+    >>> signed(4.12, 1), signed(-3.0, 0) == "\N{MINUS SIGN}3", signed(0.001, 1)
+    ('+4.1', True, '0.0')
+    """
+    shown = number(abs(value), decimals)
+    if float(shown.replace(",", "")) == 0:
+        return shown
+    return f"{'+' if value > 0 else chr(0x2212)}{shown}"

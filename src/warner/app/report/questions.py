@@ -10,12 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import MethodWarning, WarnerError
-from warner._core.figures import decimals_of_percent, percent, percent_interval
 from warner._core.progress import steps
-from warner._core.text import visible
-from warner.app.report.content import Block, Points, Section
-from warner.app.report.tables import (
+from warner._core.text import decimals_of_percent, percent, percent_interval, visible
+from warner.app.report.content import (
+    Block,
+    Points,
     Row,
+    Section,
     Shares,
     about_shrunk,
     answer_rows,

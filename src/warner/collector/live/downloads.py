@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from warner._core.errors import WarnerError
-from warner.collector.live.groups import tallies_by
 from warner.collector.live.state import (
     LEVEL,
     TARGET,
@@ -22,6 +21,7 @@ from warner.collector.live.state import (
     Step,
     kind_of_intervals,
 )
+from warner.collector.live.tables import tallies_by
 from warner.reports.tally import dump_tallies
 from warner.results.charts import chart, save
 from warner.results.csv_table import csv_of

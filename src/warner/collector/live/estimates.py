@@ -14,9 +14,8 @@ from typing import Protocol
 
 from warner._core.processes import BoundedProcess, Unfinished
 from warner.collector.live.downloads import ESTIMATES, NotPublished
-from warner.collector.live.groups import GroupsView, groups_of, planned_of
 from warner.collector.live.state import Question, Section, Step, options, questions_of
-from warner.collector.live.tables import Wording, sections_of
+from warner.collector.live.tables import GroupsView, Wording, groups_of, planned_of, sections_of
 from warner.reports.tally import Tally
 from warner.studies.study import Study
 
@@ -81,7 +80,7 @@ class StepEstimates:
         return self._questions[name]
 
     def groups(self, step: Step, column: str) -> GroupsView:
-        """The tables by one public column, see :func:`warner.collector.live.groups.groups_of`."""
+        """The tables by one public column, see :func:`warner.collector.live.tables.groups_of`."""
         return groups_of(step, column, self._study, self._wording)
 
     def file(self, step: Step, name: str) -> str | bytes:

@@ -7,7 +7,7 @@ step is remembered in the store. When the survey closes, the reports since the l
 published too, so that no answer is lost. They can be fewer than B. That happens once: whoever opens
 and closes the survey again and again would otherwise see every report alone. In a study with public
 columns a step holds of each group no new person or at least 10, see
-:mod:`warner.collector.live.release`.
+:mod:`warner.collector.live.state`.
 
 Between two steps the page says how many people are counted, and nothing else of their reports. That
 number needs no estimate. It is refreshed every few seconds.
@@ -29,9 +29,16 @@ from typing import Protocol
 
 from warner.collector.live.downloads import last_step
 from warner.collector.live.estimates import Estimates, StepEstimates
-from warner.collector.live.groups import GroupsView
-from warner.collector.live.release import fewest_new, groups_come_late, next_step, step_due
-from warner.collector.live.state import LiveView, State, Step
+from warner.collector.live.state import (
+    LiveView,
+    State,
+    Step,
+    fewest_new,
+    groups_come_late,
+    next_step,
+    step_due,
+)
+from warner.collector.live.tables import GroupsView
 from warner.studies.study import Study
 
 FACT = "published"  # the name of the last step among the facts of the store

@@ -9,22 +9,393 @@ the policy of the page forbids its form to submit anywhere.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from warner._core.html import Markup, text
-from warner.collector.pages.survey_leaves import (
-    bytes_sent,
-    parts,
-    report_bytes,
-    total_epsilon,
-)
-from warner.collector.pages.survey_questions import Question
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
 from warner.collector.survey_document import integrity, survey_bytes
 from warner.design.privacy_words import Strength, strength
+from warner.design.proposal_widths import odds_of
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import LDP
 from warner.studies.study import Study
+from warner.studies.texts import Texts
+
+# -----------------------------------------------------------------------------------------------
+# The questions of a survey as native controls of HTML, by the kind of their domain.
+#
+# Each question is a ``fieldset`` with the question as its ``legend``. ``survey.js`` reads the
+# answer by ``data-kind``: an index of a choice, a number, a cell, or a date. All messages stand in
+# the page, hidden until they are needed, so that the script has no texts of its own.
+
+
+MOST_RADIOS = 12  # more values are asked by a list that opens
+SILENCE = "silence"  # the value of a control that stands for no answer
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is needed to ask one question in one language.
+
+    Attributes:
+        place: the prefix of the ids in the page, such as "q0".
+        name: the attribute or the public column.
+        domain: the values, without silence.
+        silence: whether "no answer" is an answer.
+        texts: the texts of the study.
+        language: the language of the study's texts.
+        words: those of the page.
+        number: the line above the question.
+    """
+
+    place: str
+    name: str
+    domain: Domain
+    silence: bool
+    texts: Texts
+    language: str
+    words: Words
+    number: Markup
+
+    @property
+    def label(self) -> str:
+        """The text of the question."""
+        return self.texts.question(self.name, self.language)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The domain as JSON data."""
+        return self.domain.spec()
+
+    @property
+    def help(self) -> str:
+        """The hint below the question."""
+        return self.texts.help(self.name, self.language)
+
+    @property
+    def unit(self) -> str:
+        """The unit of a number."""
+        return self.texts.unit(self.name)
+
+    def html(self) -> Markup:
+        """The question with its controls."""
+        asked = self._asked()
+        described = [f"{self.place}-help"] if self.help else []
+        described.append(f"{self.place}-error")
+        helped = Markup("")
+        if self.help:
+            lines = text(self.help).replace("\n", "<br>")
+            helped = Markup(f'<p class="help" id="{self.place}-help">{lines}</p>\n')
+        return Markup(
+            f'<fieldset class="question" id="{self.place}" data-question="{text(self.name)}" '
+            f'data-kind="{asked.kind}" aria-describedby="{" ".join(described)}">\n'
+            f'<legend>{self.number}<span class="label">{text(self.label)}</span></legend>\n'
+            f'{helped}<p class="error" id="{self.place}-error" hidden>{asked.error}</p>\n'
+            f"{asked.controls}\n</fieldset>"
+        )
+
+    def _asked(self) -> _Asked:
+        """The controls for the values of this question."""
+        values = self._shown_values()
+        if values is not None:
+            few = len(values) + self.silence <= MOST_RADIOS
+            return self._radios(values) if few else self._select(values)
+        kind = self.spec["kind"]
+        return {"grid": self._grid, "dates": self._date}.get(kind, self._number)()
+
+    def _shown_values(self) -> Sequence[str] | None:
+        """The texts of the values, where these are listed; None where they are numbers or cells."""
+        spec = self.spec
+        if spec["kind"] == "categorical":
+            return self.texts.answers(self.name, self.language)[: self.domain.size]
+        if spec["kind"] == "integers" and self.domain.size < MOST_RADIOS:
+            unit = f"\N{NO-BREAK SPACE}{self.unit}" if self.unit else ""
+            return [f"{value}{unit}" for value in range(spec["low"], spec["high"] + 1)]
+        return None
+
+    def _radios(self, values: Sequence[str]) -> _Asked:
+        """One radio button for each value."""
+        options = [(str(i), text(value)) for i, value in enumerate(values)]
+        if self.silence:
+            options.append((SILENCE, self.words("silence")))
+        rows = [
+            f'<label class="option" for="{self.place}-{i}"><input type="radio" '
+            f'id="{self.place}-{i}" name="{self.place}" value="{value}" required> '
+            f"<span>{shown}</span></label>"
+            for i, (value, shown) in enumerate(options)
+        ]
+        controls = Markup('<div class="options">\n' + "\n".join(rows) + "\n</div>")
+        return _Asked("choice", controls, self.words("error_choose"))
+
+    def _select(self, values: Sequence[str]) -> _Asked:
+        """A list that opens, for many values."""
+        options = "\n".join(
+            f'<option value="{i}">{text(value)}</option>' for i, value in enumerate(values)
+        )
+        if self.silence:
+            silence = text(self.words.plain("silence"))
+            options += f'\n<option value="{SILENCE}"{self.words.mark}>{silence}</option>'
+        prompt = text(self.words.plain("select_prompt"))
+        controls = Markup(
+            f'<label class="field-label" for="{self.place}-0">{self.words("choose_one")}</label>\n'
+            f'<select id="{self.place}-0" name="{self.place}" autocomplete="off" required>\n'
+            f'<option value=""{self.words.mark}>{prompt}</option>\n{options}\n</select>'
+        )
+        return _Asked("choice", controls, self.words("error_choose"))
+
+    def _number(self) -> _Asked:
+        """A field for a number, with the limits of the domain."""
+        spec = self.spec
+        whole = spec["kind"] == "integers"
+        shown = {key: self.words.decimal(spec[key]) for key in ("low", "high")}
+        limits = (
+            "" if spec.get("clip") else f' min="{_plain(spec["low"])}" max="{_plain(spec["high"])}"'
+        )
+        unit = (
+            f' <span class="unit" id="{self.place}-unit">{text(self.unit)}</span>'
+            if self.unit
+            else ""
+        )
+        described = f' aria-describedby="{self.place}-unit"' if self.unit else ""
+        required = "" if self.silence else " required"
+        hint = self.words("number_range" if whole else "decimal_range", **shown)
+        controls = Markup(
+            f'<label class="field-label" for="{self.place}-0">{hint}</label>\n'
+            f'<div class="number-field"><input type="number" id="{self.place}-0" '
+            f'name="{self.place}" inputmode="{"numeric" if whole else "decimal"}" '
+            f'step="{"1" if whole else "any"}"{limits} autocomplete="off"{described}{required}>'
+            f"{unit}</div>\n{self._silence_box()}"
+        )
+        error = self.words("error_number" if whole else "error_decimal", **shown)
+        return _Asked("number", controls, error)
+
+    def _grid(self) -> _Asked:
+        """Two lists that open: the row and the column of a cell, counted from 1."""
+        spec = self.spec
+        lists = "\n".join(
+            f'<div><label class="field-label" for="{self.place}-{i}">'
+            f"{self.words(f'grid_{axis}', count=spec[axis + 's'])}</label>\n"
+            f'<select id="{self.place}-{i}" name="{self.place}-{axis}" autocomplete="off">\n'
+            f'<option value="">\N{EN DASH}</option>\n'
+            + "".join(f'<option value="{k}">{k + 1}</option>' for k in range(spec[axis + "s"]))
+            + "\n</select></div>"
+            for i, axis in enumerate(("row", "column"))
+        )
+        shown = text(self.words.plain("grid_cell", row="{row}", column="{column}"))
+        controls = Markup(
+            f'<div class="cell" data-shown="{shown}">\n{lists}\n</div>\n{self._silence_box()}'
+        )
+        return _Asked("grid", controls, self.words("error_grid"))
+
+    def _date(self) -> _Asked:
+        """A field for a date, of which only the day, the week or the month is sent."""
+        unit = self.spec["unit"]
+        hint = (
+            self.words("number_answer")
+            if unit == "day"
+            else self.words("date_hint", unit=self.words.plain(f"unit_{unit}"))
+        )
+        controls = Markup(
+            f'<label class="field-label" for="{self.place}-0">{hint}</label>\n'
+            f'<input type="date" id="{self.place}-0" name="{self.place}" autocomplete="off" '
+            "required>"
+        )
+        return _Asked("date", controls, self.words("error_date"))
+
+    def _silence_box(self) -> Markup:
+        """A box to tick instead of an answer, where silence is one."""
+        if not self.silence:
+            return Markup("")
+        return Markup(
+            f'<label class="option" for="{self.place}-silence"><input type="checkbox" '
+            f'id="{self.place}-silence" name="{self.place}-silence" value="{SILENCE}"> '
+            f"<span>{self.words('silence')}</span></label>"
+        )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The controls of a question.
+
+    Attributes:
+        kind: how the script reads the answer.
+        controls: the controls themselves.
+        error: what is said when the answer is missing or out of range.
+    """
+
+    kind: str
+    controls: Markup
+    error: Markup
+
+
+def _plain(number: float) -> str:
+    """A number as HTML writes it."""
+    return repr(number).removesuffix(".0")
+
+
+# -----------------------------------------------------------------------------------------------
+# What leaves a device, in words: the parts of the sealed report, and the law of each.
+#
+# All numbers are of the integers that the random draws are compared with, rounded against us. They
+# are computed here and not on the device, which checks them: see ``warner.js``.
+
+
+HEADER_BYTES = 36  # "WRN1" and the digest of the study
+ID_BYTES = 16
+INDEX_BYTES = 4  # the index of a public answer
+_TOO_RARE = 10.0  # of 100 people: a report that fewer send is no example
+_MOST_LISTED = 12  # sensitive answers that are named one by one
+
+
+def report_bytes(study: Study) -> int:
+    """The length of one person's sealed report with its header, in bytes."""
+    answers = sum(mechanism.schema.bytes_per_report for mechanism in study.mechanisms.values())
+    return HEADER_BYTES + ID_BYTES + INDEX_BYTES * len(study.public) + answers
+
+
+def parts(study: Study, asked: list[Question], public: list[Question], words: Words) -> Markup:
+    """The table of the parts of a report before it is made: how long each is, and what it tells."""
+    rows = [
+        _row(words("part_header"), HEADER_BYTES, words("part_header_meaning"), words),
+        _row(*_id_words(study, words), words),
+    ]
+    rows += [
+        _row(text(question.label), INDEX_BYTES, words("part_public_meaning"), words)
+        for question in public
+    ]
+    for question in asked:
+        mechanism = study.mechanisms[question.name]
+        sentences = " ".join([words("part_answer_meaning"), *law(mechanism, question)])
+        meaning = Markup(f'{sentences} <span class="epsilon">{_epsilon(mechanism, words)}</span>')
+        rows.append(_row(text(question.label), mechanism.schema.bytes_per_report, meaning, words))
+    return Markup(
+        f'<table class="parts"><caption>{words("leaves_caption")}</caption>\n'
+        f'<thead><tr><th scope="col">{words("part")}</th><th scope="col">{words("size")}</th>'
+        f'<th scope="col">{words("meaning")}</th></tr></thead>\n<tbody>\n'
+        + "\n".join(rows)
+        + "\n</tbody></table>"
+    )
+
+
+def bytes_sent(study: Study, asked: list[Question], public: list[Question], words: Words) -> Markup:
+    """The same parts with room for their bytes, which ``survey.js`` fills in once they are made.
+
+    Each room says in ``data-bytes`` where its part begins and ends.
+    """
+    name, _, _ = _id_words(study, words)
+    lengths = [(words("part_header"), HEADER_BYTES), (name, ID_BYTES)]
+    lengths += [(text(question.label), INDEX_BYTES) for question in public]
+    lengths += [
+        (text(question.label), study.mechanisms[question.name].schema.bytes_per_report)
+        for question in asked
+    ]
+    rows, start = [], 0
+    for label, length in lengths:
+        rows.append(
+            f'<tr><th scope="row">{label}</th>'
+            f'<td><code class="bytes" data-bytes="{start}-{start + length}"></code></td></tr>'
+        )
+        start += length
+    return Markup(
+        f'<table class="parts sent-bytes"><caption>{words("leaves_caption_sent")}</caption>\n'
+        f'<thead><tr><th scope="col">{words("part")}</th>'
+        f'<th scope="col">{words("sent_bytes")}</th></tr></thead>\n<tbody>\n'
+        + "\n".join(rows)
+        + "\n</tbody></table>"
+    )
+
+
+def law(mechanism: Mechanism, question: Question) -> list[Markup]:
+    """What a report tells of one answer, as sentences."""
+    words, promised = question.words, mechanism.guarantee
+    total = promised.total
+    factor = words.at_most(math.exp(min(promised.epsilon, 700.0)))
+    if promised.sensitive is not None:
+        return [_sensitive(mechanism, question, factor)]
+    if promised.is_metric:
+        far = (
+            words("law_metric_far", factor=words.at_most(math.exp(total)))
+            if strength(promised) < Strength.NONE
+            else words("law_metric_open")
+        )
+        return [words("law_metric", factor=factor), far]
+    if strength(promised) is Strength.NONE:
+        return [words("law_weak")]
+    if promised.delta is not None:
+        return [words("law_delta", factor=factor, delta=words.at_most(promised.delta, 2))]
+    sure = words.at_most(100 / (1 + math.exp(-total)))
+    return [*_example(mechanism, question), words("law_bound", factor=factor, certainty=sure)]
+
+
+def total_epsilon(study: Study, words: Words) -> str:
+    """The epsilon of all reports of a person together, rounded up."""
+    return words.at_most(study.epsilon)
+
+
+def _row(label: Markup, length: int, meaning: Markup, words: Words) -> str:
+    """One row of the table of parts; the unit is shown where the head of the table is not."""
+    unit = words("byte") if length == 1 else words("bytes")
+    size = f'{length} <span class="narrow">{unit}</span>'
+    return f'<tr><th scope="row">{label}</th><td>{size}</td><td>{meaning}</td></tr>'
+
+
+def _id_words(study: Study, words: Words) -> tuple[Markup, int, Markup]:
+    """What the number of a report is called and tells, by who may answer."""
+    key = "part_id_invited" if study.collect.access == "invited" else "part_id"
+    return words(key), ID_BYTES, words(f"{key}_meaning")
+
+
+def _epsilon(mechanism: Mechanism, words: Words) -> Markup:
+    """The epsilon of one report, rounded up."""
+    promised = mechanism.guarantee
+    key = "epsilon_per_unit" if promised.is_metric else "epsilon"
+    return words(key, epsilon=words.at_most(promised.epsilon))
+
+
+def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
+    """What is told where some answers alone are protected."""
+    words, mask = question.words, mechanism.sensitive_mask
+    listed = [] if mask is None else [i for i in range(len(mask)) if mask[i]]
+    if len(listed) > _MOST_LISTED:
+        return words("law_sensitive_many", factor=factor, count=len(listed))
+    answers = ", ".join(_shown(question, i) for i in listed)
+    return words("law_sensitive", factor=factor, answers=answers)
+
+
+def _example(mechanism: Mechanism, question: Question) -> list[Markup]:
+    """The report that tells two answers apart most, as numbers of people.
+
+    Where that report is rare or none is listed, room for the same sentence about all reports that
+    speak for an answer: ``warner.js`` computes its numbers from the integers of the program.
+    """
+    if question.spec["kind"] not in ("categorical", "integers"):
+        return []
+    words, odds = question.words, odds_of(mechanism)
+    if odds.sent is None or odds.sent_by_other is None or odds.sent < _TOO_RARE:
+        template = text(words.plain("law_example_here", **_ROOM, answer=_shown(question, 0)))
+        law_of = f'data-law="{text(question.name)}" data-text="{template}"'
+        return [Markup(f"<span {law_of}{words.mark} hidden></span>")]
+    places = mechanism.domain.encode([odds.answer, odds.other]).tolist()
+    answer, other = (_shown(question, place) for place in places)
+    sent, by_other = (words.of_hundred(n / 100) for n in (odds.sent, odds.sent_by_other))
+    return [words("law_example", answer=answer, sent=sent, other=other, sent_by_other=by_other)]
+
+
+# What the script puts into the sentence.
+_ROOM = {"of": "{of}", "same": "{same}", "other": "{other}"}
+
+
+def _shown(question: Question, index: int) -> str:
+    """The displayed text of a value or of silence."""
+    if index >= question.domain.size:
+        return question.words.plain("silence")
+    return question.texts.answer(question.name, index, question.language)
+
 
 _CODE_LENGTH = 24  # letters of a code, with marks between them
 _STATIC = ("collector", "static")

@@ -6,8 +6,8 @@ import json
 from functools import cache
 from importlib.resources import files as resources
 
-from warner._core.figures import at_most, of_hundred
 from warner._core.html import Markup, text
+from warner._core.text import at_most, of_hundred
 
 FALLBACK = "en"
 LANGUAGES = ("en", "de")

@@ -34,14 +34,16 @@ from warner.collector.web.owner_pages import OwnerPages
 from warner.collector.web.requests import Headers
 from warner.collector.web.responses import (
     ASKED_AGAIN,
+    TYPES,
     RawHeaders,
+    StaticFile,
     json_answer,
+    packaged,
     page,
     refusal_answer,
     secured,
     send_refusal,
 )
-from warner.collector.web.static_files import TYPES, StaticFile, packaged
 from warner.studies.study import Study
 
 _LOG = logging.getLogger("warner.collector")

@@ -28,8 +28,7 @@ from warner.collector.live.downloads import (
 from warner.collector.live.events import live_events
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.state import LiveView
-from warner.collector.pages.live import FIELD, live_page
-from warner.collector.pages.live_card import card_page
+from warner.collector.pages.live import FIELD, card_page, live_page
 from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.intake import CONTENT_TYPE
 from warner.collector.web.limits import Held, Limits, Tokens

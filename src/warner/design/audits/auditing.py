@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
-from warner.design.audits.claims import audit_claim
 from warner.design.audits.exact import audit_device, audit_exact
-from warner.design.audits.result import Audit
+from warner.design.audits.result import Audit, audit_claim
 from warner.mechanisms import Device, Mechanism
 from warner.privacy.guarantees import Guarantee
 

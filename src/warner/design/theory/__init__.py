@@ -7,20 +7,29 @@ so.
 from __future__ import annotations
 
 from warner.design.theory.differences import people_for_difference, power_for_difference
-from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.information import (
     cramer_rao,
     effective_sample_size,
     fisher_information,
+    maximum_likelihood_error,
     minimax_sample_size,
+    second_order_error,
 )
-from warner.design.theory.inversion import LOSSES, expected_loss, worst_case_loss
-from warner.design.theory.joint import independence_bound, inversion_squares, rounding_error
-from warner.design.theory.minimax import minimax_rate
-from warner.design.theory.reduction import reduction_error
-from warner.design.theory.repeated import divergence_tail
-from warner.design.theory.sample_mean import prefers_sample_mean
-from warner.design.theory.second_order import maximum_likelihood_error, second_order_error
+from warner.design.theory.inversion import (
+    LOSSES,
+    expected_loss,
+    minimax_rate,
+    prefers_sample_mean,
+    reduction_error,
+    worst_case_loss,
+)
+from warner.design.theory.joint import (
+    MAX_PEOPLE,
+    divergence_tail,
+    independence_bound,
+    inversion_squares,
+    rounding_error,
+)
 
 __all__ = [
     "LOSSES",

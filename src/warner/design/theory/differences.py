@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import confidence_level, distribution, integer, probability, real
 from warner._core.errors import ArgumentError
-from warner.design.theory.groups import MAX_PEOPLE
 from warner.design.theory.inversion import variance_of
+from warner.design.theory.joint import MAX_PEOPLE
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 

@@ -4,13 +4,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from warner._core.checks import integer, real
-from warner._core.errors import ArgumentError
-from warner.channels import Channel
-from warner.design.theory.groups import MAX_PEOPLE, Asked, domain_of, tally_channel
+from warner._core.checks import choice, distribution, integer, kind, real
+from warner._core.errors import ArgumentError, ArgumentTypeError, MismatchError
+from warner.channels import Channel, DenseChannel, DirectChannel
+from warner.domains import Domain
+from warner.mechanisms import Mechanism
+
+# -----------------------------------------------------------------------------------------------
+# Many reports of one value: how fast their histogram approaches their law [P4 sec VI].
+
+
+FORMS = ("published", "tight")
+
+
+def divergence_tail(delta: float, times: int, reports: int, form: str = "tight") -> float:
+    """A bound on the probability that the histogram of k reports is far from their law.
+
+        published   Pr(KL(q || a) > delta) <= (1 + k)^m exp(-k delta)
+        tight       Pr(KL(q || a) > delta) <= binomial(k + m - 1, m - 1) exp(-k delta)
+
+    q is the histogram of k reports of one value, a the law of a report, m the number of different
+    reports. The first factor counts histograms: there are exactly binomial(k + m - 1, m - 1), and
+    at most (1 + k)^m.
+
+    The maximum of the likelihood from such reports is the value with the least KL(q || a_x), so it
+    errs with a probability that falls exponentially in k.
+
+    Args:
+        delta: the divergence in nats, at least 0. [P4] measures it in bits, with 2^(-k delta).
+        times: k, the number of reports.
+        reports: m, the number of different reports that the mechanism can send.
+        form: ``"tight"`` or ``"published"``.
+
+    Returns:
+        The bound, at most 1.
+
+    Source: [P4 eq 17], after Cover and Thomas (2006), chapter 11.
+
+    >>> round(divergence_tail(0.1, times=100, reports=3), 4)
+    0.2339
+    >>> divergence_tail(0.1, times=100, reports=3, form="published")
+    1.0
+    """
+    if real("delta", delta) < 0:
+        raise ArgumentError("delta", "must not be negative", repr(delta))
+    integer("times", times, 1)
+    integer("reports", reports, 1)
+    if choice("form", form, FORMS) == "published":
+        count = reports * math.log1p(times)
+    else:
+        count = math.lgamma(times + reports) - math.lgamma(reports) - math.lgamma(times + 1)
+    return math.exp(min(0.0, count - times * delta))
+
+
+# -----------------------------------------------------------------------------------------------
+# The people of a survey, in groups that use one mechanism each, and the channels of reports.
+
+
+MAX_PEOPLE = 10**15
+
+Asked: TypeAlias = Mechanism | Domain
+Mechanisms: TypeAlias = Asked | Sequence[Asked]
+People: TypeAlias = int | Sequence[int]
+
+
+def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Asked, int]]]:
+    """The domain, and the mechanism and the number of people of each group."""
+    several = mechanisms if isinstance(mechanisms, Sequence) else [mechanisms]
+    people = n if isinstance(n, Sequence) else [n]
+    if len(several) != len(people) or not several:
+        rule = "must have one number of people for each mechanism, and at least one"
+        raise ArgumentError("n", rule, f"{len(people)} for {len(several)} mechanisms")
+    domains = [domain_of(each) for each in several]
+    if any(domain != domains[0] for domain in domains):
+        raise MismatchError("mechanisms", "must be on one domain")
+    counts = [integer("n", each, 1, MAX_PEOPLE) for each in people]
+    return domains[0], list(zip(several, counts, strict=True))
+
+
+def domain_of(asked: Asked) -> Domain:
+    """The domain of a mechanism, or a Domain itself."""
+    if isinstance(asked, Mechanism):
+        return asked.domain
+    if isinstance(asked, Domain):
+        return asked
+    rule = "must be a Mechanism, or a Domain for no protection"
+    raise ArgumentTypeError("mechanism", rule, kind(asked))
+
+
+def tally_channel(asked: Asked) -> Channel:
+    """The channel of a mechanism's tallies; for a Domain, the identity."""
+    return DirectChannel(asked.size, 0.0, 1.0) if isinstance(asked, Domain) else asked.channel()
+
+
+def report_channel(asked: Asked) -> Channel:
+    """The channel of whole reports if they can be listed, else the channel of tallies."""
+    channel = tally_channel(asked)
+    if channel.rows_per_report != 1 and isinstance(asked, Mechanism) and asked.is_enumerable:
+        return DenseChannel(asked.probabilities().astype(np.float64))
+    return channel
+
+
+def shares_of(theta: object, domain: Domain) -> np.ndarray:
+    """``theta`` as a distribution (K,) on the domain."""
+    return distribution("theta", theta, domain.size)
+
 
 _ENTRIES = 2**24  # of an array of weights of reports
 

@@ -4,20 +4,254 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from warner._core.checks import choice
+from warner.channels import LikelihoodOperator
 from warner.estimators.base import Estimator, repr_of_changes
 from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
 from warner.estimators.empirical_bayes.prior import LearnedPrior, blocks, fit_prior, tilt_to_sum
 from warner.estimators.empirical_bayes.settings import SETTINGS
-from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior, lattice
-from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
 from warner.estimators.fit import Fit, PosteriorFit, Status
 from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.mle.objective import safe_divide
 from warner.metrics.simplex import project
+
+# -----------------------------------------------------------------------------------------------
+# Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
+#
+# Few values are not enough to learn a prior from. Also, the law of a share given the sum differs
+# much from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws,
+# of which the flat one weighs most. The condition on the sum is computed exactly by convolution.
+
+
+def lattice(least: float) -> int | None:
+    """The number J of steps of the unit interval that resolve the noise."""
+    steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
+    return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
+
+
+@dataclass(frozen=True, eq=False)
+class SmallDomainPosterior:
+    """The posterior of K shares on a lattice of step 1/J.
+
+    Attributes:
+        likelihood: (K, J + 1), the likelihood at the shares 0, 1/J, .., 1.
+        weights: (C,) the posterior weights of the C concentrations of the prior.
+        laws: (K, J + 1), the law of each share, given all data and the sum.
+    """
+
+    likelihood: np.ndarray
+    weights: np.ndarray
+    laws: np.ndarray
+
+    @classmethod
+    def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
+        """Compute the posterior.
+
+        With f_x the likelihood of share x times its prior, the law of theta_x given the sum is
+        f_x(t) times the convolution of the other f at 1 - t.
+
+        Shapes: likelihood (K, J + 1).
+        """
+        size, points = likelihood.shape
+        length = 1 << (size * points - 1).bit_length()
+        scores, posteriors = [], []
+        for concentration in SETTINGS.dirichlet_concentrations:
+            prior = _prior(concentration, size, points)
+            spectra = np.fft.rfft(prior * likelihood, length, axis=1)
+            before, after = np.ones_like(spectra), np.ones_like(spectra)
+            for x in range(1, size):
+                before[x] = before[x - 1] * spectra[x - 1]
+                after[size - 1 - x] = after[size - x] * spectra[size - x]
+            others = np.maximum(np.fft.irfft(before * after, length, axis=1), 0.0)
+            laws = prior * likelihood * others[:, points - 1 :: -1]
+            whole = float(np.fft.irfft(np.fft.rfft(prior, length) ** size, length)[points - 1])
+            masses = laws.sum(axis=1, keepdims=True)
+            evidence = np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY))
+            scores.append(evidence + _log_weight(concentration))
+            posteriors.append(laws / np.maximum(masses, _TINY))
+        weights = np.exp(np.array(scores) - max(scores))
+        weights /= weights.sum()
+        return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors)))
+
+    def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw distributions from the posterior.
+
+        A concentration is drawn first. Then the shares are drawn one after the other, each given
+        the earlier shares and the sum of the shares that are left.
+        """
+        size, points = self.likelihood.shape
+        out = np.empty((count, size))
+        which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
+        for c in np.unique(which):
+            f = self.likelihood * _prior(SETTINGS.dirichlet_concentrations[c], size, points)
+            rests = [f[-1]]
+            for x in range(size - 2, 0, -1):
+                both = np.fft.irfft(
+                    np.fft.rfft(f[x], 2 * points) * np.fft.rfft(rests[-1], 2 * points), 2 * points
+                )[:points]
+                rests.append(np.maximum(both, 0.0) / both.max())
+            rows = np.flatnonzero(which == c)
+            left = np.full(rows.size, points - 1)
+            for x in range(size - 1):
+                index = left[:, None] - np.arange(points)
+                mass = np.cumsum(
+                    np.where(index >= 0, f[x] * rests[size - 2 - x][index], 0.0), axis=1
+                )
+                steps = np.minimum(
+                    (mass <= rng.random((rows.size, 1)) * mass[:, -1:]).sum(axis=1), left
+                )
+                out[rows, x] = steps
+                left = left - steps
+            out[rows, -1] = left
+        lattice_shares: np.ndarray = out / (points - 1)
+        return lattice_shares
+
+
+def _log_weight(concentration: float) -> float:
+    """The logarithm of the weight of a concentration before the data, up to a constant."""
+    return float(abs(np.log2(concentration)) * np.log(SETTINGS.dirichlet_weight))
+
+
+def _prior(concentration: float, size: int, points: int) -> np.ndarray:
+    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K, the largest 1.
+
+    Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
+    taken at the points.
+    """
+    edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
+    logs = (
+        np.log(np.maximum(np.diff(edges**concentration), _TINY))
+        - concentration * size * np.arange(points) / points
+    )
+    out: np.ndarray = np.exp(logs - logs.max())
+    return out
+
+
+# -----------------------------------------------------------------------------------------------
+# Estimates from whole reports, by one step of their likelihood (METHODS 5).
+#
+# A report that supports a common value says less of the others that it supports. Support counts do
+# not know this. One step from consistent shares gives estimates that are efficient for many
+# reports.
+
+
+# y (K,), the trace of B, the indices of some values, and the diagonal of B at these.
+_Step: TypeAlias = tuple[np.ndarray, float, np.ndarray, np.ndarray]
+
+
+def with_whole_reports(
+    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
+) -> EstimateNoise | None:
+    """Estimates from whole reports, by one step of their likelihood from ``theta`` (K,).
+
+    With s the score and I the information at theta, let B be the inverse of I on vectors that sum
+    to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n. Taken as independent
+    given the sum, the variances are K / (K - 1) times as large. Their mean says how many reports of
+    the old kind the new estimates are worth.
+    """
+    channel, size = data.channel, theta.size
+    if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
+        return None
+    observed = int(np.count_nonzero(data.weights))
+    if (
+        data.n < SETTINGS.reports_per_value * size
+        or observed < size
+        or observed * size**2 > SETTINGS.whole_report_work
+    ):
+        return None
+    all_listed = channel.has_closed_inverse and channel.lists_all_reports
+    found = _scoring_step(data, theta) if all_listed else _newton_step(data, theta)
+    if found is None:
+        return None
+    y, trace, common, diagonal = found
+    variance = noise.variance(theta) * noise.n * (size - 1) / size
+    # A common value may gain less than the others. It then is no better known than it is.
+    worth = min([float(variance.sum()) / trace, *(variance[common] / diagonal)])
+    if not np.isfinite(worth) or worth * data.n <= noise.n:
+        return None
+    return replace(noise, n=data.n * worth, y=y)
+
+
+def _newton_step(data: LikelihoodData, theta: np.ndarray) -> _Step:
+    """y (K,) and the trace of B, with the observed information I = A' diag(w / d^2) A."""
+    rows, w = data.channel.restrict_to_observed(data.weights)
+    d = rows.matvec(theta)
+    score = rows.rmatvec(safe_divide(w, d))
+    information = rows.gram(safe_divide(w, d**2))
+    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
+    information += float(information.diagonal().mean())
+    basis = np.linalg.pinv(information, hermitian=True)
+    ones = basis.sum(axis=1)
+    basis -= np.outer(ones, ones) / ones.sum()
+    none = np.zeros(0, dtype=np.int64)
+    return theta + basis @ (score - 1), float(basis.diagonal().sum()), none, np.zeros(0)
+
+
+def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
+    """y (K,) and the trace of B, with the expected information I = A' diag(1 / d) A.
+
+    All reports are rows here, and products are fast, so B is not formed: conjugate gradients solve
+    for its products. The trace is the sum of z'B z over the unit vectors z of the most common
+    values, and its mean over vectors z of random signs at the other values, the same at every call.
+    With T of these its standard error is sqrt(2 / T) times the root of the sum of their squared
+    entries of B off the diagonal. For few values all z are unit vectors, and it is exact.
+
+    The inversion is the estimate of least squares with equal weights, and y has the weights 1 / d.
+    With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance, for
+    K unknown numbers from m reports leave (1 - K / m) of the differences to judge by.
+    """
+    channel, size = data.channel, theta.size
+    d = channel.matvec(theta)
+    unequal = float((d**2).mean() / d.mean() ** 2) - 1
+    if unequal * (1 - size / d.size) < SETTINGS.gain_of_weights:
+        return None
+    score = channel.rmatvec(data.weights / d)
+    probes = SETTINGS.trace_numbers // size + 1
+    common = np.argsort(-theta, kind="stable")[: SETTINGS.trace_values if probes < size else size]
+    units = np.zeros((size, common.size))
+    units[common, np.arange(common.size)] = 1.0
+    signs = np.random.default_rng(size).integers(0, 2, (size, probes), dtype=np.int8) * 2.0 - 1.0
+    signs[common] = 0.0
+    z = np.column_stack([units, signs])
+    solved = _inverse_products(channel, d, np.column_stack([score, z]))
+    if solved is None:
+        return None
+    forms = (z * solved[:, 1:]).sum(axis=0)
+    exact, rest = forms[: common.size], forms[common.size :]
+    trace, few = float(exact.sum() + rest.mean()), slice(SETTINGS.trace_values)
+    return theta + solved[:, 0], trace, common[few], exact[few]
+
+
+def _inverse_products(
+    channel: LikelihoodOperator, d: np.ndarray, right: np.ndarray
+) -> np.ndarray | None:
+    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors that sum to 0.
+
+    Where d is constant, I is a multiple of the identity there, since any two values share equally
+    much. So the number of steps depends on how unequal the d (m,) are, and not on K.
+    """
+    residual = right - right.mean(axis=0)
+    found, direction = np.zeros_like(residual), residual.copy()
+    power = (residual**2).sum(axis=0)
+    enough = power * SETTINGS.step_precision**2
+    for _ in range(SETTINGS.step_iterations):
+        image = channel.rmatvec(channel.matvec(direction) / d[:, None])
+        image -= image.mean(axis=0)
+        curvature = (direction * image).sum(axis=0)
+        length = np.divide(power, curvature, out=np.zeros_like(power), where=curvature > 0)
+        found += length * direction
+        residual -= length * image
+        before, power = power, (residual**2).sum(axis=0)
+        if (power <= enough).all():
+            return np.asarray(found)
+        direction *= np.divide(power, before, out=np.zeros_like(power), where=before > 0)
+        direction += residual
+    return None
+
 
 _TINY = 1e-300
 _KEPT = 2**22  # numbers of posterior laws that are kept for draws

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warner.channels import HashPool
-from warner.estimators.empirical_bayes.neighbours import (
+from warner.estimators.empirical_bayes.prior import (
     NeighbourPrediction,
     predict_from_neighbours,
 )

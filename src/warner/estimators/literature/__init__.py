@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from warner.estimators.literature.bias_correction import BiasCorrection
 from warner.estimators.literature.mixture_reduction import MixtureReduction
-from warner.estimators.literature.smoothed_em import SmoothedEM
-from warner.estimators.literature.wiener_filter import WienerFilter
+from warner.estimators.literature.smoothed_em import SmoothedEM, WienerFilter
 
 __all__ = ["BiasCorrection", "MixtureReduction", "SmoothedEM", "WienerFilter"]

@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from warner.channels import LikelihoodOperator, NearlyConstantRows
+from warner.estimators.base import iterate
 from warner.estimators.em import em_step, warm_up
 from warner.estimators.fit import Status
-from warner.estimators.iteration import iterate
 from warner.estimators.mle.objective import gap, gap_of_score, safe_divide, score_and_log_likelihood
 from warner.metrics import project
 

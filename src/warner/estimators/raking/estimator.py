@@ -20,11 +20,10 @@ from warner.channels import (
     summed,
 )
 from warner.domains import Domain
-from warner.estimators.base import Estimator
+from warner.estimators.base import Estimator, Run, iterate
 from warner.estimators.em import ExpectationMaximization, mixed_with_uniform, split_into_folds
 from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
 from warner.estimators.fit import Fit, Status, status_of_parts
-from warner.estimators.iteration import Run, iterate
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.log_spline import LogSpline
 from warner.estimators.mle.objective import certify, require_possible, safe_divide

@@ -11,9 +11,9 @@ from warner import Categorical, EmpiricalBayes, Integers, LocalHashing
 from warner.estimators.empirical_bayes.estimator import (
     _common_quantile,
     _without_collisions,
+    with_whole_reports,
 )
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.empirical_bayes.whole_reports import with_whole_reports
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 

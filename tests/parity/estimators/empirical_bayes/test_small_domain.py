@@ -12,9 +12,9 @@ from scipy.stats import dirichlet
 from warner import Categorical
 from warner.channels import SupportChannel
 from warner.estimators.empirical_bayes import small_domain
+from warner.estimators.empirical_bayes.estimator import SmallDomainPosterior
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.settings import SETTINGS
-from warner.estimators.empirical_bayes.small_domain import SmallDomainPosterior
 from warner.estimators.likelihood_data import LikelihoodData
 
 

@@ -9,7 +9,7 @@ import warner
 from tests.parity.estimators.literature._data import _facts
 from warner import Integers
 from warner.channels import DirectChannel, SupportChannel
-from warner.estimators.literature.wiener_filter import filtered
+from warner.estimators.literature.smoothed_em import filtered
 from warner.metrics.simplex import project
 
 

@@ -14,10 +14,16 @@ import warner.collector
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, published
 from warner.collector.live import state as live_state
 from warner.collector.live.events import ALIVE, live_events
-from warner.collector.live.groups import hidden_groups
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.state import LiveView, Step
-from warner.collector.live.tables import Wording, event_of, progress, reject_rows, shares_table
+from warner.collector.live.tables import (
+    Wording,
+    event_of,
+    hidden_groups,
+    progress,
+    reject_rows,
+    shares_table,
+)
 from warner.collector.pages.live import live_page
 from warner.errors import IdentifiabilityError
 from warner.results.estimate import estimate

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from warner.collector.pages.survey import chosen_language, survey_page
-from warner.collector.pages.survey_leaves import report_bytes
+from warner.collector.pages.survey import chosen_language, report_bytes, survey_page
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest
-from warner.collector.web.static_files import packaged
+from warner.collector.web.responses import packaged
 from warner.studies.study import Study
 
 VOID = {"meta", "link", "input", "br", "path"}

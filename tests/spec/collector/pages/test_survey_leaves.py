@@ -8,9 +8,7 @@ from tests.registry import MECHANISMS
 from warner import Categorical, Grid, Integers, Interval
 from warner._core.errors import WarnerError
 from warner._core.html import Markup
-from warner.collector.pages.survey import survey_page
-from warner.collector.pages.survey_leaves import law
-from warner.collector.pages.survey_questions import Question
+from warner.collector.pages.survey import Question, law, survey_page
 from warner.collector.pages.words import LANGUAGES, Words
 from warner.mechanisms import Mechanism
 from warner.studies.study import Study

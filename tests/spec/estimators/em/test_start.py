@@ -15,7 +15,7 @@ from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelih
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.results.from_tally import likelihood_data
-from warner.results.methods import method
+from warner.results.recommend import method
 
 FOUR = Integers(0, 3)
 
