@@ -172,10 +172,8 @@ _HOMES = {
         "GraphicalModel",
         "graphical_model",
     ),
-    "warner.results.redistribution": (
-        "redistribute",
-        "register",
-    ),
+    "warner.results.redistribution": ("redistribute",),
+    "warner.results.registration": ("register",),
     "warner.studies.study": ("Study",),
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
@@ -262,7 +260,8 @@ if _TYPE_CHECKING:
     from warner.reports.tally import Tally
     from warner.results.estimate import Estimate
     from warner.results.graphical_model import GraphicalModel, graphical_model
-    from warner.results.redistribution import redistribute, register
+    from warner.results.redistribution import redistribute
+    from warner.results.registration import register
     from warner.studies.study import Study
 else:
 

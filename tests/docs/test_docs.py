@@ -16,7 +16,7 @@ import pytest
 
 import warner
 from warner.app.cli import main
-from warner.results.redistribution import for_a_while
+from warner.results.registration import for_a_while
 from warner.studies.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import LDP
 from warner.privacy.report_laws import Table
 from warner.reports.schema import IntegerColumns
-from warner.results.redistribution import for_a_while
+from warner.results.registration import for_a_while
 
 FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
 

@@ -9,7 +9,7 @@ from tests.own_parts import Forced
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
 from warner.errors import BudgetError
-from warner.results.redistribution import for_a_while, register
+from warner.results.registration import for_a_while, register
 
 SMALL = Integers(0, 3)
 DRAWS = 5_000

@@ -8,7 +8,8 @@ from scipy.stats import chi2
 
 import warner
 from warner import Integers, LocalHashing
-from warner.channels import HashSupportChannel, field_hashed
+from warner.channels import HashSupportChannel
+from warner.channels import hashed as field_hashed
 from warner.results.from_tally import likelihood_data
 
 

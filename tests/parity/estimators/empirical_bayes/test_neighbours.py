@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from warner import Categorical, EmpiricalBayes, UnaryEncoding
-from warner.estimators.empirical_bayes import neighbours
 from warner.estimators.empirical_bayes import noise as noise_module
+from warner.estimators.empirical_bayes import prior as neighbours
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.settings import SETTINGS
 from warner.estimators.likelihood_data import LikelihoodData

@@ -11,7 +11,7 @@ from scipy.stats import dirichlet
 
 from warner import Categorical
 from warner.channels import SupportChannel
-from warner.estimators.empirical_bayes import small_domain
+from warner.estimators.empirical_bayes import estimator as small_domain
 from warner.estimators.empirical_bayes.estimator import SmallDomainPosterior
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.settings import SETTINGS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, ProjectiveGeometry
-from warner.estimators.empirical_bayes import whole_reports
+from warner.estimators.empirical_bayes import estimator as whole_reports
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.likelihood_data import LikelihoodData
 

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from warner import Categorical, EmpiricalBayes, Inversion, RandomizedResponse
 from warner.estimators import Estimator
-from warner.estimators.empirical_bayes import small_domain
+from warner.estimators.empirical_bayes import estimator as small_domain
 from warner.estimators.likelihood_data import LikelihoodData
 
 PEOPLE, EPSILON = 2000, 0.4

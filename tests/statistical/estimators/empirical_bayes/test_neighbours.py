@@ -9,7 +9,7 @@ import pytest
 
 from tests.statistical.estimators.empirical_bayes._shapes import _facts, _heaped, _smooth
 from warner import EmpiricalBayes
-from warner.estimators.empirical_bayes import neighbours
+from warner.estimators.empirical_bayes import prior as neighbours
 
 
 def _ratio(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, RandomizedResponse
-from warner.estimators.empirical_bayes import neighbours
+from warner.estimators.empirical_bayes import prior as neighbours
 from warner.metrics import project
 
 SIZE, PEOPLE = 4_000, 20_000
