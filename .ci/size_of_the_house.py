@@ -20,19 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-PUBLIC = (
-    "",
-    "domains",
-    "errors",
-    "estimators",
-    "io",
-    "mechanisms",
-    "metrics",
-    "privacy",
-    "spark",
-    "testing",
-    "theory",
-)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -117,11 +104,12 @@ def documented_classes(modules: list[Module], root: Path) -> tuple[set[str], set
                 classes.setdefault(node.name, []).append(node)
             elif isinstance(node, Function):
                 functions.setdefault(node.name, []).append(node)
-    names: set[str] = set()
-    for room in PUBLIC:
-        home = root / "src" / "warner" / room
-        path = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
-        names |= next(module for module in modules if module.path == path).exports()
+    of_path = {module.path: module for module in modules}
+    top = root / "src" / "warner"
+    names = of_path[top / "__init__.py"].exports()
+    for room in sorted(names):
+        home = of_path.get(top / room / "__init__.py") or of_path.get(top / f"{room}.py")
+        names = names | (home.exports() if home is not None else set())
     documented: set[str] = set()
     waiting = [name for name in names if name in classes]
     for name in names & set(functions):

@@ -34,7 +34,7 @@ def _mix(h: np.ndarray) -> np.ndarray:
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
     """Return the buckets h_s(x).
 
-    With s = seeds, x = index, g = count.
+    Here s is ``seeds``, x is ``index``, g is ``count``.
 
     >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
     [0, 0, 1]

@@ -319,7 +319,7 @@ def windows(outputs: int, width: int, size: int, low: float, gain: float) -> Ban
     width). The column of a bin is the mean over numbers that are uniform in the bin. So the weight
     of start k is the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
 
-    With m = outputs, K = size.
+    Here m is ``outputs``, K is ``size``.
     """
     return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
 

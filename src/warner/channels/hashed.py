@@ -665,7 +665,7 @@ def _places(hashes: FieldHash, size: int) -> IntArray:
 def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
     """Sums of ``values`` (alphas, p) over windows around the circle, and over one place more.
 
-    With L = length.
+    Here L is ``length``.
     """
     p = values.shape[1]
     sums = np.zeros((len(values), p + 1))
@@ -682,7 +682,7 @@ def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:
 def _windows_around(weights: FloatArray, length: int) -> FloatArray:
     """The sum of the weights of the windows that hold each place, the adjoint of the sums.
 
-    With L = length.
+    Here L is ``length``.
     """
     p = weights.shape[2]
     # Place j is in the windows of length L that start at j - L + 1, .., j.

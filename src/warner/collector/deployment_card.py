@@ -200,7 +200,7 @@ def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
 
 
 def _unprotected(study: Study) -> list[str]:
-    """What no epsilon is of."""
+    """What epsilon says nothing about."""
     found = [
         "That somebody took part is not protected.",
         "The address from which reports arrive is seen by the network and by the running collector "

@@ -193,7 +193,7 @@ class Remote:
         return "The token is not that of this collector. warner serve --new-token makes another"
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
-        """The error of an answer that is no success. Its texts are those of a stranger."""
+        """The error of an answer that is no success. A stranger may have written its texts."""
         name, text, position = "no name", "", None
         try:
             stated: Any = json.loads(error.read(_LONGEST_REFUSAL))

@@ -228,7 +228,7 @@ def repr_of_start(start: CheckedStart) -> str:
 def uniform_start(size: int) -> np.ndarray:
     """The uniform distribution (K,).
 
-    With K = size.
+    Here K is ``size``.
     """
     return np.full(size, 1 / size)
 

@@ -121,7 +121,7 @@ class Likelihood:
     def information(self, d: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """The information U' A' diag(n w / d^2) A U (P, P) about some directions.
 
-        Shapes: d (m,), U = directions (K, P).
+        Shapes: d (m,), directions U (K, P).
         """
         v = safe_divide(safe_divide(self.weights, d), d)
         return self.count * self.rows.gram_of(v, directions)
@@ -224,7 +224,7 @@ class FineColumns:
 def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0) -> np.ndarray:
     """The distribution theta (K,) with log theta = base + X phi + a constant.
 
-    Shapes: X = columns (K, P), phi (P,), base (K,).
+    Shapes: columns X (K, P), phi (P,), base (K,).
     """
     heights = columns @ phi + base
     theta = np.exp(heights - heights.max())
@@ -243,7 +243,7 @@ def design(size: int, basis: int, order: int) -> Design:
     scaled to mean variance 1. So the coefficients and s are in units of log theta for every basis.
     The constant does not change theta and is left out.
 
-    With K = size, p = order.
+    Here K is ``size``, p is ``order``.
     """
     powers = _powers(size, order)
     rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
@@ -263,7 +263,7 @@ def design_of_cells(cells: Cells, basis: int, order: int) -> Design:
 
     The columns are orthogonal, and scaled, over the values. So phi and s mean the same.
 
-    With p = order.
+    Here p is ``order``.
     """
     size, count = cells.size, len(cells.starts)
     powers, splines = _powers(size, order), _sparse_splines(size, basis)
@@ -306,7 +306,7 @@ def design_with_silence(size: int, basis: int, order: int) -> Design:
     The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
     as not.
 
-    With p = order.
+    Here p is ``order``.
     """
     of_values = design(size - 1, basis, order)
     columns = np.zeros((size, of_values.columns.shape[1] + 1))
@@ -440,7 +440,7 @@ def derivatives(
     The first matrix is never negative. The second matrix is 0 at an unpenalised maximum inside the
     simplex. At the true theta it has mean 0.
 
-    Shapes: X = columns (K, P), theta (K,), d (m,).
+    Shapes: columns X (K, P), theta (K,), d (m,).
     """
     s = likelihood.score(theta, d)
     excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion

@@ -63,7 +63,7 @@ class Coordinates:
         correlated with the noise of the shares, so it is used to reduce that:
         T - C 1 (1'T - 1) / (1'C 1), whose covariance is C - C 1 1'C / (1'C 1).
 
-        Shapes: centre (K,), C = covariance (K, K).
+        Shapes: centre (K,), covariance C (K, K).
         """
         row = covariance.sum(axis=1)
         total, along = float(row.sum()), None

@@ -29,7 +29,7 @@ from warner.io.parquet_format import StreamedColumns
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import GroupedColumns, ReportSchema, smallest_dtype
+from warner.reports.schema import ReportSchema, smallest_dtype
 from warner.reports.tally import Tally
 
 # -----------------------------------------------------------------------------------------------
@@ -232,9 +232,7 @@ def count_frame(
     columns = GroupedFrame(lazy, public)
     try:
         if is_counted_by_columns(mechanism, ways, keep_reports):
-            source: GroupedColumns = columns
-            if files and not public:
-                source = StreamedColumns(files, columns)
+            source = StreamedColumns(files, columns) if files else columns
             names_of_all = list(_sizes(mechanism, names))
             counted = mechanism.schema.count_where_stored(source, names_of_all)
             return Tally(mechanism.header, counted, columns.groups())

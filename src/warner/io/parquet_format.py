@@ -30,7 +30,7 @@ from warner.io.file_format import (
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.reports.counting import count_values, require_room
 from warner.reports.public_columns import Groups
-from warner.reports.schema import BitRule, GroupedColumns, smallest_dtype
+from warner.reports.schema import BitRule, smallest_dtype
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,18 +55,22 @@ _THREADS = 8  # more wait for each other: a histogram holds Python's lock
 
 
 class StreamedColumns:
-    """The columns of Parquet files on this machine, as one group of people; see GroupedColumns.
+    """The columns of Parquet files on this machine, streamed for one group; see GroupedRows.
 
     Args:
         paths: the files.
-        otherwise: counts the same columns where a row is no report, or a file cannot be read.
+        otherwise: counts the same columns where there are groups of people, a row is no report, or
+            a file cannot be read.
     """
 
-    def __init__(self, paths: Sequence[str], otherwise: GroupedColumns) -> None:
+    def __init__(self, paths: Sequence[str], otherwise: GroupedRows) -> None:
         self._paths, self._otherwise = tuple(paths), otherwise
 
+    def groups(self) -> Groups | None:
+        return self._otherwise.groups()
+
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        table = count_columns(self._paths, columns)
+        table = count_columns(self._paths, columns) if self.groups() is None else None
         return self._otherwise.counts(columns) if table is None else table[None]
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
@@ -209,7 +213,7 @@ class ParquetFormat(FileFormat):
     @contextmanager
     def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
         with connection() as database:
-            yield _GroupedParquet(database, path, by)
+            yield StreamedColumns([path], _GroupedParquet(database, path, by))
 
     def sink(
         self,
@@ -414,8 +418,6 @@ class _GroupedParquet:
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
         of_people, groups = self.groups(), 1
-        if of_people is None and (streamed := count_columns([self._path], columns)) is not None:
-            return streamed[None]
         if of_people is not None:
             groups = len(of_people.keys)
             require_room(groups, prod(columns.values()))

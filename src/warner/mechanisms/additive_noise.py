@@ -54,7 +54,7 @@ class Noise(Numeric):
     def _set_noise(self, steps: int, decay: int, reach: int | None, nats: float) -> None:
         """Set the grid and the noise.
 
-        With T = decay.
+        Here T is ``decay``.
         """
         self.steps, self._decay = steps, decay
         if nats < 1e-9:

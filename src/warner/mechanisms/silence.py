@@ -195,7 +195,7 @@ def silence_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
     Rounding q up and s down keeps both limits. The third ratio, of a dummy's report to that of a
     number, is at most (1 - s) / (1 - q) times the largest D[y] / A[y, x]; that is c / e times it.
 
-    With c = above.
+    Here c is ``above``.
     """
     e = Fraction(exp(epsilon))
     share = (e - above) / (e**2 - above)

@@ -163,7 +163,7 @@ def design_of(covariates: Any, formula: str | None) -> tuple[Design, FloatArray]
 def check_independent(names: tuple[str, ...], triangle: FloatArray) -> None:
     """Refuse columns of which some are sums of multiples of others.
 
-    Shapes: names (p,), R = triangle (r, p).
+    Shapes: names (p,), triangle R (r, p).
     """
     lengths = np.sqrt((triangle**2).sum(axis=0))
     scaled = triangle / np.where(lengths > 0, lengths, 1.0)

@@ -101,7 +101,7 @@ class Pairs:
         Few factors are multiplied with each other, and then with the products of covariates. Many
         factors are multiplied with the covariates, and then with each other.
 
-        Shapes: f = factors (r, E), group (r,).
+        Shapes: factors f (r, E), group (r,).
         """
         extra, width = factors.shape[1], self.covariates.shape[1]
         size = extra * width

@@ -504,10 +504,10 @@ class Tally:
         most, sources = self.reports_per_person, self.sources
         return Tally(self.header, counted, groups, self.simulated, most, sources)
 
-    def _but(self, **marks: Any) -> Tally:
-        """The same counts with other marks."""
+    def _but(self, **attributes: Any) -> Tally:
+        """The same tally with other attributes."""
         other = copy(self)
-        vars(other).update(marks)
+        vars(other).update(attributes)
         return other
 
     # Marks.

@@ -124,7 +124,7 @@ def _bounds(
 def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None, int | None]:
     """A kind of intervals, and the number of reports that was planned where it has one.
 
-    With N = planned.
+    Here N is ``planned``.
 
     >>> with_plan("anytime:1000"), with_plan("wald"), with_plan("anytime", 50)
     (('anytime', 1000), ('wald', None), ('anytime', 50))
@@ -291,7 +291,7 @@ def anytime_of_functions(
     c' V c is the variance of the unbiased estimate per report. Where one person sent up to t
     reports, it is multiplied by t: the reports are at most as dependent as copies of one.
 
-    Shapes: c = weights (r, K) -> (r, 2).
+    Shapes: weights c (r, K) -> (r, 2).
     """
     matrix = _functions(weights, data.domain.size)
     factor = anytime_factor(data.n, planned, level)

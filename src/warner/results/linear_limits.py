@@ -203,7 +203,7 @@ class UnbiasedShares:
         value something else than (c_x - m)^2. The limits are moved by the smallest and by the
         largest of these differences, which bound the bias for every distribution.
 
-        With c = points.
+        Here c is ``points``.
         """
         people = self.per_cell(base)
         total = float(people @ self.shares)
@@ -274,7 +274,7 @@ class UnbiasedShares:
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
         """A lower and an upper limit (2,) of c'theta.
 
-        Shapes: c = weights (K,).
+        Shapes: weights c (K,).
         """
         return _in_order(lambda with_slack: self._limits(weights, z, with_slack))
 
@@ -299,7 +299,7 @@ class UnbiasedShares:
     ) -> np.ndarray:
         """The interval (2,) of c'theta, clipped to its range and widened to hold an estimate.
 
-        Shapes: c = weights (K,).
+        Shapes: weights c (K,).
         """
         least, most = range_ or (float(weights.min()), float(weights.max()))
         bounds = np.clip(self.limits(weights, normal_quantile(level)), least, most)
@@ -315,7 +315,7 @@ class UnbiasedShares:
 
         They are infinite where a'theta does not differ significantly from 0.
 
-        Shapes: c = weights (K,), base (K,).
+        Shapes: weights c (K,), base (K,).
         """
         return _in_order(lambda with_slack: self._ratios(weights, base, ratio, z, with_slack))
 
@@ -339,7 +339,7 @@ class UnbiasedShares:
     def slack(self, weights: np.ndarray, z: float) -> tuple[np.ndarray, float]:
         """s (K,) of an upper limit of c'theta, and the bias b <= 0 of s'T.
 
-        Shapes: c = weights (K,).
+        Shapes: weights c (K,).
         """
         size = weights.size
         if len(self.drawn) == 0:

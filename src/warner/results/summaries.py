@@ -181,8 +181,7 @@ class Quantity(float):
         z = normal_quantile(level)
         choice("target", target, TARGETS)
         if isinstance(inner, Variance | Quantile):
-            around = self._around(z, target)
-            return None if around is None else self._holding(around)
+            return self._holding(self._around(z, target))
         if not isinstance(inner, Linear):
             return None
         known = UnbiasedShares.of(self._estimate, target)
@@ -196,7 +195,7 @@ class Quantity(float):
         bounds = known.limits_of_ratio(weights, base, float(self), z)
         return self._holding(np.clip(bounds, least, most))
 
-    def _around(self, z: float, target: str) -> np.ndarray | None:
+    def _around(self, z: float, target: str) -> np.ndarray:
         """Limits (2,) of a variance or a quantile; all of its range if reports say nothing."""
         result, block = self._estimate, getattr(self._of, "block", None)
         of: Variance | Quantile = self._of if block is None else self._of.of
@@ -595,8 +594,6 @@ def between_limits(found: Quantity | tuple[Quantity, ...]) -> Any:
     if isinstance(found, tuple):
         return tuple(map(between_limits, found))
     limits = found._around(_MIDDLE, "population")
-    if limits is None:
-        return found
     return Quantity(float(np.clip(found, *limits)), found._estimate, found._of)
 
 

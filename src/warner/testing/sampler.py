@@ -114,7 +114,7 @@ def detectable(draws: int, freedom: int) -> float:
     If the probability of a report is off by d, the non-centrality is at least 4 n d^2. The power of
     a chi-square test is that of the normal approximation of the non-central distribution.
 
-    With n = draws.
+    Here n is ``draws``.
 
     >>> round(detectable(100_000, 3), 3)
     0.015

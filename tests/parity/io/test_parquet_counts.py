@@ -90,6 +90,9 @@ def test_whatever_is_not_plainly_right_is_left_to_the_group_by(
 
         any_breaks = None
 
+        def groups(self) -> None:
+            return None
+
     right = _write(tmp_path / "2.parquet", {"a": pa.array(VALUES)})
     columns = StreamedColumns([right, path], Judge())  # type: ignore[arg-type]
     if len(column):  # a file without rows adds nothing to another

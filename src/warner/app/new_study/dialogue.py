@@ -145,7 +145,7 @@ def ask_all() -> tuple[list[Question], list[Question]]:
 
 
 def _choose(text: str, allowed: Sequence[str]) -> str:
-    """One of some words, of which the beginning is enough."""
+    """One of some words; its beginning is enough."""
     while True:
         answer = ask(text, allowed[0]).casefold()
         found = [word for word in allowed if answer and word.startswith(answer)]

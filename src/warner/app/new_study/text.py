@@ -265,7 +265,7 @@ class FirstStudy:
 
     @property
     def untranslated(self) -> list[str]:
-        """The columns of which a text is still to be written in some language."""
+        """The columns that still need a text in some language."""
         return [q.name for q in (*self.secret, *self.public) if _is_open([q.text, q.shown])]
 
     @property

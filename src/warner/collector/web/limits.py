@@ -192,7 +192,7 @@ class Connections:
 
     Args:
         most: how many are open at one moment.
-        proxies: the addresses whose connections are those of many senders.
+        proxies: the addresses from which many senders connect.
     """
 
     def __init__(self, most: int, proxies: Container[str] = ()) -> None:

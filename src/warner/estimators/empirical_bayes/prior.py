@@ -166,7 +166,7 @@ def fit_prior(
     3. Concentrations are weighted like the candidates, by their leave-one-out likelihood. The gain
        from having left the row in, which a refit would lose, is subtracted.
 
-    Shapes: L = likelihood (R, J), counts (R,), atoms (J,).
+    Shapes: likelihood L (R, J), counts (R,), atoms (J,).
     """
     size = float(counts.sum())
     floor = SETTINGS.risk_floor * mean**2

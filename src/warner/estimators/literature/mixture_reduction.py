@@ -441,7 +441,7 @@ def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarr
     The root of the Cramer-Rao bound of one share, all others known, at the uniform distribution u
     is 1 / sqrt(n I_x) with I_x = rows_per_report * sum_y w_y A[y, x]^2 / (A u)_y^2.
 
-    Shapes: rows (m, K), w = weights (m,).
+    Shapes: rows (m, K), weights w (m,).
     """
     channel = data.channel
     if channel.has_closed_moments:

@@ -552,7 +552,7 @@ def nonnegative_quadratic(
     change at once while their number falls. Otherwise one variable changes at a time, which ends
     after finitely many changes.
 
-    Shapes: H = hessian (U, U), c = linear (U,), start (U,) -> (U,).
+    Shapes: hessian H (U, U), linear c (U,), start (U,) -> (U,).
     """
     from scipy.linalg.lapack import dposv
 
