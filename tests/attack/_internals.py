@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warner._core.pickles import canonical
+from warner._core.canonical_json import canonical
 from warner._core.sampling import Edges, Source
 from warner.app.cli import main
 from warner.io import open_reports, read_reports, read_values, tally_file, write_reports

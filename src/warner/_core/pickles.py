@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import Any
 
@@ -54,18 +53,3 @@ def unpacked(state: Any) -> np.ndarray:
         values, place = state
         return np.asarray(values[place])
     return np.asarray(state)
-
-
-# -----------------------------------------------------------------------------------------------
-# Canonical JSON, for hashes and comparisons.
-
-
-def canonical(value: Any) -> str:
-    """Return the only JSON text of a value: sorted keys, no spaces, ASCII.
-
-    >>> canonical({"b": 1, "a": [True, None]})
-    '{"a":[true,null],"b":1}'
-    """
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )

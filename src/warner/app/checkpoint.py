@@ -23,8 +23,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Self
 
 from warner import io as files
+from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError, WarnerError
-from warner._core.pickles import canonical
 from warner.app.command_files import as_file
 from warner.app.commands.foreign import CountedFile
 from warner.reports.tally import dump_tallies, parse_tallies

@@ -10,8 +10,9 @@ import click
 
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
+from warner.app.interruption import stopped_cleanly
 from warner.app.plug_ins import load_all
-from warner.app.progress_bar import shown, stopped_cleanly
+from warner.app.progress_bar import shown
 
 # The module in warner.app.commands, and the line in the list of commands. A module is imported when
 # a command of it is run.

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from warner._core import html
+from warner._core.canonical_json import canonical
 from warner._core.checks import budget, choice, integer, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -24,7 +25,6 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
-from warner._core.pickles import canonical
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of

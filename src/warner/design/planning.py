@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import choice, distribution, integer, kind, real
 from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, IdentifiabilityError
-from warner._core.pickles import canonical
 from warner._core.progress import steps
 from warner.design.comparison import Ranking, to_nine_digits
 from warner.design.differences import (

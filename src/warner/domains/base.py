@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import choice, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError
-from warner._core.pickles import canonical, without_cached
+from warner._core.pickles import without_cached
 from warner.domains.answers import Raster, StudyEntry, TextForm, sequence
 
 # -----------------------------------------------------------------------------------------------

@@ -27,10 +27,10 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, MissingExtraError
 from warner._core.foreign_tables import ColumnNames
-from warner._core.pickles import canonical
 from warner.io.frames import attribute_columns
 from warner.io.grouped_frame import BEYOND, GAP
 from warner.mechanisms import Mechanism

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
-from warner._core.pickles import canonical
 from warner._core.shuffle import rows_at_a_time
 from warner._core.text import unreadable
 from warner.domains import Categorical, Domain

@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.atomic_files import temporary_file, whole_file
+from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError
-from warner._core.pickles import canonical
 from warner._core.progress import stage
 from warner._core.sampling import Source
 from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time

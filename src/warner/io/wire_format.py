@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.pickles import canonical
+from warner._core.canonical_json import canonical
 from warner.domains import Domain
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
 from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -28,7 +29,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import check_epsilon, realise
 from warner._core.foreign_tables import ColumnNames, foreign_table
-from warner._core.pickles import canonical, without_cached
+from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.sampling import Source

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -15,7 +16,6 @@ from warner._core.errors import (
     MismatchError,
     WarnerError,
 )
-from warner._core.pickles import canonical
 from warner.domains import from_spec
 from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same

@@ -35,6 +35,7 @@ import numpy as np
 
 from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
+from warner._core.canonical_json import canonical
 from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
     ArgumentError,
@@ -44,7 +45,7 @@ from warner._core.errors import (
     MismatchError,
     WarnerError,
 )
-from warner._core.pickles import canonical, narrow
+from warner._core.pickles import narrow
 from warner._core.text import unreadable
 from warner.domains import Domain
 from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
@@ -57,17 +58,15 @@ from warner.reports.public_columns import (
     order_of,
     require_same_columns,
 )
-from warner.reports.tally_kinds import (
-    Counted,
+from warner.reports.tally_kinds import Counted, TallyKind, tally_kind
+from warner.reports.tally_sources import (
     Sources,
-    TallyKind,
     added_sources,
     collectors_of,
     new_source,
     of_collectors,
     require_different,
     source_of_others,
-    tally_kind,
     united_sources,
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind
 from warner._core.errors import (
     ArgumentError,
@@ -16,7 +17,6 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
-from warner._core.pickles import canonical
 from warner.channels import stacked
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import from_header

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
 from warner._core.text import meant, nearest, unreadable
+from warner.studies.collect import collect_problems
 from warner.studies.mechanisms import (
     MECHANISMS,
     built,
@@ -25,7 +26,7 @@ from warner.studies.problems import (
     in_words,
     problems_of,
 )
-from warner.studies.public import collect_problems, public_columns
+from warner.studies.public import public_columns
 from warner.studies.schema import BY_KEY, TO_DECIDE, UNDECIDED, model
 from warner.studies.texts import text_problems
 

@@ -112,10 +112,10 @@ from functools import cached_property
 from typing import Any, Self
 
 from warner._core import html
+from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, foreign_table
-from warner._core.pickles import canonical
 from warner._core.sampling import Source
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
@@ -128,16 +128,10 @@ from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.studies.check import check_names, check_texts, schema, validated
+from warner.studies.collect import Collect
 from warner.studies.mechanisms import built, stated_domain, together
 from warner.studies.problems import Found, Path, broken, located, problems_of
-from warner.studies.public import (
-    Collect,
-    check_groups,
-    declared,
-    group_data,
-    of_groups,
-    public_columns,
-)
+from warner.studies.public import check_groups, declared, group_data, of_groups, public_columns
 from warner.studies.text import study_data, study_text
 from warner.studies.texts import Texts, languages_of
 
@@ -158,7 +152,7 @@ class Study:
         titles: {language: title}.
         texts: a :class:`~warner.studies.texts.Texts`: questions, hints and displayed answers by
             language.
-        collect: a :class:`~warner.studies.public.Collect`: how answers are collected from people.
+        collect: a :class:`~warner.studies.collect.Collect`: how answers are collected from people.
         budget: the most one person may spend in all, or None.
         rows_per_person: t, the most rows of answers of one person; 1 unless the file states it. The
             epsilon of an attribute in the file is for one row. ``epsilon``, ``delta`` and

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner._core import projective_space as subsets
+from warner._core import subsets
 from warner._core.sampling import Source
 
 

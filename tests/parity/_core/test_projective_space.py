@@ -7,12 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from warner._core.projective_space import (
-    ProjectiveSpace,
-    is_prime,
-    next_prime,
-    previous_prime,
-)
+from warner._core.projective_space import ProjectiveSpace, is_prime, next_prime, previous_prime
 
 SPACES = [ProjectiveSpace(q, t) for q, t in [(2, 2), (2, 4), (3, 2), (3, 3), (5, 3), (7, 2)]]
 

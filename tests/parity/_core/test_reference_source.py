@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.registry import BOUNDARY_THRESHOLDS
-from warner._core import projective_space as subsets
+from warner._core import subsets
 from warner._core.reference_source import ReferenceSource
 from warner._core.sampling import Edges, Source, geometric_digits
 from warner.errors import EmptyError

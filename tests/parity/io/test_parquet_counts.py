@@ -14,7 +14,7 @@ import pytest
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import errors, io
-from warner.io import parquet_format as parquet_counts
+from warner.io import parquet_format
 from warner.io.foreign_files import open_foreign, tally_foreign
 from warner.io.parquet_format import StreamedColumns, count_columns
 from warner.reports.counting import count_values
@@ -34,7 +34,7 @@ def _write(path: Path, columns: Mapping[str, Any], **options: Any) -> str:
 def test_any_integers_in_any_row_groups_are_counted(
     dtype: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_counts, "_ROWS", 512)  # batches cross the pages
+    monkeypatch.setattr(parquet_format, "_ROWS", 512)  # batches cross the pages
     other = RNG.integers(0, 3, len(VALUES))
     columns = {"a": VALUES.astype(dtype), "b": other.astype(dtype), "c": ["x"] * len(VALUES)}
     path = _write(tmp_path / "1.parquet", columns, row_group_size=rows)
@@ -130,6 +130,6 @@ def test_files_are_counted_as_by_group_by_alone(
         return [io.tally_file(known), tally_foreign(open_foreign(frame), {"a": mechanism})]
 
     fast = both()
-    monkeypatch.setattr(parquet_counts, "count_columns", lambda *_: None)
+    monkeypatch.setattr(parquet_format, "count_columns", lambda *_: None)
     assert fast == both()
     assert fast[0]["a"].counts.tolist() == mechanism.tally(reports).counts.tolist()

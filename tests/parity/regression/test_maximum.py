@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 from warner import Integers, RandomizedResponse
-from warner.regression import likelihood as maximum
+from warner.regression import likelihood
 from warner.regression.likelihood import Ending, Pairs, maximize
 
 
@@ -39,7 +39,7 @@ def test_no_other_start_ends_higher(seed: int, monkeypatch: pytest.MonkeyPatch) 
         for start in [np.zeros(6), *rng.normal(scale=2, size=(6, 6))]
     ]
     assert found.point.value >= max(values) - 1e-3
-    monkeypatch.setattr(maximum, "_STARTS", 0)
+    monkeypatch.setattr(likelihood, "_STARTS", 0)
     alone = maximize(pairs).point.value
     assert (found.point.value > alone + 0.1) == (seed in (60, 89, 110))
 

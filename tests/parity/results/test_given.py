@@ -26,7 +26,7 @@ from warner.channels import (
     SupportChannel,
 )
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.results import conditional as given
+from warner.results import conditional
 from warner.results.conditional import shares_given
 
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
@@ -186,9 +186,9 @@ def test_variances_of_shares_given_are_those_at_each_distribution(
     """
     plug = np.array([*shares, 1 - sum(shares)])
     data = LikelihoodData(channel, channel.matvec(plug), 500, Integers(0, 5))
-    monkeypatch.setattr(given, "_AT_A_TIME", 12)  # two values at a time
-    moments, own = given._moments(data, plug, 0, (1, 5))
-    test = given._Test.of(moments, own, plug[:5], 500, 2.0, 1)
+    monkeypatch.setattr(conditional, "_AT_A_TIME", 12)  # two values at a time
+    moments, own = conditional._moments(data, plug, 0, (1, 5))
+    test = conditional._Test.of(moments, own, plug[:5], 500, 2.0, 1)
     outside = np.append(np.zeros(5), plug[5])
     for v in range(5):
         others = np.where(np.arange(5) == v, 0.0, plug[:5])

@@ -13,7 +13,7 @@ import pytest
 
 from tests.spec.io._sealed import COIN
 from warner import Categorical, Integers, RandomizedResponse, io
-from warner._core.pickles import canonical
+from warner._core.canonical_json import canonical
 from warner.domains.dates import Dates
 from warner.errors import (
     ArgumentError,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chisquare
 
-from warner._core import projective_space as subsets
+from warner._core import subsets
 from warner._core.sampling import Source
 
 ALPHA = 1e-9

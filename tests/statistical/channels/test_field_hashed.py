@@ -8,8 +8,7 @@ from scipy.stats import chi2
 
 import warner
 from warner import Integers, LocalHashing
-from warner.channels import HashSupportChannel
-from warner.channels import hashed as field_hashed
+from warner.channels import HashSupportChannel, hashed
 from warner.results.from_tally import likelihood_data
 
 
@@ -57,7 +56,7 @@ def test_simulated_counts_have_the_moments_of_reports(
     """The variance of the sum of all counts, which is far below that of independent bits; 200 runs,
     within 5 standard deviations (50 %).
     """
-    monkeypatch.setattr(field_hashed, "_DRAWS", 2**40 if exact else 0)
+    monkeypatch.setattr(hashed, "_DRAWS", 2**40 if exact else 0)
     size, n, runs = 96, 400, 200
     mechanism = LocalHashing(Integers(0, size - 1), 1.0, whole_reports=False)
     channel = mechanism.channel()

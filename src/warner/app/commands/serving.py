@@ -19,7 +19,7 @@ from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, m
 from warner._core.progress import stage
 from warner.app.command_files import refuse_overwriting, write_tallies, write_text
 from warner.app.commands.options import options, tally_output
-from warner.app.progress_bar import Interrupted
+from warner.app.interruption import Interrupted
 from warner.app.terminal import plural
 from warner.reports.tally import parse_tallies
 from warner.studies.public import SMALLEST_GROUP

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from warner._core.canonical_json import canonical
 from warner._core.checks import integer
 from warner._core.errors import ArgumentError
-from warner._core.pickles import canonical
 from warner.design.audits.result import Audit
 from warner.design.audits.sampled import sampled_bound
 from warner.design.report_weight import report_weight

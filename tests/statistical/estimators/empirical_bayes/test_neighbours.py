@@ -9,7 +9,7 @@ import pytest
 
 from tests.statistical.estimators.empirical_bayes._shapes import _facts, _heaped, _smooth
 from warner import EmpiricalBayes
-from warner.estimators.empirical_bayes import prior as neighbours
+from warner.estimators.empirical_bayes import prior
 
 
 def _ratio(
@@ -42,8 +42,8 @@ def test_a_guess_that_has_seen_its_own_value_is_rejected(monkeypatch: pytest.Mon
     """The filtered estimate itself taken for a prediction from the others, h = 0: labels in no
     order then lose a tenth at least.
     """
-    filtered = neighbours.filtered
-    monkeypatch.setattr(neighbours, "filtered", lambda d, noise: (filtered(d, noise)[0], 0.0))
+    filtered = prior.filtered
+    monkeypatch.setattr(prior, "filtered", lambda d, noise: (filtered(d, noise)[0], 0.0))
     assert _ratio(_smooth(120), True, 8, BOTH) > 1.1
 
 
@@ -54,9 +54,7 @@ def test_one_large_value_does_not_pass_for_a_pattern(monkeypatch: pytest.MonkeyP
     theta = np.arange(1.0, 301) ** -1.2
     theta /= theta.sum()
     right = _ratio(theta, False, 6, BOTH)
-    monkeypatch.setattr(
-        neighbours, "SETTINGS", replace(neighbours.SETTINGS, peakedness=1.0, odd_value=0.0)
-    )
+    monkeypatch.setattr(prior, "SETTINGS", replace(prior.SETTINGS, peakedness=1.0, odd_value=0.0))
     assert right < 1.02 and _ratio(theta, False, 6, BOTH) > 1.2 * right
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, RandomizedResponse
-from warner.estimators.empirical_bayes import prior as neighbours
+from warner.estimators.empirical_bayes import prior
 from warner.metrics import project
 
 SIZE, PEOPLE = 4_000, 20_000
@@ -22,7 +22,7 @@ def _accepted(shares: np.ndarray, runs: int, shuffle: bool, epsilon: float = 2.0
         truth = rng.permutation(shares) if shuffle else shares
         y = channel.invert(channel.simulate_from_values(rng.multinomial(PEOPLE, truth), rng))
         variance = channel.variance(project(y)) / PEOPLE
-        found += neighbours.predict_from_neighbours(y, variance) is not None
+        found += prior.predict_from_neighbours(y, variance) is not None
     return found
 
 
@@ -33,8 +33,8 @@ def test_shuffled_labels_are_rarely_predicted_from_their_neighbours(
     shares = 1 / np.arange(1.0, SIZE + 1) ** 1.1
     shares /= shares.sum()
     assert _accepted(shares, 60, True) <= 4
-    settings = replace(neighbours.SETTINGS, values_of_chance=np.inf)
-    monkeypatch.setattr(neighbours, "SETTINGS", settings)
+    settings = replace(prior.SETTINGS, values_of_chance=np.inf)
+    monkeypatch.setattr(prior, "SETTINGS", settings)
     assert _accepted(shares, 60, True) > 4
 
 
