@@ -301,6 +301,12 @@ class Tally:
         except TypeError:
             return False
 
+    def get(self, key: Any, default: Tally | None = None) -> Tally | None:
+        """The tally of a group; the default where there is no such group."""
+        if key not in self:
+            return default
+        return self[key]
+
     def keys(self) -> KeysView[Key]:
         """The public values of each group, in order; the empty tuple for all people together."""
         return self._place.keys()

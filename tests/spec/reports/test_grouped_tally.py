@@ -41,6 +41,7 @@ def test_it_is_a_mapping_of_public_values() -> None:
     assert groups.names == ("ward", "year") and groups.n == 4 and len(groups) == 4
     assert list(groups) == [("north", 2023), ("north", 2024), ("south", 2024), ("west", 2024)]
     assert ("south", 2024) in groups and ("south", 1) not in groups and ["south"] not in groups
+    assert groups.get(("east", 2024)) is None and groups.get(("west", 2024)) == groups["west", 2024]
     with pytest.raises(KeyError):
         _ = groups["south"]
     assert sum(tally.n for tally in groups.values()) == 4

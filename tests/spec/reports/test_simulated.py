@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import warner
 from tests.spec.io._people import COIN, ONE, STUDY
+from warner._core.canonical_json import canonical
 from warner.io import ReportWriter, open_reports, read_reports, tally_file, write_reports
 from warner.reports.reports import Reports
 
@@ -81,6 +83,9 @@ def test_a_mark_that_is_put_on_or_taken_off_is_seen() -> None:
     data = tally.to_json()
     keys = ["header", "kind", "by", "groups", "sizes", "shape", "counts", "sha256"]
     assert list(data) == keys
+    text = canonical([COIN.header, "histogram", [], [[]], [1, 3], False, 1]).encode()
+    numbers = np.array([4, 1, 1, 2], "<i8").tobytes()  # of the only group, and its counts
+    assert data["sha256"] == hashlib.sha256(text + numbers).hexdigest()
     forged = {**data, "simulated": True}
     with pytest.raises(warner.errors.FileError, match="checksum"):
         warner.Tally.from_json(forged)
