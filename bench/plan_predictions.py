@@ -38,8 +38,7 @@ import numpy as np
 from _measure import SEED, claim
 from warner import Categorical, Integers
 from warner.design.planning import candidates
-from warner.design.proposal import expect, propose, questions_of
-from warner.design.proposal_widths import Expected, Question
+from warner.design.proposal import Expected, Question, expect, propose, questions_of
 from warner.domains import Domain
 from warner.errors import WarnerError
 from warner.mechanisms import Mechanism

@@ -28,9 +28,9 @@ from papers.p5.common import (
 )
 from papers.table import Table
 from warner import metrics
-from warner.design.theory import independence_bound, inversion_squares, rounding_error
 from warner.domains import Product
 from warner.estimators import Observed
+from warner.theory import independence_bound, inversion_squares, rounding_error
 
 REPORTS = "reports"
 

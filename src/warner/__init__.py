@@ -110,10 +110,9 @@ _HOMES = {
     "warner._core.progress": ("progress",),
     "warner.design.audits": ("audit",),
     "warner.design.benchmark": ("benchmark",),
-    "warner.design.clusters": ("clusters",),
     "warner.design.comparison": ("compare",),
     "warner.design.planning": ("plan",),
-    "warner.design.schemes": ("compare_schemes",),
+    "warner.design.schemes": ("clusters", "compare_schemes"),
     "warner.domains": (
         "Categorical",
         "Domain",
@@ -215,10 +214,9 @@ if _TYPE_CHECKING:
     from warner._core.progress import progress
     from warner.design.audits import audit
     from warner.design.benchmark import benchmark
-    from warner.design.clusters import clusters
     from warner.design.comparison import compare
     from warner.design.planning import plan
-    from warner.design.schemes import compare_schemes
+    from warner.design.schemes import clusters, compare_schemes
     from warner.domains import Categorical, Domain, Grid, Integers, Interval, Points, Product
     from warner.errors import WarnerError
     from warner.estimators import (

@@ -201,7 +201,7 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
         ),
     ]
     for mechanism, expected in formulae:
-        assert warner.design.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(
+        assert warner.theory.expected_loss(mechanism, P, 1, "l2") == pytest.approx(
             expected, rel=1e-7
         )
 

@@ -19,8 +19,8 @@ import warner
 ROOT = Path(warner.__file__).parent
 
 
-# From the ground floor up. A room imports only from rooms listed before it. The rooms errors and
-# theory are one file each, and show what is public of _core and design.
+# From the ground floor up. A room imports only from rooms listed before it. The room errors is
+# one file, and shows what is public of _core.
 ROOMS = [
     "_core",
     "errors",
@@ -35,8 +35,8 @@ ROOMS = [
     "results",
     "groups",
     "regression",
-    "design",
     "theory",
+    "design",
     "testing",
     "studies",
     "spark",

@@ -20,9 +20,8 @@ from warner.app.toml_text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
-from warner.studies.problems import located
+from warner.studies.problems import located, parsed, study_text
 from warner.studies.study import Study
-from warner.studies.text import parsed, study_text
 
 _OPEN = ("mechanism", "epsilon")
 _PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedRappor")

@@ -15,15 +15,14 @@ from warner.app.draft import Planned
 from warner.app.terminal import Side, console, in_people, plural, table
 from warner.design.audits import Audit
 from warner.design.comparison import Comparison
-from warner.design.differences import WantedDifference
-from warner.design.planning import LOSS_NAMES, Plan, can_simulate
+from warner.design.planning import LOSS_NAMES, Plan, WantedDifference, can_simulate
+from warner.design.privacy_words import Odds, odds_of
 from warner.design.proposal import Proposal
-from warner.design.proposal_widths import Odds, odds_of
-from warner.design.theory import expected_loss
 from warner.domains import Categorical
 from warner.mechanisms import Mechanism, RandomizedResponse
 from warner.privacy.composition import compose
 from warner.results.tables import as_text
+from warner.theory import expected_loss
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,12 +25,12 @@ from warner.design.privacy_words import (
     of_mechanism,
     strength,
 )
-from warner.design.report_weight import report_weight
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import Guarantee
 from warner.studies.public import SMALLEST_GROUP
 from warner.studies.public import described as values_of
 from warner.studies.study import Study
+from warner.theory.inversion import max_influence
 
 FORMAT, SCHEMA = "warner-deployment-card", 1
 
@@ -165,7 +165,7 @@ def _privacy(study: Study) -> dict[str, Any]:
 def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
     """What is known of one question."""
     promised = mechanism.guarantee
-    weight = report_weight(mechanism)
+    weight = max_influence(mechanism)
     return {
         "name": name,
         "text": study.labels.get(name, name),

@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -29,17 +30,17 @@ from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
 from warner._core.text import meant
-from warner.design import benchmark_chart, benchmark_latex
-from warner.design.comparison import to_nine_digits
-from warner.design.losses import LOSSES, truths_of
+from warner.design.comparison import LOSSES, truths_of
 from warner.design.planning import Maker, candidates
+from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.io import frame
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import is_of_package
-from warner.results.charts import save
+from warner.results.charts import inline_data, require_altair, save
+from warner.results.named_summaries import encoded
 from warner.results.recommend import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
@@ -181,7 +182,7 @@ class Benchmark:
         chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
         integer("digits", digits, 1)
         rows = [row for row in self.rows() if row["loss"] == chosen]
-        return benchmark_latex.tables(rows, digits)
+        return tables(rows, digits)
 
     def bibtex(self) -> str:
         """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
@@ -222,12 +223,12 @@ class Benchmark:
             MissingExtraError: the extra 'plot' is not installed.
         """
         chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
-        choice("x", x, (None, *benchmark_chart.AXES))
+        choice("x", x, (None, *AXES))
         rows = [row for row in self.rows() if row["loss"] == chosen]
         if not rows:
             reason = next(iter(self.left_out.values()), "there are no settings")
             raise ArgumentError("plot", "has nothing to show", None, reason)
-        picture = benchmark_chart.chart(rows, LOSSES[chosen].words, x)
+        picture = chart(rows, LOSSES[chosen].words, x)
         if path is not None:
             save(picture, path)
         return picture
@@ -684,3 +685,182 @@ def _code(cls: type[Any]) -> str:
 def _digest(content: Any) -> str:
     """The first 16 hexadecimal digits of the SHA-256 of JSON data."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:16]
+
+
+# -----------------------------------------------------------------------------------------------
+# The mean losses of a benchmark as tables in LaTeX.
+
+_SPECIAL = {each: f"\\{each}" for each in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def tables(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
+    """One table for each truth, for the package booktabs."""
+    truths = dict.fromkeys(row["truth"] for row in rows)
+    parts = []
+    for truth in truths:
+        title = f"% {truth}\n" if len(truths) > 1 else ""
+        parts.append(title + _table([row for row in rows if row["truth"] == truth], digits))
+    return "\n\n".join(parts)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
+    columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
+    means = {
+        (row["mechanism"], row["method"], row["epsilon"], row["n"]): number(row["mean"], digits)
+        for row in rows
+    }
+    least = {
+        column: number(min(r["mean"] for r in rows if (r["epsilon"], r["n"]) == column), digits)
+        for column in columns
+    }
+    budgets = dict.fromkeys(epsilon for epsilon, _ in columns)
+    spans = {e: sum(epsilon == e for epsilon, _ in columns) for e in budgets}
+    head = "".join(
+        rf" & \multicolumn{{{span}}}{{c}}{{$\varepsilon = {e:g}$}}" for e, span in spans.items()
+    )
+    lines = [
+        rf"\begin{{tabular}}{{ll{'r' * len(columns)}}}",
+        r"\toprule",
+        rf" &{head} \\",
+        rf"mechanism & method{''.join(f' & $n = {n}$' for _, n in columns)} \\",
+    ]
+    last = None
+    for mechanism, method in dict.fromkeys((row["mechanism"], row["method"]) for row in rows):
+        if mechanism != last:
+            lines.append(r"\midrule")
+        cells = []
+        for column in columns:
+            text = means.get((mechanism, method, *column), "--")
+            cells.append(rf"\textbf{{{text}}}" if text == least[column] else text)
+        name = "" if mechanism == last else escaped(mechanism)
+        lines.append(rf"{name} & {escaped(method)} & {' & '.join(cells)} \\")
+        last = mechanism
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def number(value: float, digits: int) -> str:
+    r"""A number with its significant digits, zeros at the end too.
+
+    >>> print(number(0.21, 3), number(120.0, 3), number(0.0000123, 2))
+    0.210 120 $1.2 \cdot 10^{-5}$
+    """
+    mantissa, _, power = f"{value:#.{digits}g}".partition("e")
+    text = mantissa.removesuffix(".")
+    return rf"${text} \cdot 10^{{{int(power)}}}$" if power else text
+
+
+def escaped(text: str) -> str:
+    r"""A text with the characters escaped that LaTeX reads as commands.
+
+    >>> print(escaped("em:100 50% a_b"))
+    em:100 50\% a\_b
+    """
+    return "".join(_SPECIAL.get(each, each) for each in text)
+
+
+# -----------------------------------------------------------------------------------------------
+# The chart of a benchmark: mean losses as lines, one panel for each mechanism and setting.
+
+AXES = ("n", "epsilon", "mechanism")
+_WIDTH, _HEIGHT = 240, 190
+_TITLE = 30  # letters of a line of the title of the vertical axis
+_NAMES = {"n": "people", "epsilon": "epsilon (nats)", "mechanism": "mechanism", "truth": "truth"}
+
+
+def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
+    """Draw rows of a benchmark, all of one loss."""
+    alt = require_altair()
+    counts = {key: len({row[key] for row in rows}) for key in (*AXES, "truth")}
+    axis = x or next((key for key in AXES if counts[key] > 1), "n")
+    columns, others = _panels(counts, axis)
+    positive = all(row["mean"] > 0 for row in rows)
+    drawn = [_drawn(row, columns, others) for row in rows]
+    base = alt.Chart()  # the data are of all panels
+    across = _across(alt, axis, rows)
+    down = alt.Y(
+        "mean:Q",
+        title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs"],
+        scale=_log(alt) if positive else alt.Undefined,
+        axis=alt.Axis(format="~g", grid=True, gridColor="#eeeeee"),
+    )
+    series = encoded("method", list(dict.fromkeys(row["method"] for row in rows)))
+    dodge = {"xOffset": "method:N"} if axis == "mechanism" else {}
+    bars = base.mark_rule().encode(
+        x=across, y=alt.Y("low:Q"), y2="high:Q", color=series["color"], **dodge
+    )
+    if axis == "mechanism":
+        marks = base.mark_point(filled=True, size=55, opacity=1)
+        series = {key: value for key, value in series.items() if key != "strokeDash"}
+    else:
+        marks = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
+    layers = alt.layer(bars, marks.encode(x=across, y=down, **series, **dodge))
+    layers = layers.properties(width=_width(axis, counts, rows), height=_HEIGHT)
+    facets: dict[str, Any] = {}
+    if columns is not None:
+        facets["column"] = _facet(alt, "column", drawn)
+    if others:
+        facets["row"] = _facet(alt, "row", drawn)
+    data = inline_data(drawn)
+    whole = layers.facet(data=data, **facets) if facets else layers.properties(data=data)
+    return whole.configure_view(stroke="#dddddd").configure_axis(
+        grid=False, titleFontWeight="normal", labelLimit=300
+    )
+
+
+def _panels(counts: dict[str, int], axis: str) -> tuple[str | None, list[str]]:
+    """The key whose values are columns of panels, and those whose combinations are the rows."""
+    left = [
+        key for key in ("mechanism", "epsilon", "n", "truth") if key != axis and counts[key] > 1
+    ]
+    return (left[0], left[1:]) if left else (None, [])
+
+
+def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
+    """The fields of a row that the chart shows."""
+    low = max(row["mean"] - 2 * row["margin"], row["mean"] / 10)
+    named = {
+        **({} if columns is None else {"column": _named(columns, row[columns])}),
+        **({"row": ", ".join(_named(key, row[key]) for key in others)} if others else {}),
+    }
+    return {**row, "low": low, "high": row["mean"] + 2 * row["margin"], **named}
+
+
+def _named(key: str, value: Any) -> str:
+    """The heading of a panel."""
+    if key == "n":
+        return f"{value:,} people"
+    return f"epsilon {value:g}" if key == "epsilon" else str(value)
+
+
+def _facet(alt: Any, field: str, drawn: Sequence[dict[str, Any]]) -> Any:
+    """The panels of one field, in the order of the rows."""
+    header = alt.Header(title=None, labelFontSize=12, labelLimit=_WIDTH)
+    order = list(dict.fromkeys(row[field] for row in drawn))
+    kind = alt.Column if field == "column" else alt.Row
+    return kind(f"{field}:N", header=header, sort=order, title=None)
+
+
+def _across(alt: Any, axis: str, rows: Sequence[dict[str, Any]]) -> Any:
+    """The horizontal axis, with a tick at every value."""
+    if axis == "mechanism":
+        order = list(dict.fromkeys(row["mechanism"] for row in rows))
+        return alt.X("mechanism:N", title=None, sort=order, axis=alt.Axis(labelAngle=-30))
+    values = sorted({row[axis] for row in rows})
+    ticks = alt.Axis(values=values, format="~s" if axis == "n" else "~g", labelOverlap=True)
+    return alt.X(f"{axis}:Q", title=_NAMES[axis], scale=_log(alt), axis=ticks)
+
+
+def _log(alt: Any) -> Any:
+    return alt.Scale(type="log", nice=False, padding=12)
+
+
+def _width(axis: str, counts: dict[str, int], rows: Sequence[dict[str, Any]]) -> int:
+    """The width of a panel; mechanisms need room for their methods."""
+    if axis != "mechanism":
+        return _WIDTH
+    methods = len({row["method"] for row in rows})
+    return max(_WIDTH, counts["mechanism"] * (12 * methods + 20))

@@ -2,126 +2,210 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
-from warner._core import html
-from warner._core.checks import choice, integer
-from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
+from warner import metrics
+from warner._core.checks import choice, distribution, integer
+from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner._core.progress import steps
-from warner.design.losses import LOSSES, truths_of
+from warner.design.ranking import Ranking, to_nine_digits
+from warner.domains import Domain
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
+from warner.estimators.fit import Fit
 from warner.estimators.likelihood_data import LikelihoodData
-from warner.io.csv_format import Tabular, cell
 from warner.mechanisms.headers import is_of_package
 from warner.metrics.simplex import project
 from warner.reports.tally import Tally
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import advice, estimators_of, recommended
+from warner.results.summaries import Quantile, cumulative_on
 
-# -----------------------------------------------------------------------------------------------
-# Rankings: results from the least error to the largest, as objects, rows and JSON.
-
-
-class Ranked(Protocol):
-    """One result of a ranking."""
-
-    @property
-    def error(self) -> float: ...
-
-    def row(self) -> dict[str, Any]: ...
+_WIDTHS = (0.1, 0.4)  # shares of the values that a range holds
+_DECILES = np.arange(1, 10) / 10
+_TOP = 0.1
 
 
-Result = TypeVar("Result", bound=Ranked)
-
-
-@dataclass(frozen=True, repr=False)
-class Ranking(Tabular, Generic[Result]):
-    """Results from the least error to the largest.
+@dataclass(frozen=True)
+class Loss:
+    """One way to measure how far an estimate is from the truth.
 
     Attributes:
-        results: one or more, sorted by error.
-        loss: the name of the loss that ``error`` is a mean of, such as ``"l2"``.
-        n: number of people.
-        left_out: {name: reason}, the candidates that cannot be used here.
+        words: the loss in words, with its unit.
+        error: a function of the truth (K,), the fit and the domain that returns the loss.
+        axes: the requirement on the values: ``"any"``, ``"places"`` (with coordinates) or
+            ``"line"``.
+        of_mean: whether it is a loss of the mean. Methods without shares can then be compared too.
     """
 
-    results: tuple[Result, ...]
-    loss: str
-    n: int
-    left_out: Mapping[str, str]
+    words: str
+    error: Callable[[np.ndarray, Fit, Domain], float]
+    axes: str = "any"
+    of_mean: bool = False
 
-    @property
-    def best(self) -> Result:
-        """The result with the least error."""
-        return self.results[0]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dict for each result, in the order of the ranking."""
-        return [result.row() for result in self.results]
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.results)
-
-    def __repr__(self) -> str:
-        first = next(iter(self.rows()[0].values()))
-        return (
-            f"{type(self).__name__}({len(self)} ranked by {self.loss}, n={self.n}, "
-            f"best: {first}, error={self.best.error:.4g})"
+    def require(self, name: str, domain: Domain) -> None:
+        """Refuse a domain whose values do not meet the requirement of the loss."""
+        points = domain.points
+        if self.axes == "any" or (
+            points is not None and (self.axes == "places" or points.shape[1] == 1)
+        ):
+            return
+        rule = "values in an order" if self.axes == "line" else "values that are numbers or places"
+        raise ArgumentError(
+            "loss", f"{name!r} needs {rule}", type(domain).__name__, "Use 'l1' or 'l2'"
         )
 
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        margins = [2 * float(row.get("margin") or 0.0) for row in rows]
-        # A column that says nothing of any result is left out: people that nobody asked for.
-        names = [name for name in rows[0] if any(row[name] for row in rows)]
-        ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
-        largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
-        cells = []
-        for result, row, margin in zip(self, rows, margins, strict=True):
-            error = min(result.error, largest)
-            bar = html.interval_bar(error, error - margin, error + margin, largest)
-            cells.append([*(cell(row[name]) for name in names), bar])
-        out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
-        caption = (
-            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest. The "
-            f"pictures show it with two standard errors.{out}"
+
+def _of_shares(
+    function: Callable[[np.ndarray, np.ndarray], float],
+) -> Callable[[np.ndarray, Fit, Domain], float]:
+    """A loss of the shares as estimated, which may lie outside the simplex."""
+    return lambda truth, fit, domain: function(truth, fit.shares)
+
+
+def _of_distribution(
+    function: Callable[[np.ndarray, np.ndarray], float],
+) -> Callable[[np.ndarray, Fit, Domain], float]:
+    """A loss of the shares, projected on the simplex where they lie outside."""
+    return lambda truth, fit, domain: function(truth, _distribution(fit))
+
+
+def _distribution(fit: Fit) -> np.ndarray:
+    """The estimated shares; outside the simplex, their projection."""
+    shares = fit.shares
+    inside = (shares >= 0).all() and abs(shares.sum() - 1) <= 1e-9
+    return shares if inside else project(shares)
+
+
+def _mean_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The distance of the estimated mean from the true one."""
+    points = np.asarray(domain.points)
+    if fit.mean is None:
+        return metrics.mean_error(truth, fit.shares, points)
+    return float(np.linalg.norm(fit.mean.value - truth @ points))
+
+
+def _variance(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The error of the variance. The spread within bins is the same in both."""
+    return metrics.variance_error(truth, _distribution(fit), domain.points)
+
+
+def _range(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The mean error of ranges of a tenth and of four tenths of the values [P3 sec VI-D]."""
+    order = cumulative_on(domain).order
+    truth, shares = truth[order], fit.shares[order]
+    return float(np.mean([metrics.range_error(truth, shares, width) for width in _WIDTHS]))
+
+
+def _quantile(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
+    """The mean error of the nine deciles, interpolated within bins."""
+    line, shares = cumulative_on(domain), _distribution(fit)
+    quantiles = [Quantile(line, float(q)) for q in _DECILES]
+    return float(np.mean([abs(each(truth)[0] - each(shares)[0]) for each in quantiles]))
+
+
+def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
+    """The divergence, refused where it is infinite."""
+    divergence = metrics.kullback_leibler(truth, estimate)
+    if not np.isfinite(divergence):
+        raise ArgumentError(
+            "loss",
+            "'kl' is infinite where a method gives the share 0 to a value that people have",
+            None,
+            "Use 'js', which is always finite",
         )
-        return html.table([*names, ""], cells, caption)
-
-    def to_json(self) -> dict[str, Any]:
-        """The ranking as JSON data: loss, n, settings, results and left_out."""
-        return {
-            "loss": self.loss,
-            "n": self.n,
-            **self._settings(),
-            "results": self.rows(),
-            "left_out": dict(self.left_out),
-        }
-
-    def _settings(self) -> dict[str, Any]:
-        """What this kind of ranking adds to its JSON data."""
-        return {}
+    return divergence
 
 
-def to_nine_digits(error: float) -> float:
-    """Round an error to nine digits, to sort by it.
+def _top(truth: np.ndarray, estimate: np.ndarray) -> float:
+    return metrics.mean_absolute_error(truth, estimate, top=_TOP)
 
-    Errors that differ by rounding errors alone are then equal on every machine.
 
-    >>> to_nine_digits(0.1 + 0.2) == to_nine_digits(0.3)
-    True
+LOSSES: dict[str, Loss] = {
+    "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
+    "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
+    "w1": Loss("Wasserstein-1 distance, in values", _of_shares(metrics.wasserstein1), "line"),
+    "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
+    "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
+    "mae_top": Loss(
+        "mean absolute error of the tenth of values with most people", _of_shares(_top)
+    ),
+    "mae_mean": Loss("absolute error of the mean", _mean_error, "places", of_mean=True),
+    "mae_variance": Loss("absolute error of the variance", _variance, "line"),
+    "mae_range": Loss("mean absolute error of shares of ranges", _range, "line"),
+    "mae_quantile": Loss("mean absolute error of the nine deciles", _quantile, "line"),
+}
+
+
+# -----------------------------------------------------------------------------------------------
+# The true distributions of a simulation, from shares or from a column of values.
+
+
+_SUM = 1e-6  # of shares, which people write with a few digits
+
+
+def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
+    """The distributions that an argument means, by name.
+
+    Floats that are as many as the values are shares. Everything else is a column of values, whose
+    shares are the truth. Another number of floats that sum to 1 is refused, because it is rather a
+    truth of another domain than a few answers.
+
+    Shapes: truth (K,) -> (K,).
+
+    >>> from warner import Categorical
+    >>> truths_of(["b", "a", "b", "b"], Categorical(["a", "b"]))
+    {'truth': array([0.25, 0.75])}
+    >>> truths_of({"even": [0.5, 0.5]}, Categorical(["a", "b"]))
+    {'even': array([0.5, 0.5])}
     """
-    return float(f"{error:.9g}")
+    if not isinstance(truth, Mapping):
+        return {"truth": _shares("truth", truth, domain)}
+    if not truth:
+        raise ArgumentError("truth", "must hold at least one distribution")
+    return {str(name): _shares(f"truth {name!r}", each, domain) for name, each in truth.items()}
 
+
+def _shares(name: str, given: Any, domain: Domain) -> np.ndarray:
+    """The shares (K,) of one truth."""
+    floats = _floats(given)
+    if floats is not None and _are_shares(floats, given, domain):
+        shares = distribution(name, floats, domain.size, _SUM)
+        return np.asarray(shares / shares.sum())
+    return np.bincount(domain.encode(given), minlength=domain.size) / len(given)
+
+
+def _are_shares(floats: np.ndarray, given: Any, domain: Domain) -> bool:
+    """Whether floats are meant as shares, right or wrong ones."""
+    if floats.ndim != 1:
+        return False
+    near = (floats >= 0).all() and abs(floats.sum() - 1) < _SUM
+    if near or floats.size in (0, domain.size) or not domain.dimension:
+        return True
+    try:
+        domain.encode(given)
+    except ValuesError:  # numbers of the domain, some of which are outside
+        return False
+    except ArgumentTypeError:  # floats are no values here, so the message is on shares
+        return True
+    return False
+
+
+def _floats(given: Any) -> np.ndarray | None:
+    """The numbers of an array or a list of floats; None for anything else."""
+    if isinstance(given, np.ndarray):
+        return given.astype(np.float64) if given.dtype.kind == "f" else None
+    if isinstance(given, list | tuple) and all(isinstance(v, float) for v in given):
+        return np.array(given, dtype=np.float64)
+    return None
+
+
+# -----------------------------------------------------------------------------------------------
+# Which method errs least for a question like this one: a ranking by parametric bootstrap.
 
 # The largest domain on which the maximum of the likelihood and the inversion serve as truths; both
 # may take seconds beyond.

@@ -15,18 +15,15 @@ from numpy.typing import ArrayLike
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import choice, distribution, integer, kind, real
-from warner._core.errors import ArgumentError, ArgumentTypeError, BudgetError, IdentifiabilityError
-from warner._core.progress import steps
-from warner.design.comparison import Ranking, to_nine_digits
-from warner.design.differences import (
-    BudgetRow,
-    WantedDifference,
-    wanted_difference,
-    what_epsilon_buys,
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    IdentifiabilityError,
+    WarnerError,
 )
-from warner.design.proposal_widths import distance_of_values, measured
-from warner.design.report_weight import report_weight
-from warner.design.theory import MAX_PEOPLE, expected_loss
+from warner._core.progress import steps
+from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import (
@@ -52,7 +49,15 @@ from warner.mechanisms import (
     with_silence,
 )
 from warner.mechanisms.headers import added_mechanisms
+from warner.results.marginals import within
 from warner.results.recommend import recommended
+from warner.theory import expected_loss
+from warner.theory.inversion import (
+    MAX_PEOPLE,
+    max_influence,
+    people_for_difference,
+    power_for_difference,
+)
 
 # -----------------------------------------------------------------------------------------------
 # The mechanisms that fit a domain and a guarantee: the candidates of a plan.
@@ -225,7 +230,7 @@ class RankedMechanism:
             named.
         weight: number of people that one forged report can add to the count that ``Inversion()``
             estimates of a value;
-            None where it is not known; see :func:`warner.design.report_weight.report_weight`.
+            None where it is not known; see :func:`warner.theory.inversion.max_influence`.
     """
 
     name: str
@@ -362,7 +367,7 @@ def plan(
     guess = default if theta is None else distribution("theta", theta, domain.size)
 
     def ranked(name: str, mechanism: Mechanism | None) -> RankedMechanism:
-        weight = 1.0 if mechanism is None else report_weight(mechanism)
+        weight = 1.0 if mechanism is None else max_influence(mechanism)
         if loss == "w1":
             expected, margin, judged = simulated_error(domain, mechanism, guess, n, runs)
         else:
@@ -448,6 +453,28 @@ def _check_guarantee(
         raise ArgumentError("delta", "must lie in (0, 1)", repr(delta))
     if distance is not None and real("distance", distance) <= 0:
         raise ArgumentError("distance", "must be positive", repr(distance))
+
+
+def measured(domain: Domain) -> Domain:
+    """The domain in whose unit errors are measured: of numbers with silence, the numbers alone."""
+    return domain.answered if domain.answered.is_ordered else domain
+
+
+def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
+    """Wasserstein-1 distance in the unit of the values, added over the coordinates.
+
+    Shapes: p, q (K,).
+    """
+    total, points = 0.0, domain.points
+    if domain.silence is not None:
+        p, q = within(p, slice(0, -1)), within(q, slice(0, -1))
+        points = domain.answered.points
+    assert points is not None
+    for axis in points.T:
+        places, index = np.unique(axis, return_inverse=True)
+        excess = np.cumsum(np.bincount(index, p - q, minlength=len(places)))
+        total += float(np.abs(excess[:-1]) @ np.diff(places))
+    return total
 
 
 def can_simulate(domain: Domain) -> bool:
@@ -540,3 +567,83 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
             "Name a larger error",
         )
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))
+
+
+# -----------------------------------------------------------------------------------------------
+# Plans to detect a difference of a share between groups: people, power, and what epsilon buys.
+
+BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon of the plan
+
+
+@dataclass(frozen=True)
+class WantedDifference:
+    """A difference that a survey should detect.
+
+    Attributes:
+        difference: of the share of a value, between two groups.
+        groups: the number of groups, of equal size.
+        power: the probability to detect it, by a test of size 5 %.
+    """
+
+    difference: float
+    groups: int
+    power: float
+
+    def people(self, mechanism: Mechanism | Domain, theta: np.ndarray) -> int:
+        """See :func:`warner.theory.people_for_difference`."""
+        return people_for_difference(mechanism, self.difference, theta, self.groups, self.power)
+
+    def power_with(self, n: int, mechanism: Mechanism | Domain, theta: np.ndarray) -> float:
+        """See :func:`warner.theory.power_for_difference`."""
+        return power_for_difference(mechanism, self.difference, n, theta, self.groups)
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """What one budget buys.
+
+    Attributes:
+        epsilon: the budget in nats.
+        mechanism: the name of the mechanism that needs the fewest people.
+        people: how many it needs.
+    """
+
+    epsilon: float
+    mechanism: str
+    people: int
+
+
+def wanted_difference(
+    difference: float | None, groups: int, power: float, error: float | None, loss: str
+) -> WantedDifference | None:
+    """The difference that is asked for, or None."""
+    if difference is None:
+        return None
+    if error is not None:
+        rule = "does not go with a wanted difference: each asks for a number of people"
+        raise ArgumentError("error", rule, repr(error), "Leave one of them out")
+    if loss == "w1":
+        rule, remedy = "goes with the losses 'l1' and 'l2'", "Use loss='l2' (--loss l2)"
+        raise ArgumentError("difference", rule, repr(loss), remedy)
+    return WantedDifference(difference, groups, power)
+
+
+def what_epsilon_buys(
+    domain: Domain,
+    epsilon: float,
+    makers: Mapping[str, Callable[[Domain, float], Mechanism]],
+    people: Callable[[Mechanism], int],
+) -> tuple[BudgetRow, ...]:
+    """The mechanism that needs the fewest people at a quarter to four times of a budget."""
+    found = []
+    for budget in BUDGETS:
+        needed = []
+        for name, make in makers.items():
+            try:
+                needed.append((people(make(domain, epsilon * budget)), name))
+            except WarnerError:
+                continue  # not for these values, not at this budget, or far too many people
+        if needed:
+            least, name = min(needed)
+            found.append(BudgetRow(epsilon * budget, name, least))
+    return tuple(found)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from warner._core.checks import show
 from warner._core.errors import StudyError, message
 from warner._core.text import meant, nearest, unreadable
-from warner.studies.collect import collect_problems
 from warner.studies.mechanisms import (
     MECHANISMS,
     built,
@@ -28,7 +27,7 @@ from warner.studies.problems import (
 )
 from warner.studies.public import public_columns
 from warner.studies.schema import BY_KEY, TO_DECIDE, UNDECIDED, model
-from warner.studies.texts import text_problems
+from warner.studies.texts import collect_problems, text_problems
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -128,12 +128,18 @@ from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.studies.check import check_names, check_texts, schema, validated
-from warner.studies.collect import Collect
 from warner.studies.mechanisms import built, stated_domain, together
-from warner.studies.problems import Found, Path, broken, located, problems_of
+from warner.studies.problems import (
+    Found,
+    Path,
+    broken,
+    located,
+    problems_of,
+    study_data,
+    study_text,
+)
 from warner.studies.public import check_groups, declared, group_data, of_groups, public_columns
-from warner.studies.text import study_data, study_text
-from warner.studies.texts import Texts, languages_of
+from warner.studies.texts import Collect, Texts, languages_of
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"
@@ -152,7 +158,7 @@ class Study:
         titles: {language: title}.
         texts: a :class:`~warner.studies.texts.Texts`: questions, hints and displayed answers by
             language.
-        collect: a :class:`~warner.studies.collect.Collect`: how answers are collected from people.
+        collect: a :class:`~warner.studies.texts.Collect`: how answers are collected from people.
         budget: the most one person may spend in all, or None.
         rows_per_person: t, the most rows of answers of one person; 1 unless the file states it. The
             epsilon of an attribute in the file is for one row. ``epsilon``, ``delta`` and

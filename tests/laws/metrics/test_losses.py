@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from warner import Integers
-from warner.design.theory import expected_loss
 from warner.metrics import earth_movers, quantiles, sum_of_squares
+from warner.theory import expected_loss
 
 pytestmark = pytest.mark.filterwarnings("error")
 

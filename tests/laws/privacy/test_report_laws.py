@@ -10,7 +10,7 @@ import pytest
 import warner
 from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
 from warner._core.exact import ONE, log_ratio
-from warner.design.audits.exact import enumerated
+from warner.design.audits import enumerated
 from warner.mechanisms import from_header
 from warner.privacy.likelihood_ratios import INFINITE
 from warner.privacy.report_laws import OneHotBits

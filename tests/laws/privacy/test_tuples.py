@@ -11,7 +11,7 @@ import warner
 from tests.registry import COMBINED
 from warner import Reports
 from warner._core.exact import log_ratio
-from warner.design.audits.exact import enumerated
+from warner.design.audits import enumerated
 from warner.privacy.likelihood_ratios import INFINITE, hockey_stick
 
 NAMES = list(COMBINED)

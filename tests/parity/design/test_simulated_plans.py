@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.design.planning import made_shares, simulated_error
-from warner.design.proposal_widths import distance_of_values
+from warner.design.planning import distance_of_values, made_shares, simulated_error
 from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.recommend import recommended

@@ -16,7 +16,7 @@ from warner import (
     UtilityOptimizedRR,
 )
 from warner.channels import KroneckerChannel
-from warner.design.theory import expected_loss, inversion_squares, minimax_rate, worst_case_loss
+from warner.theory import expected_loss, inversion_squares, minimax_rate, worst_case_loss
 
 SHAPE = (3, 4, 2)
 

@@ -69,6 +69,6 @@ def test_the_expected_error_is_the_formula_of_the_documents() -> None:
         mechanism = warner.ProjectiveGeometry(Integers(1, 6), epsilon, blocks=1)
         space = ProjectiveSpace(mechanism.prime, mechanism.dimension)
         expected = squared_error(space, 6, math.exp(epsilon)) - float(theta @ theta)
-        assert warner.design.theory.expected_loss(mechanism, theta, 1, "l2") == pytest.approx(
+        assert warner.theory.expected_loss(mechanism, theta, 1, "l2") == pytest.approx(
             expected, rel=1e-7
         )

@@ -11,8 +11,8 @@ import pytest
 from tests.spec.collector._live import STUDY, published
 from warner.collector.deployment_card import deployment_card
 from warner.collector.pages.live import card_page
-from warner.design.report_weight import report_weight
 from warner.studies.study import Study
+from warner.theory.inversion import max_influence
 
 _FRACTION = ("numerator", "denominator")
 OTHERS = """
@@ -65,7 +65,7 @@ def test_numbers_of_questions_are_those_of_the_law() -> None:
         mechanism = STUDY.mechanisms[question["name"]]
         assert question["epsilon_per_report"] == mechanism.guarantee.epsilon
         assert question["epsilon_per_report"] <= question["epsilon_requested"]
-        assert question["report_weight"] == report_weight(mechanism)
+        assert question["report_weight"] == max_influence(mechanism)
         exactly = question["odds_exactly"]
         ratio = Fraction(int(exactly["numerator"], 16), int(exactly["denominator"], 16))
         assert ratio <= Fraction(*(int(exactly["at_most"][k], 16) for k in _FRACTION))

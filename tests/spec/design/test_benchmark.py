@@ -14,7 +14,7 @@ import pytest
 import warner
 from tests.own_parts import Forced, Shrunk
 from warner import Categorical, Integers, Inversion, RandomizedResponse, benchmark
-from warner.design.losses import LOSSES
+from warner.design.comparison import LOSSES
 from warner.estimators.likelihood_data import LikelihoodData
 
 DOMAIN = Integers(0, 4)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from warner import ChannelMechanism, Integers, RandomizedResponse, benchmark
-from warner.design.benchmark_latex import number
+from warner.design.benchmark import number
 
 TRUTH = [0.4, 0.3, 0.2, 0.1]
 FOUND = benchmark(

@@ -9,7 +9,7 @@ import warner
 from tests.spec.results._attributes import family, keep, seen
 from warner import Categorical, Estimate, Integers, Inversion, Product, RandomizedResponse
 from warner.channels import KroneckerChannel
-from warner.design.clusters import clusters, clusters_of
+from warner.design.schemes import clusters, clusters_of
 
 
 def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:

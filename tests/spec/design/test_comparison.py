@@ -32,8 +32,7 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     truth = warner.estimate(tally, Inversion("project")).probabilities
     mechanism = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
     assert (
-        abs(raw.error - warner.design.theory.expected_loss(mechanism, truth, 3000, "l2"))
-        < 5 * raw.margin
+        abs(raw.error - warner.theory.expected_loss(mechanism, truth, 3000, "l2")) < 5 * raw.margin
     )
     assert found.best.excess_error == 0 and found.best.excess_margin == 0 and raw.excess_error > 0
     assert 0 <= raw.best_share <= 1 and sum(line.best_share for line in found.results) >= 1

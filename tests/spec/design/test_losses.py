@@ -24,8 +24,7 @@ from warner import (
     SampleMean,
 )
 from warner.app.cli import main
-from warner.design.comparison import Comparison, _truths
-from warner.design.losses import LOSSES
+from warner.design.comparison import LOSSES, Comparison, _truths
 from warner.estimators import Uniform
 from warner.metrics.simplex import project
 from warner.results.from_tally import likelihood_data

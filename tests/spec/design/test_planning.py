@@ -29,9 +29,9 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     assert best.people is not None and best.mechanism is not None
     uniform = np.full(100, 0.01)
     assert (
-        warner.design.theory.expected_loss(best.mechanism, uniform, best.people, "l1")
+        warner.theory.expected_loss(best.mechanism, uniform, best.people, "l1")
         <= 0.1
-        < warner.design.theory.expected_loss(best.mechanism, uniform, best.people - 1, "l1")
+        < warner.theory.expected_loss(best.mechanism, uniform, best.people - 1, "l1")
     )
     squares = warner.plan(Integers(1, 100), 1.0, 10_000, error=1e-3, loss="l2")
     option = squares.best
@@ -40,9 +40,7 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
         and option.mechanism is not None
         and squares.no_protection.people is not None
     )
-    assert (
-        warner.design.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
-    )
+    assert warner.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
     assert not any(o.name.startswith("Utility") for o in squares.results)
     many = warner.plan(Integers(1, 5000), 1.0, 10)
     assert "LocalHashing" in {option.name for option in many.results}

@@ -20,8 +20,8 @@ from warner import (
     estimate,
 )
 from warner.app.show_designs import in_odds
+from warner.design.privacy_words import odds_of
 from warner.design.proposal import LADDER, propose
-from warner.design.proposal_widths import odds_of
 from warner.domains.optional import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms.gaussian import Gaussian

@@ -9,8 +9,8 @@ import pytest
 
 import warner
 from tests.registry import ALL, BLIND, COMBINED, smallest
-from warner.design.report_weight import report_weight
 from warner.reports.tally_kinds import Counted
+from warner.theory.inversion import max_influence
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_the_weight_is_the_largest_change_of_a_count_by_one_report(name: str) ->
     reports.
     """
     mechanism = smallest(name)
-    weight = report_weight(mechanism)
+    weight = max_influence(mechanism)
     outputs = warner.Reports(mechanism.header, mechanism.outputs())
     rows = range(0, len(outputs), max(1, len(outputs) // 40))
     counts = []
@@ -39,10 +39,10 @@ def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabi
     epsilon: float,
 ) -> None:
     domain, e = warner.Integers(0, 99), math.exp(epsilon)
-    assert report_weight(warner.RandomizedResponse(domain, epsilon)) == pytest.approx(
+    assert max_influence(warner.RandomizedResponse(domain, epsilon)) == pytest.approx(
         (e + 99) / (e - 1)
     )
-    assert report_weight(warner.UnaryEncoding(domain, epsilon, keep="optimized")) == pytest.approx(
+    assert max_influence(warner.UnaryEncoding(domain, epsilon, keep="optimized")) == pytest.approx(
         1 / (0.5 - 1 / (e + 1))
     )
     hashed = warner.LocalHashing(domain, epsilon)
@@ -50,36 +50,36 @@ def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabi
     assert hashed.prime == 101
     whole, rest = divmod(101, hashed.buckets)
     together = rest * (whole + 1) * whole + (hashed.buckets - rest) * whole * (whole - 1)
-    assert report_weight(hashed) == pytest.approx(1 / ((p - other) * (1 - together / (101 * 100))))
-    assert report_weight(warner.RandomizedResponse(domain, math.inf)) == 1.0
+    assert max_influence(hashed) == pytest.approx(1 / ((p - other) * (1 - together / (101 * 100))))
+    assert max_influence(warner.RandomizedResponse(domain, math.inf)) == 1.0
 
 
 def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     keyed = warner.KeyValue(warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0)
     keys = float(keyed.law.keep - keyed.law.other)
-    assert report_weight(keyed) == pytest.approx(1 / keys)
+    assert max_influence(keyed) == pytest.approx(1 / keys)
     several = warner.KeyValue(
         warner.Categorical(["a", "b"]), warner.Interval(0, 1, 4), 1.0, pairs=3
     )
-    assert report_weight(several) == pytest.approx(3 / keys)
-    assert report_weight(warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5)) is None
-    assert report_weight(warner.mechanisms.StochasticRounding(warner.Integers(0, 9), 1.0)) is None
+    assert max_influence(several) == pytest.approx(3 / keys)
+    assert max_influence(warner.mechanisms.Gaussian(warner.Integers(0, 9), 1.0, delta=1e-5)) is None
+    assert max_influence(warner.mechanisms.StochasticRounding(warner.Integers(0, 9), 1.0)) is None
     both = COMBINED["subsets x RR"](1.0)
     outputs = warner.Reports(both.header, both.outputs())
     counts = []
     for i in range(len(outputs)):
         channel, seen, _ = both.channel_for(both.tally(outputs[i : i + 1]))
         counts.append(channel.invert(seen / seen.sum()))
-    weight = report_weight(both)
+    weight = max_influence(both)
     assert weight is not None and 0.5 * weight < float(
         np.ptp(np.stack(counts), axis=0).max()
     ) <= weight * (1 + 1e-9)
     with pytest.raises(warner.errors.ArgumentTypeError, match="must be a Mechanism"):
-        report_weight("RandomizedResponse")  # type: ignore[arg-type]
-    assert warner.audit(several).weight == report_weight(several)
+        max_influence("RandomizedResponse")  # type: ignore[arg-type]
+    assert warner.audit(several).weight == max_influence(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
     assert (
-        all(option.weight == report_weight(option.mechanism) for option in ranking.results)
+        all(option.weight == max_influence(option.mechanism) for option in ranking.results)
         and ranking.no_protection.weight == 1
     )
     assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])
@@ -102,7 +102,7 @@ def test_the_default_estimate_moves_by_more_than_the_weight_and_the_inverse_neve
         shares = [warner.estimate(tally, *method).probabilities for tally in (before, after)]
         return float(200 * np.abs(shares[1] - shares[0]).max())
 
-    weight = report_weight(mechanism)
+    weight = max_influence(mechanism)
     assert weight == pytest.approx(6.820, abs=1e-3)
     assert moved(warner.Inversion()) <= weight * (1 + 1e-9)
     assert moved() > 9 > weight

@@ -10,9 +10,14 @@ import pytest
 import warner
 from tests.spec.app._command import run
 from warner import Integers, Interval
-from warner.design.planning import can_simulate, candidates, made_shares, options_of
+from warner.design.planning import (
+    can_simulate,
+    candidates,
+    distance_of_values,
+    made_shares,
+    options_of,
+)
 from warner.design.proposal import questions_of
-from warner.design.proposal_widths import distance_of_values
 from warner.domains import Optional
 
 _SILENT = Optional(Interval(0.0, 10.0, bins=8))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, Integers, Interval
-from warner.design.losses import truths_of
+from warner.design.comparison import truths_of
 from warner.errors import ArgumentError, ValuesError
 
 UNIT = Interval(0.0, 1.0, 10)

@@ -6,7 +6,7 @@ import pytest
 
 import warner
 from warner.errors import StudyError
-from warner.studies.collect import Collect
+from warner.studies.texts import Collect
 
 STUDY = """\
 [attributes.smokes]

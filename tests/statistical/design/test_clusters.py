@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner import Categorical, PerAttribute, Product, RandomizedResponse
-from warner.design.clusters import clusters
+from warner.design.schemes import clusters
 from warner.estimators.likelihood_data import LikelihoodData
 
 RUNS, PEOPLE = 200, 3000

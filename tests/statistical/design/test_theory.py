@@ -7,7 +7,7 @@ import pytest
 
 from tests.statistical.results._pairs import _family, _tallies
 from warner import Inversion
-from warner.design.theory import inversion_squares
+from warner.theory import inversion_squares
 
 
 @pytest.mark.parametrize("v", [0.0, 0.9])

@@ -24,10 +24,10 @@ from warner.app.show_designs import (
     unusual_budgets,
 )
 from warner.design.audits import audit as audit_mechanism
-from warner.design.clusters import clusters as find_clusters
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan
 from warner.design.proposal import WIDTH
+from warner.design.schemes import clusters as find_clusters
 from warner.mechanisms import Mechanism, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study

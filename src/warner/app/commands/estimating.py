@@ -32,9 +32,8 @@ from warner.app.show_estimates import (
     show_sources,
 )
 from warner.app.summary_options import Wanted, method_option, show_summaries, summary
+from warner.design.comparison import LOSSES, usual_methods
 from warner.design.comparison import compare as compare_methods
-from warner.design.comparison import usual_methods
-from warner.design.losses import LOSSES
 from warner.estimators import Estimator
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally

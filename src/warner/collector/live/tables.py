@@ -23,7 +23,6 @@ from warner.collector.live.state import (
     kind_of_intervals,
     questions_of,
 )
-from warner.design.report_weight import report_weight
 from warner.domains import Domain
 from warner.estimators.fit import Status
 from warner.reports.public_columns import Key
@@ -32,6 +31,7 @@ from warner.results.estimate import Estimate
 from warner.results.tables import name_of
 from warner.studies.public import SMALLEST_GROUP, declared
 from warner.studies.study import Study
+from warner.theory.inversion import max_influence
 
 _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
@@ -74,7 +74,7 @@ class Wording:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.language = study.languages[0]
-        self.weights = {name: report_weight(m) for name, m in study.mechanisms.items()}
+        self.weights = {name: max_influence(m) for name, m in study.mechanisms.items()}
 
     def heading(self, name: str) -> str:
         """The text of a question."""

@@ -18,8 +18,7 @@ from warner._core.html import Markup, text
 from warner.collector.pages.survey_states import states
 from warner.collector.pages.words import LANGUAGES, Words, direction, words_of
 from warner.collector.survey_document import integrity, survey_bytes
-from warner.design.privacy_words import Strength, strength
-from warner.design.proposal_widths import odds_of
+from warner.design.privacy_words import Strength, odds_of, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import LDP

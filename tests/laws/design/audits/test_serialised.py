@@ -8,7 +8,7 @@ import numpy as np
 
 import warner
 from warner._core.exact import ONE
-from warner.design.audits.exact import enumerated
+from warner.design.audits import enumerated
 from warner.privacy.likelihood_ratios import INFINITE
 from warner.privacy.report_laws import OneHotBits
 

@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from warner import LDP, Integers, UtilityOptimizedRappor, UtilityOptimizedRR
-from warner.design.audits.exact import enumerated
+from warner.design.audits import enumerated
 from warner.privacy import OSLDP, ULDP
 
 DOMAIN = Integers(0, 9)

@@ -10,7 +10,7 @@ from tests.registry import ALL, smallest
 from tests.statistical.mechanisms._chi_square import Sampler, _honest, _typed
 from tests.statistical.mechanisms._mutants import _olh_keeps_half, _rappor_never_clears
 from warner._core.sampling import Source
-from warner.design.audits.sampled import sampled_bound
+from warner.design.audits import sampled_bound
 from warner.mechanisms import Mechanism
 from warner.reports.reports import Reports
 

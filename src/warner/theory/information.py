@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import choice, integer, numbers_of, real
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner.channels import Channel, FloatArray, stacked
-from warner.design.theory.joint import (
+from warner.theory.inversion import (
     MAX_PEOPLE,
     Mechanisms,
     People,

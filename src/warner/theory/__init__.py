@@ -1,4 +1,7 @@
-"""Expected errors and their bounds, before anyone is asked: see :mod:`warner.design.theory`.
+"""Expected errors and their bounds, before anyone is asked (METHODS 6).
+
+Nothing here samples. Each statement of a paper that is wrong is corrected, and the docstring says
+so.
 
 ``expected_loss`` and ``worst_case_loss`` are of the inversion. ``fisher_information``,
 ``cramer_rao`` and ``effective_sample_size`` bound any unbiased estimate.
@@ -10,23 +13,25 @@ mechanism. ``people_for_difference`` and ``power_for_difference`` are of a test 
 
 from __future__ import annotations
 
-from warner.design.theory import (
+from warner.theory.information import (
     cramer_rao,
-    divergence_tail,
     effective_sample_size,
-    expected_loss,
     fisher_information,
+    maximum_likelihood_error,
+    minimax_sample_size,
+    second_order_error,
+)
+from warner.theory.inversion import (
+    divergence_tail,
+    expected_loss,
     independence_bound,
     inversion_squares,
-    maximum_likelihood_error,
     minimax_rate,
-    minimax_sample_size,
     people_for_difference,
     power_for_difference,
     prefers_sample_mean,
     reduction_error,
     rounding_error,
-    second_order_error,
     worst_case_loss,
 )
 

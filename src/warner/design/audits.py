@@ -1,0 +1,593 @@
+"""Audits: exact epsilons from integer laws and serialised reports, claims, bounds from samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from warner._core import html
+from warner._core.canonical_json import canonical
+from warner._core.checks import integer, kind
+from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.sampling import Source
+from warner.io.csv_format import Tabular, cell
+from warner.mechanisms import Device, Mechanism
+from warner.mechanisms.per_attribute import Combined
+from warner.privacy.guarantees import ApproximateLDP, Guarantee
+from warner.privacy.likelihood_ratios import (
+    INFINITE,
+    ambiguous_report,
+    common_denominator,
+    epsilon_of,
+    hockey_stick,
+    slope_exceeds,
+    worst_ratio,
+    worst_slope,
+)
+from warner.reports.counting import unique_rows
+from warner.reports.reports import Reports
+from warner.theory.inversion import max_influence
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Tabular):
+    """The result of an audit.
+
+    Attributes:
+        mechanism: the repr of the mechanism.
+        requested: the requested epsilon in nats, between values ``unit`` apart.
+        epsilon: the smallest epsilon that the reports satisfy, rounded up to a float, between
+            values ``unit`` apart.
+        holds: whether epsilon <= requested, and the enumeration of reports (if they can be listed)
+            agrees with the law.
+        method: how the mechanism was examined, in words.
+        violation: how the guarantee is broken, in words; None where it holds.
+        sampled_lower_bound: a lower bound on epsilon from samples, with confidence 1 - 1e-6, or
+            None.
+        guarantee: the guarantee, in words; some mechanisms protect only some values.
+        delta: of approximate privacy; None elsewhere.
+        unit: the distance of two values that ``requested`` and ``epsilon`` are for, where privacy
+            is metric; None where they are for any two values.
+        total: the epsilon between any two values, at any distance. It is the budget in nats that
+            one person spends in all.
+        weight: the number of people by which one forged report changes the count of a value that
+            ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
+            counts. See :func:`warner.theory.inversion.max_influence`.
+    """
+
+    mechanism: str
+    requested: float
+    epsilon: float
+    holds: bool
+    method: str
+    violation: str | None = None
+    sampled_lower_bound: float | None = None
+    guarantee: str = ""
+    delta: float | None = None
+    unit: float | None = None
+    total: float | None = None
+    weight: float | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The audit as a table of one row: the attributes by name."""
+        return [dict(vars(self))]
+
+    def _repr_html_(self) -> str:
+        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        rows = [[name.replace("_", " "), cell(entry)] for name, entry in self.rows()[0].items()]
+        kept = [row for row in rows if row[1] and row[0] not in ("mechanism", "holds", "violation")]
+        return html.table([self.mechanism, verdict], kept)
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "BROKEN"
+        return (
+            f"Audit({self.mechanism}, requested={self.requested:.10g}, "
+            f"epsilon={self.epsilon:.10g}, {verdict})"
+        )
+
+    def __str__(self) -> str:
+        verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
+        bound = self.sampled_lower_bound
+        lower = "" if bound is None else f"; from samples at least {bound:.4f}"
+        weight = (
+            "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+        )
+        found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
+        return f"{self.mechanism}: {found}; {self.guarantee} ({self.method}{lower}){weight}"
+
+
+# -----------------------------------------------------------------------------------------------
+# Whether a mechanism keeps a guarantee that is claimed of it, by listing all its reports.
+
+
+def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
+    """Check whether a mechanism keeps a claimed guarantee."""
+    if not isinstance(claim, Guarantee):
+        raise ArgumentTypeError(
+            "claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
+        )
+    if mechanism.represents_interval:
+        raise ArgumentError(
+            "claim",
+            "is checked value by value, and a bin stands for many",
+            None,
+            "Audit without a claim, or state it for Integers",
+        )
+    if not mechanism.is_enumerable:
+        raise ArgumentError(
+            "claim",
+            "is checked report by report, and these are too many to list",
+            None,
+            "Audit a smaller instance",
+        )
+    table = mechanism.probabilities()
+    found = claim.examine(table, mechanism.domain)
+    return Audit(
+        repr(mechanism),
+        claim.epsilon,
+        found.epsilon,
+        found.violation is None,
+        f"all {len(table)} reports enumerated against {claim}",
+        found.violation,
+        guarantee=str(claim),
+        delta=found.delta,
+    )
+
+
+# -----------------------------------------------------------------------------------------------
+# A lower bound on epsilon from samples: it examines the sampler itself, not its law.
+
+_ERROR = 1e-6  # probability that the sampled lower bound is above the true epsilon
+
+
+def sampled_bound(
+    mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
+) -> float:
+    """A lower bound on epsilon from reports of two values.
+
+    The two values are the first and the last. If only some values are protected, a protected value
+    is compared with one that is not, whose reports may name it. Then only events that are likelier
+    under the protected value count. Half of the samples chooses an event: one serialised report, or
+    a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson), so the
+    choice does not bias the bound.
+
+    Shapes: draw (n,).
+    """
+    if draw is None:
+
+        def draw(index: np.ndarray) -> np.ndarray:
+            return Reports(
+                mechanism.header, mechanism.randomize_index(index, Source(None))
+            ).record_array()
+
+    half = samples // 2
+    delta = mechanism.guarantee.delta or 0.0
+    sensitive = mechanism.sensitive_mask
+    first, last, one_sided = 0, mechanism.domain.size - 1, False
+    if sensitive is not None and not sensitive.all():
+        first, last, one_sided = int(np.argmax(sensitive)), int(np.argmin(sensitive)), True
+    a, b = (draw(np.full(samples, x)) for x in (first, last))
+    bound = 0.0
+    for likely, unlikely in ((a, b),) if one_sided else ((a, b), (b, a)):
+        event = _most_telling(likely[:half], unlikely[:half])
+        hits = [int(np.count_nonzero(event(part[half:]))) for part in (likely, unlikely)]
+        bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
+    distances = mechanism.distances(np.array([first, last]))
+    return bound if distances is None else bound / float(distances[0, 1])
+
+
+@dataclass(frozen=True)
+class _Event:
+    """The event that a serialised report equals ``content`` where ``mask`` is set."""
+
+    mask: np.ndarray  # (bytes,) uint8
+    content: np.ndarray  # (bytes,) uint8
+
+    def __call__(self, records: np.ndarray) -> np.ndarray:
+        return np.asarray(((records & self.mask) == self.content).all(axis=1))
+
+
+def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
+    """The event with the largest odds in a and b (n, bytes): a record, a byte or a bit of it."""
+    width = a.shape[1]
+    records, inverse = unique_rows(np.concatenate([a, b]))
+    seen_a, seen_b = (
+        np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :])
+    )
+    best = int(np.argmax(_cautious(seen_a, seen_b)))
+    found = [
+        (
+            float(_cautious(seen_a[best], seen_b[best])),
+            _Event(np.full(width, 255, np.uint8), records[best]),
+        )
+    ]
+    for i in range(width):
+        histogram_a, histogram_b = (np.bincount(part[:, i], minlength=256) for part in (a, b))
+        for mask in (255, *(1 << bit for bit in range(8))):
+            for value in np.unique(np.arange(256) & mask):
+                same = np.arange(256) & mask == value
+                odds = float(_cautious(histogram_a[same].sum(), histogram_b[same].sum()))
+                event = _Event(np.zeros(width, np.uint8), np.zeros(width, np.uint8))
+                event.mask[i], event.content[i] = mask, value
+                found.append((odds, event))
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def _cautious(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Log odds of counts, each moved five standard deviations towards the other.
+
+    Without it, some of many rare events would always look telling.
+    """
+    odds: np.ndarray = np.log(np.maximum(a - 5 * np.sqrt(a), 0.1)) - np.log(b + 5 * np.sqrt(b) + 25)
+    return odds
+
+
+def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
+    """ln of a lower bound for Pr(event | a) - delta over an upper bound for Pr(event | b).
+
+    There are two events with two bounds each, so every bound may err with a quarter of ``_ERROR``.
+    """
+    from scipy.stats import beta
+
+    if hits_a == 0:
+        return 0.0
+    low = float(beta.ppf(_ERROR / 4, hits_a, n - hits_a + 1))
+    high = 1.0 if hits_b == n else float(beta.ppf(1 - _ERROR / 4, hits_b + 1, n - hits_b))
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+# -----------------------------------------------------------------------------------------------
+# The exact epsilon of a mechanism from its integer law; of several reports, report by report.
+
+# -----------------------------------------------------------------------------------------------
+# Exact epsilon or delta of serialised reports, the bytes that an attacker has.
+
+
+class Enumerated(NamedTuple):
+    """The results from the list of all serialised reports.
+
+    Attributes:
+        n_reports: the number of reports listed.
+        epsilon: nats, between values ``distance_unit`` apart.
+        delta: of approximate privacy; None elsewhere.
+        violation: the error in the reports, in words, or None.
+    """
+
+    n_reports: int
+    epsilon: float
+    delta: float | None
+    violation: str | None
+
+
+def enumerate_reports(mechanism: Mechanism, epsilon_of_law: float) -> Enumerated:
+    """List all serialised reports of a mechanism and compare them with its law."""
+    records = Reports(mechanism.header, mechanism.outputs()).records()
+    promised = mechanism.guarantee
+    if promised.bounds_all_pairs:
+        epsilon, delta, larger, problem = _odds(mechanism, records, epsilon_of_law)
+    else:
+        epsilon, delta, larger, problem = _measured(mechanism, records, epsilon_of_law)
+    if problem is None and larger:
+        problem = "some serialised reports have larger odds than the law allows"
+    return Enumerated(len(records), epsilon, delta, problem)
+
+
+def _measured(
+    mechanism: Mechanism, records: list[bytes], epsilon: float
+) -> tuple[float, float | None, bool, str | None]:
+    """Epsilon, delta, whether they exceed the law, and a problem; metric or approximate privacy."""
+    promised = mechanism.guarantee
+    found, problem = measure(records, mechanism.probabilities(), promised, mechanism.distances())
+    if promised.delta is not None:
+        delta = promised.delta if mechanism.represents_interval else min(found, promised.delta)
+        return epsilon, delta, found > promised.delta, problem
+    larger = slope_exceeds(found, epsilon)
+    return (
+        (epsilon if mechanism.represents_interval else min(found, epsilon)),
+        None,
+        larger,
+        problem,
+    )
+
+
+def _odds(
+    mechanism: Mechanism, records: list[bytes], law_epsilon: float
+) -> tuple[float, float | None, bool, str | None]:
+    """The same where epsilon bounds the odds of all reports that are protected."""
+    sensitive, ratio = mechanism.sensitive_mask, mechanism.law.ratio()
+    protected = None if sensitive is None else mechanism.protected()
+    found, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
+    if mechanism.guarantee.is_one_sided:
+        problem = None  # one-sided privacy allows reports that several values make
+    # The bytes may tell less than the law: a hash pool may never separate two labels. A bin
+    # averages over its numbers, so reports distinguish single numbers better than bins.
+    averaged = mechanism.represents_interval and found <= ratio
+    epsilon = law_epsilon if averaged else epsilon_of(found)
+    larger = epsilon > law_epsilon or (found > ratio and law_epsilon < math.inf)
+    return epsilon, None, larger, problem
+
+
+def enumerated(
+    records: list[bytes],
+    probabilities: np.ndarray,
+    sensitive: np.ndarray | None = None,
+    protected: np.ndarray | None = None,
+) -> tuple[Fraction, str | None]:
+    """The worst likelihood ratio of serialised reports.
+
+    Reports with equal bytes are one report to a reader, so their probabilities add. With
+    sensitive values both conditions of ULDP are examined [P2 def 2]: every unprotected report names
+    one non-sensitive value, and the ratio is that of the protected reports. Where the first
+    condition fails, the ratio is the one-sided one of OSLDP.
+
+    Shapes: probabilities (m, K), sensitive (K,), protected (m,).
+    """
+    shares, total = common_denominator(probabilities)
+    rows, safe, problem = _merged(records, shares, protected, total)
+    if problem is not None:
+        return INFINITE, problem
+    if sensitive is None:
+        return worst_ratio(rows), None
+    broken = ambiguous_report(rows, sensitive, safe)
+    if broken is None:
+        return worst_ratio(rows[safe]), None
+    return worst_ratio(rows, sensitive), broken
+
+
+def measure(
+    records: list[bytes],
+    probabilities: np.ndarray,
+    guarantee: Guarantee,
+    distances: np.ndarray | None,
+) -> tuple[float, str | None]:
+    """Epsilon per unit of distance, or delta, of serialised reports.
+
+    Shapes: probabilities (m, K), distances (K, K).
+    """
+    rows, _, problem = _merged(records, probabilities, None)
+    if problem is not None:
+        return math.inf, problem
+    if guarantee.delta is not None:
+        return hockey_stick(rows, guarantee.epsilon), None
+    assert distances is not None
+    return worst_slope(rows, distances).epsilon, None
+
+
+def _merged(
+    records: list[bytes], probabilities: np.ndarray, protected: np.ndarray | None, one: int = 1
+) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Probabilities of the different records, which of them are protected, and an error.
+
+    ``one`` is the number that stands for certainty.
+    """
+    place = {record: i for i, record in enumerate(dict.fromkeys(records))}
+    rows = np.full(
+        (len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object
+    )
+    safe = np.ones(len(place), dtype=bool)
+    if len({len(record) for record in records}) != 1:
+        return rows, safe, "serialised reports differ in length"
+    for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
+        rows[place[record]] += row
+        safe[place[record]] &= protected is None or bool(protected[i])
+    wrong = any(total != one for total in rows.sum(axis=0))
+    return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
+
+
+def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
+    """Audit a mechanism of one report: its law, and its serialised reports if they are few."""
+    epsilon, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
+    method, violation = mechanism.law.audit_method, _over_budget(epsilon, mechanism.requested)
+    if mechanism.is_enumerable:
+        found = enumerate_reports(mechanism, epsilon)
+        method += f", and all {found.n_reports} serialised reports enumerated"
+        epsilon, delta = found.epsilon, found.delta
+        violation = violation or found.violation
+    total = mechanism.guarantee_at(epsilon).total
+    return _conclude(mechanism, samples, epsilon, delta, total, method, violation)
+
+
+def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
+    """Audit several reports that are independent given the answer.
+
+    The mechanism of every report is audited exactly, and the sum of the epsilons is rounded up. If
+    there are few enough tuples of reports (``is_enumerable``), they are also listed.
+    """
+    different = {canonical(part.header): part for part in mechanism.parts.values()}
+    audits = {key: audit_exact(part) for key, part in different.items()}
+    found = {name: audits[canonical(part.header)] for name, part in mechanism.parts.items()}
+    total = mechanism.compose_guarantees(
+        {name: _found_guarantee(part, found[name]) for name, part in mechanism.parts.items()}
+    )
+    violation = next(
+        (f"{name}: {result.violation}" for name, result in found.items() if not result.holds),
+        None,
+    )
+    violation = violation or _over_budget(total.epsilon, mechanism.requested)
+    method = "; ".join(
+        dict.fromkeys(
+            f"{'part ' if len(found) > 1 else ''}{type(part).__name__}: {found[name].method}"
+            for name, part in mechanism.parts.items()
+        )
+    )
+    if mechanism.is_enumerable:
+        records = Reports(mechanism.header, mechanism.outputs()).records()
+        method += f"; all {len(records)} serialised tuples enumerated"
+        violation = violation or _tuples_violation(mechanism, total, records)
+    if samples is not None and _some_are_unprotected(mechanism):
+        raise ArgumentError(
+            "samples",
+            "cannot be drawn: the tuples are too many to say which of them are protected",
+            None,
+            "Audit the parts one by one",
+        )
+    return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
+
+
+def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
+    """Audit a mechanism of one report or of several."""
+    if isinstance(mechanism, Combined):
+        return audit_parts(mechanism, samples)
+    return audit_law(mechanism, samples)
+
+
+def audit_device(device: Device) -> Audit:
+    """Audit the device of one person: the common mechanism, and what the device does with it.
+
+    Nothing in the result but ``holds`` and ``violation`` depends on the secret map. The epsilon is
+    that of the common mechanism. The exact epsilon of the device alone would reveal whether its
+    owner has secrets. For an owner without secrets, all protected reports of randomised response
+    are equally likely.
+    """
+    common = audit_exact(device.mechanism)
+    violation = common.violation or device.violation()
+    return replace(
+        common,
+        mechanism=repr(device),
+        holds=violation is None,
+        violation=violation,
+        method=f"{common.method}; and this device's reports under all answers of its owner",
+        guarantee=f"{common.guarantee}; this device's secret values are sensitive too",
+    )
+
+
+def _conclude(
+    mechanism: Mechanism,
+    samples: int | None,
+    epsilon: float,
+    delta: float | None,
+    total: float,
+    method: str,
+    violation: str | None,
+) -> Audit:
+    """Draw samples if asked for, and make the record."""
+    bound = None if samples is None else sampled_bound(mechanism, integer("samples", samples, 2))
+    if violation is None and bound is not None and bound > mechanism.requested:
+        violation = (
+            f"samples show an epsilon of at least {bound:.4f}: the sampler does not follow the law"
+        )
+    return Audit(
+        repr(mechanism),
+        mechanism.requested,
+        epsilon,
+        violation is None,
+        method,
+        violation,
+        bound,
+        str(mechanism.guarantee),
+        delta,
+        mechanism.distance_unit,
+        total,
+        max_influence(mechanism),
+    )
+
+
+def _over_budget(epsilon: float, requested: float) -> str | None:
+    return None if epsilon <= requested else f"epsilon {epsilon!r} exceeds {requested!r}"
+
+
+def _found_guarantee(part: Mechanism, found: Audit) -> Guarantee:
+    """The guarantee that the audit of a part found, in nats per unit of distance where metric."""
+    if found.delta is not None:
+        return ApproximateLDP(found.epsilon, found.delta)
+    return part.guarantee_at(found.epsilon)
+
+
+def _some_are_unprotected(mechanism: Combined) -> bool:
+    """Whether parts protect only some values while the tuples are too many to say which."""
+    masks = [part.sensitive_mask for part in mechanism.parts.values()]
+    return mechanism.sensitive_mask is None and any(mask is not None for mask in masks)
+
+
+def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
+    """The violation, if serialised tuples of reports have more than ``total``; else None."""
+    table = mechanism.probabilities()
+    if not total.bounds_all_pairs:
+        found, problem = measure(records, table, total, mechanism.distances())
+        if total.delta is not None:
+            name, larger = "delta", found > total.delta
+        else:
+            name, larger = "epsilon", slope_exceeds(found, total.epsilon)
+        if problem is not None or not larger:
+            return problem
+        return f"serialised tuples have {name} {found:.6g}, above that of the parts together"
+    protected = None if mechanism.sensitive_mask is None else mechanism.protected()
+    ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
+    law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)
+    if law != INFINITE and (ratio == INFINITE or ratio > law):
+        return "some serialised tuples have larger odds than the parts' laws together allow"
+    if epsilon > total.epsilon:
+        return f"serialised tuples have epsilon {epsilon:.6g}, above that of the parts together"
+    # One-sided privacy allows tuples that several values make.
+    return None if total.is_one_sided else problem
+
+
+# -----------------------------------------------------------------------------------------------
+# The public function of the audits.
+
+
+def audit(
+    mechanism: Mechanism | Device, samples: int | None = None, claim: Guarantee | None = None
+) -> Audit:
+    """The exact epsilon of a mechanism over whole reports, their length and order included.
+
+        epsilon = max over reports y and values x, x' of ln Pr(y | x) / Pr(y | x')
+
+    If the guarantee is metric, epsilon is per unit of distance between x and x'. If the guarantee
+    is approximate, delta is the largest hockey-stick divergence at the requested epsilon:
+
+        delta = max over x, x' of sum_y max(0, Pr(y | x) - exp(epsilon) Pr(y | x'))
+
+    Epsilon is computed in exact arithmetic from the integer thresholds that the sampler uses. Unary
+    encodings are examined bit by bit, for any number K of values. A law with two probabilities is
+    examined by these two, and any other channel by its table. If the mechanism has few enough
+    possible reports (``is_enumerable``), each of them is also serialised. The exact probabilities
+    of the bytes then give a second epsilon, which must agree with the first.
+
+    Args:
+        mechanism: any mechanism, or the device of one person. The audit of a device shows whether
+            it keeps its promise to its owner: ULDP of the values that are sensitive for everybody
+            and of the owner's secret values [P2 prop 11]. The numbers and words of the result are
+            those of the common mechanism, so they are the same whatever the secrets are.
+        samples: if given, also draw this many reports of each of two values and bound epsilon from
+            below by the events that occur (Clopper-Pearson).
+        claim: check this guarantee, by enumeration, instead of the one that the mechanism states.
+            The result names the violation: an unprotected report that does not name one value, or a
+            report and two values.
+
+    Returns:
+        Audit: epsilon, whether it holds, and the method of the audit.
+
+    Raises:
+        ArgumentTypeError: not a mechanism, or a claim that is no guarantee; samples or a claim for
+            a device, because both compare chosen values.
+        ArgumentError: a claim about a mechanism with too many reports to list, or about values that
+            it does not have; samples beside a claim.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> result = audit(RandomizedResponse(Categorical(["no", "yes"]), 1.0))
+    >>> result.holds, round(result.epsilon, 9)
+    (True, 1.0)
+    """
+    if isinstance(mechanism, Device):
+        if samples is not None or claim is not None:
+            rule = "is audited without samples and without a claim: both compare chosen values"
+            raise ArgumentTypeError("device", rule, None, "Audit the common mechanism")
+        return audit_device(mechanism)
+    if not isinstance(mechanism, Mechanism):
+        raise ArgumentTypeError("mechanism", "must be a Mechanism", kind(mechanism))
+    if claim is None:
+        return audit_exact(mechanism, samples)
+    if samples is not None:
+        raise ArgumentError(
+            "samples",
+            "do not go with a claim, which is checked by enumeration",
+            None,
+            "Ask for one of the two",
+        )
+    return audit_claim(mechanism, claim)
