@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warner._core.table import frame, frame_of_rows
 from warner.io.addresses import State, at_hand, shown
 from warner.io.count_statement import DIALECTS, count_statement
 from warner.io.counts_table import CountsTable, read_counts
@@ -15,7 +16,7 @@ from warner.io.foreign_files import (
     tally_foreign,
 )
 from warner.io.formats import FORMATS, is_report_file, suffixes
-from warner.io.frames import frame, frame_of_rows, reports_frame
+from warner.io.frames import reports_frame
 from warner.io.parquet_format import one_database
 from warner.io.public_values import Copies
 from warner.io.read_answers import read_groups, read_values, require_group

@@ -17,6 +17,7 @@ import numpy as np
 
 from warner._core import html
 from warner._core.errors import FileError
+from warner._core.table import frame_of_rows
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
 from warner.io.file_format import (
@@ -26,7 +27,6 @@ from warner.io.file_format import (
     refuse_repeated,
     require_columns,
 )
-from warner.io.frames import frame_of_rows
 from warner.io.public_values import arrow_type
 from warner.reports.schema import smallest_dtype
 

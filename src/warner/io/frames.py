@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner._core.foreign_tables import ColumnNames
+from warner._core.table import frame
 from warner.domains import Domain
 from warner.io.file_format import to_file
 from warner.io.grouped_frame import (
@@ -135,58 +135,6 @@ _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
 _SHOWN = 8  # names of columns in a message
 RECORDS = "records"  # the name of a column of bytes that holds reports
 _BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
-
-
-def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
-    """Columns as a data frame.
-
-    Args:
-        columns: {name: column, (n,)}.
-        backend: the library of the frame, for example ``pyarrow``, ``pandas`` or ``polars``.
-
-    Raises:
-        ArgumentError: no such library is installed.
-    """
-    import narwhals.stable.v2 as nw
-
-    try:
-        return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
-    except (ValueError, TypeError, ModuleNotFoundError):
-        rule = "must name an installed data frame library"
-        error = ArgumentError("backend", rule, repr(backend), "For example 'pyarrow'")
-    raise error
-
-
-def frame_of_rows(
-    rows: Sequence[Mapping[str, Any]],
-    backend: str = "pyarrow",
-    columns: Mapping[str, Any] | None = None,
-) -> Any:
-    """The rows of a table as a data frame.
-
-    Args:
-        rows: at least one dict, all with the same keys. A column of texts, of numbers or of truth
-            values is kept, and any other holds JSON.
-        backend: the library of the frame, as a name or as the module itself.
-        columns: {name: one value for all rows}, columns that stand before the others.
-
-    Raises:
-        ArgumentError: no such library is installed, or a column of the table by that name.
-        EmptyError: no rows.
-    """
-    if not rows:
-        raise EmptyError("table", "has no rows")
-    more = dict(columns or {})
-    if taken := [name for name in more if name in rows[0]]:
-        rule, remedy = "must have names that the table does not have", "Choose another name"
-        raise ArgumentError("columns", rule, show(taken[0]), remedy)
-    found = {name: [value] * len(rows) for name, value in more.items()}
-    for name in rows[0]:
-        entries = [row[name] for row in rows]
-        kinds = {type(entry) for entry in entries if entry is not None}
-        is_plain = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
-        found[name] = entries if is_plain else [json.dumps(entry) for entry in entries]
-    return frame(found, backend)
 
 
 def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:

@@ -1,0 +1,587 @@
+r"""One table for every result: rows of plain data, and how people read them.
+
+The rows hold data: shares are fractions, and a missing number is None. A column says in which unit
+people read it, so that no number in percent stands without its sign.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import Any, NamedTuple, cast
+
+from warner._core import html
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, EmptyError
+from warner._core.text import decimals_of_percent, duration, number, visible
+
+Row = Mapping[str, Any]
+
+WIDTH = 80  # characters of a line of text
+MOST = 50  # rows that a table shows of itself; files have all of them
+_GAP = "  "
+_LEAST_FOLDED = 12  # characters that a folded column keeps
+_NB = "\N{NO-BREAK SPACE}"
+
+# -----------------------------------------------------------------------------------------------
+# Units: how a number of a column is written for people.
+
+
+def _percent(value: float, decimals: int) -> str:
+    return number(100 * value, decimals)
+
+
+def _signed(value: float, decimals: int) -> str:
+    text = number(100 * value, decimals)
+    return f"+{text}" if value > 0 and float(text.replace(",", "")) != 0 else text
+
+
+def _plain(value: float, decimals: int) -> str:
+    """A number in four digits, or whole with marks of thousands.
+
+    >>> _plain(0.123456, 0), _plain(12345.6, 0), _plain(1200, 0)
+    ('0.1235', '12,346', '1,200')
+    """
+    if isinstance(value, int) or 1e4 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+class Unit(NamedTuple):
+    """How numbers of a unit are written, by ``write(value, decimals)``, and what follows them."""
+
+    write: Callable[[float, int], str]
+    suffix: str = ""
+
+
+UNITS = {
+    "share": Unit(_percent, f"{_NB}%"),
+    "points": Unit(_signed, f"{_NB}points"),
+    "people": Unit(lambda value, _: number(value, 0)),
+    "number": Unit(_plain),
+    "epsilon": Unit(lambda value, _: f"{value:.4g}"),
+    "probability": Unit(lambda value, _: "< 0.0001" if value < 1e-4 else f"{value:.4f}"),
+    "times": Unit(lambda value, _: f"{value:.3g}", f"{_NB}times"),
+    "seconds": Unit(lambda value, _: duration(value)),
+}
+# text: as it is; data: for files and frames alone; bar: a picture, for pages alone.
+WITHOUT_NUMBERS = ("text", "data", "bar")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a :class:`Table`.
+
+    Attributes:
+        key: where its data stand in a row.
+        title: what stands above it; None for the key.
+        unit: a name in :data:`UNITS`; "text" for labels and values of a domain; "data" for a column
+            of files and frames alone; "bar" for a picture of the share ``key`` with its ends.
+        priority: 0 for a column that always stands; of the others, those with the largest number
+            are left out first where a line of text is too short.
+        ends: the keys of the two ends of an interval, which then stand in one cell.
+        decimals: those of shares and points; None for as many as the column needs.
+    """
+
+    key: str
+    title: str | None = None
+    unit: str = "text"
+    priority: int = 0
+    ends: tuple[str, str] | None = None
+    decimals: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """What stands above the column."""
+        return self.key if self.title is None else self.title
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its data in files and frames."""
+        if self.unit == "bar":
+            return ()
+        return (self.key,) if self.ends is None else self.ends
+
+    @property
+    def is_read(self) -> bool:
+        """Whether people read it as text."""
+        return self.unit not in ("data", "bar")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether cells are aligned on the right."""
+        return self.unit not in WITHOUT_NUMBERS
+
+    def cells(self, rows: Sequence[Row], decimals: int | None = None) -> list[str]:
+        """The cells for people; shares and points have ``decimals``, or as many as they need."""
+        if not self.is_number:
+            return [entry(row[self.key]) for row in rows]
+        if self.decimals is not None:
+            decimals = self.decimals
+        digits = self.needed_decimals(rows) if decimals is None else decimals
+        if self.ends is not None:
+            low, high = self.ends
+            return [self._interval(row[low], row[high], digits) for row in rows]
+        return [self._written(row[self.key], digits) for row in rows]
+
+    def needed_decimals(self, rows: Sequence[Row]) -> int:
+        """As many as the narrowest interval warrants, or three digits of the largest number."""
+        if self.ends is not None:
+            low, high = self.ends
+            ends = [(row[low], row[high]) for row in rows]
+            widths = [b - a for a, b in ends if not (_is_missing(a) or _is_missing(b))]
+            return max(1, decimals_of_percent(widths))
+        numbers = (row[self.key] for row in rows)
+        largest = max((abs(v) for v in numbers if isinstance(v, float)), default=1.0)
+        if not 0 < largest < 0.1:
+            return 1
+        return min(-math.floor(math.log10(largest)), 6)
+
+    def _written(self, value: Any, decimals: int) -> str:
+        if _is_missing(value) or isinstance(value, str):
+            return value if isinstance(value, str) else ""
+        unit = UNITS[self.unit]
+        return f"{unit.write(value, decimals)}{unit.suffix}"
+
+    def _interval(self, low: Any, high: Any, decimals: int) -> str:
+        if _is_missing(low) or _is_missing(high):
+            return ""
+        unit = UNITS[self.unit]
+        if self.unit in ("share", "points"):  # outwards, so that it stays at least as wide
+            scale = 10 ** (decimals + 2)
+            low = math.floor(low * scale + 1e-7) / scale
+            high = math.ceil(high * scale - 1e-7) / scale
+        return f"{unit.write(low, decimals)} to {unit.write(high, decimals)}{unit.suffix}"
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_text(value: Any) -> str:
+    """A value of a domain as a label: a string as it is, any other value as JSON.
+
+    >>> as_text("x"), as_text(3), as_text((1, 2))
+    ('x', '3', '[1, 2]')
+    """
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def entry(value: Any) -> str:
+    """A cell of a column of texts.
+
+    >>> entry("a"), entry(None), entry(True), entry(3), entry((1, 2))
+    ('a', '', 'yes', '3', '[1, 2]')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else as_text(value)
+
+
+# -----------------------------------------------------------------------------------------------
+# The table.
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows of plain data with columns that say how people read them.
+
+    Attributes:
+        columns: the columns, as :class:`Column` or by their keys alone.
+        rows: one dict for each row.
+        notes: sentences below the table.
+        title: a sentence above it.
+        simulated: whether the data are of a simulation; every form of the table says so.
+
+    >>> shares = [{"value": "yes", "share": 0.561, "low": 0.5, "high": 0.62}]
+    >>> interval = Column("interval", "95 % interval", "share", ends=("low", "high"))
+    >>> table = Table(["value", Column("share", unit="share"), interval], shares, title="Smokers")
+    >>> print(table)
+    Smokers
+    value   share   95 % interval
+    -----  ------  --------------
+    yes    56.1 %  50.0 to 62.0 %
+    >>> print(table.csv(), end="")
+    value,share,low,high
+    yes,0.561,0.5,0.62
+    """
+
+    columns: Sequence[Column | str]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+    title: str = ""
+    simulated: bool = False
+
+    def __post_init__(self) -> None:
+        columns = tuple(Column(c) if isinstance(c, str) else c for c in self.columns)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "rows", tuple(self.rows))
+        object.__setattr__(self, "notes", tuple(note for note in self.notes if note))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        return self.text(most=MOST)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.html(most=MOST)
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        return cast(tuple[Column, ...], self.columns)
+
+    @property
+    def _sentences(self) -> list[str]:
+        """The notes, with the mark of a simulation that neither they nor the title have."""
+        told = " ".join([self.title, *self.notes]).lower()
+        mark = ["The reports are simulated."] if self.simulated and "simulated" not in told else []
+        return [*mark, *self.notes]
+
+    def _cells(self, rows: Sequence[Row]) -> dict[Column, list[str]]:
+        """The cells of each column; a share has the decimals of the interval beside it."""
+        intervals = {c.unit: c for c in self._columns if c.ends is not None and c.is_number}
+        decimals = {unit: c.needed_decimals(rows) for unit, c in intervals.items()}
+        return {c: c.cells(rows, decimals.get(c.unit)) for c in self._columns if c.unit != "bar"}
+
+    def _shown(self, most: int | None) -> tuple[Sequence[Row], list[str]]:
+        """The first rows, and the notes, which say how many rows there are."""
+        if most is None or len(self.rows) <= most:
+            return self.rows, self._sentences
+        count = f"The first {most} of {len(self.rows):,} rows."
+        return self.rows[:most], [count, *self._sentences]
+
+    def text(self, width: int | None = None, most: int | None = None) -> str:
+        """The table as lines of plain text.
+
+        Where it is too wide, columns are left out by their priority, and a note names them. Then
+        the widest column of texts folds.
+
+        Args:
+            width: characters of a line; None for 80.
+            most: how many rows at most; None for all.
+        """
+        width = WIDTH if width is None else width
+        rows, notes = self._shown(most)
+        columns, written = [c for c in self._columns if c.is_read], self._cells(rows)
+        cells = {
+            c: [visible(line).replace(_NB, " ") for line in [c.heading, *written[c]]]
+            for c in columns
+        }
+        widths = {c: max(map(display_width, lines)) for c, lines in cells.items()}
+
+        def excess() -> int:
+            return sum(widths[c] for c in columns) + len(_GAP) * (len(columns) - 1) - width
+
+        left_out: list[Column] = []
+        for column in sorted(columns, key=lambda c: -c.priority):
+            if excess() > 0 and column.priority:
+                columns.remove(column)
+                left_out.append(column)
+        if excess() > 0:
+            texts = [c for c in columns if not c.is_number] or columns
+            widest = max(texts, key=lambda c: widths[c])
+            least = max(_LEAST_FOLDED, widths[widest] - excess())
+            widths[widest] = min(widths[widest], least)
+        if left_out:
+            names = ", ".join(c.heading for c in self._columns if c in left_out)
+            notes = [*notes, f"Left out for want of room: {names}."]
+        head, *lines = [
+            _lines(columns, [cells[c][i] for c in columns], widths) for i in range(len(rows) + 1)
+        ]
+        rule = _GAP.join("-" * widths[c] for c in columns)
+        body = [line for block in lines for line in block]
+        about = [line for note in notes for line in _folded(visible(note), width)]
+        title = _folded(visible(self.title), width) if self.title else []
+        return "\n".join([*title, *head, rule, *body, *about]).replace(_NB, " ")
+
+    def html(self, most: int | None = None) -> html.Markup:
+        """The table as HTML, with a bar for each row where a column is one."""
+        rows, notes = self._shown(most)
+        columns = [c for c in self._columns if c.unit != "data"]
+        written = self._cells(rows)
+        drawn = [_bars(c, rows) if c.unit == "bar" else written[c] for c in columns]
+        cells: Iterable[Sequence[object]] = zip(*drawn, strict=True)
+        table = html.table([c.heading for c in columns], cells, self.title)
+        return html.Markup("\n".join([table, *(f"<p>{html.text(note)}</p>" for note in notes)]))
+
+    def csv(self) -> str:
+        """The data as CSV that spreadsheets show and do not run.
+
+        A text that a spreadsheet takes for a formula gets a ``'`` in front, see :func:`as_cell`. Of
+        a simulation each row says so, in one more column.
+        """
+        names = [key for column in self._columns for key in column.keys]
+        is_text = {c.key: not c.is_number for c in self._columns}
+        out, mark = io.StringIO(), ["yes"] if self.simulated else []
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*map(as_cell, names), *(["simulated"] if self.simulated else [])])
+        for row in self.rows:
+            writer.writerow([*(_raw(row[key], is_text.get(key, False)) for key in names), *mark])
+        return out.getvalue()
+
+    def latex(self) -> str:
+        r"""The table for LaTeX with the package booktabs.
+
+        >>> print(Table(["a_b", Column("p", unit="share")], [{"a_b": "x&y", "p": 0.5}]).latex())
+        \begin{tabular}{lr}
+        \toprule
+        a\_b & p \\
+        \midrule
+        x\&y & 50.0~\% \\
+        \bottomrule
+        \end{tabular}
+        """
+        columns, lines = self._lines_for_print()
+        sides = "".join("r" if c.is_number else "l" for c in columns)
+        head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
+        begin = rf"\begin{{tabular}}{{{sides}}}"
+        comments = [f"% {visible(text)}" for text in [self.title, *self._sentences] if text]
+        rules = [begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join([*comments, *rules])
+
+    def typst(self) -> str:
+        """The table for Typst. All texts are strings, so that none of them is markup."""
+        columns, lines = self._lines_for_print()
+        sides = ", ".join("right" if c.is_number else "left" for c in columns)
+        head, *body = [", ".join(map(_typst_text, line)) for line in lines]
+        table = [
+            "#table(",
+            f"  columns: {len(columns)},",
+            f"  align: ({sides},),",
+            f"  table.header({head}),",
+            *(f"  {line}," for line in body),
+            ")",
+        ]
+        above = [f"#strong({_typst_text(self.title)})"] if self.title else []
+        below = [f"#par({_typst_text(note)})" for note in self._sentences]
+        return "\n".join([*above, *table, *below])
+
+    def _lines_for_print(self) -> tuple[list[Column], list[list[str]]]:
+        """The columns for people, and the lines of their titles and cells."""
+        columns, written = [c for c in self._columns if c.is_read], self._cells(self.rows)
+        cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
+        return columns, [list(line) for line in zip(*cells, strict=True)]
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The data as a data frame.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            columns: columns that stand before the others, with one value for all rows, such as
+                ``week=3``.
+
+        Raises:
+            ArgumentError: no such library is installed, or a column of the table by that name.
+            EmptyError: no rows.
+        """
+        names = [key for column in self._columns for key in column.keys]
+        return frame_of_rows([{n: row[n] for n in names} for row in self.rows], backend, columns)
+
+    def beside(self, columns: Sequence[str], values: Sequence[Any]) -> Table:
+        """The table with more columns before the others, of one value each.
+
+        >>> Table(["a"], [{"a": 1}]).beside(["ward"], ["north"]).rows
+        ({'ward': 'north', 'a': 1},)
+        """
+        more = dict(zip(columns, values, strict=True))
+        rows = [{**more, **row} for row in self.rows]
+        return replace(self, columns=(*columns, *self.columns), rows=rows)
+
+
+class Tabular:
+    """A result that is a table. A base of classes with a method ``table``."""
+
+    def table(self) -> Table:
+        """The result as a table for people, pages and files."""
+        raise NotImplementedError
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict for each row, all with the same keys."""
+        return [dict(row) for row in self.table().rows]
+
+    def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
+        """The rows as a data frame: see :meth:`Table.to_frame`."""
+        return frame_of_rows(self.rows(), backend, columns)
+
+    def _repr_html_(self) -> str:
+        return self.table().html(most=MOST)
+
+
+# -----------------------------------------------------------------------------------------------
+# Lines of text.
+
+
+def display_width(text: str) -> int:
+    """The columns of a terminal that a text takes.
+
+    >>> display_width("abc"), display_width("\u6771\u4eac"), display_width("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """A text as lines of some width; line ends stay."""
+    lines = text.split("\n")
+    return [part for line in lines for part in wrap(line, width, break_on_hyphens=False) or [""]]
+
+
+def _lines(
+    columns: Sequence[Column], cells: Sequence[str], widths: Mapping[Column, int]
+) -> list[str]:
+    """The lines of one row, several where a cell folds."""
+    stacks = [
+        [text]
+        if display_width(text) <= widths[c] and "\n" not in text
+        else _folded(text, widths[c])
+        for c, text in zip(columns, cells, strict=True)
+    ]
+    lines = []
+    for i in range(max(map(len, stacks))):
+        line = []
+        for column, stack in zip(columns, stacks, strict=True):
+            text = stack[i] if i < len(stack) else ""
+            blank = " " * (widths[column] - display_width(text))
+            line.append(f"{blank}{text}" if column.is_number else f"{text}{blank}")
+        lines.append(_GAP.join(line).rstrip())
+    return lines
+
+
+# -----------------------------------------------------------------------------------------------
+# Cells of pages, files and frames.
+
+
+def _bars(column: Column, rows: Sequence[Row]) -> list[html.Markup]:
+    """A picture of each share with its interval, all on one scale from 0."""
+    low, high = column.ends or (column.key, column.key)
+
+    def at(row: Row, key: str) -> float:
+        return 0.0 if _is_missing(row[key]) else float(row[key])
+
+    ends = [(at(row, column.key), at(row, low), at(row, high)) for row in rows]
+    largest = max((max(line) for line in ends), default=0.0)
+    return [html.interval_bar(share, a, b, max(largest, 1e-12)) for share, a, b in ends]
+
+
+# Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+
+
+def as_cell(value: Any) -> str:
+    """A value of a domain, or a name, as a cell that no spreadsheet takes for a formula.
+
+    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return gets a ``'`` in
+    front, also where blanks or quotation marks come first. The label is therefore the cell without
+    its first ``'``. Numbers stay as they are.
+
+    >>> as_cell("=1+1"), as_cell("@home"), as_cell(-5), as_cell("-5"), as_cell("a-b")
+    ("'=1+1", "'@home", '-5', '-5', 'a-b')
+    """
+    text = visible(as_text(value))
+    return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
+
+
+def _raw(value: Any, is_text: bool) -> Any:
+    """An entry of a CSV file: numbers as they are, all else as a cell without formulas."""
+    if value is None:
+        return ""
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_plain and not is_text else as_cell(value)
+
+
+_LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    _NB: "~",
+}
+
+
+def latex_text(text: str) -> str:
+    r"""A text with the characters escaped that LaTeX reads as commands.
+
+    >>> print(latex_text("em:100 50% a_b"))
+    em:100 50\% a\_b
+    """
+    return "".join(_LATEX.get(each, each) for each in text)
+
+
+def _typst_text(text: str) -> str:
+    r"""A string of Typst.
+
+    >>> print(_typst_text('say "#x"'))
+    "say \"#x\""
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
+    """Columns as a data frame.
+
+    Args:
+        columns: {name: column, (n,)}.
+        backend: the library of the frame, for example ``pyarrow``, ``pandas`` or ``polars``.
+
+    Raises:
+        ArgumentError: no such library is installed.
+    """
+    import narwhals.stable.v2 as nw
+
+    try:
+        return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
+    except (ValueError, TypeError, ModuleNotFoundError):
+        rule = "must name an installed data frame library"
+        error = ArgumentError("backend", rule, repr(backend), "For example 'pyarrow'")
+    raise error
+
+
+def frame_of_rows(
+    rows: Sequence[Row],
+    backend: str = "pyarrow",
+    columns: Mapping[str, Any] | None = None,
+) -> Any:
+    """The rows of a table as a data frame.
+
+    Args:
+        rows: at least one dict, all with the same keys. A column of texts, of numbers or of truth
+            values is kept, and any other holds JSON.
+        backend: the library of the frame, as a name or as the module itself.
+        columns: {name: one value for all rows}, columns that stand before the others.
+
+    Raises:
+        ArgumentError: no such library is installed, or a column of the table by that name.
+        EmptyError: no rows.
+    """
+    if not rows:
+        raise EmptyError("table", "has no rows")
+    more = dict(columns or {})
+    if taken := [name for name in more if name in rows[0]]:
+        rule, remedy = "must have names that the table does not have", "Choose another name"
+        raise ArgumentError("columns", rule, show(taken[0]), remedy)
+    data = {name: [value] * len(rows) for name, value in more.items()}
+    for name in rows[0]:
+        entries = [row[name] for row in rows]
+        kinds = {type(each) for each in entries if each is not None}
+        is_plain = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
+        data[name] = entries if is_plain else [json.dumps(each) for each in entries]
+    return frame(data, backend)

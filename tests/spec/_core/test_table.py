@@ -1,0 +1,136 @@
+"""The one table: the same rows as text, page, file and frame."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from warner import errors
+from warner._core.table import UNITS, Column, Table, as_cell
+
+ROWS: list[dict[str, Any]] = [
+    {"value": "yes", "share": 0.561, "low": 0.5321, "high": 0.5899, "n": 1234.4, "seed": 1},
+    {"value": "<b>", "share": None, "low": None, "high": None, "n": 3.0, "seed": 2},
+]
+TABLE = Table(
+    [
+        "value",
+        Column("share", unit="share"),
+        Column("interval", "95 % interval", "share", ends=("low", "high")),
+        Column("n", "people", "people", priority=2),
+        Column("seed", unit="data"),
+        Column("share", "", "bar", ends=("low", "high")),
+    ],
+    ROWS,
+    notes=["One sentence."],
+    title="Shares",
+)
+
+
+def test_people_read_units() -> None:
+    assert TABLE.text().splitlines() == [
+        "Shares",
+        "value   share   95 % interval  people",
+        "-----  ------  --------------  ------",
+        "yes    56.1 %  53.2 to 59.0 %   1,234",
+        "<b>                                 3",
+        "One sentence.",
+    ]
+    assert str(TABLE) == repr(TABLE) == TABLE.text()
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "text"),
+    [
+        ("share", 0.00561, "0.561 %"),
+        ("share", 1.0, "100.0 %"),
+        ("points", 0.032, "+3.20 points"),
+        ("points", -0.32, "-32.0 points"),
+        ("points", 0.0, "0.0 points"),
+        ("people", 1234.4, "1,234"),
+        ("number", 0.123456, "0.1235"),
+        ("epsilon", 1.0, "1"),
+        ("probability", 1e-9, "< 0.0001"),
+        ("times", 1.234, "1.23 times"),
+        ("seconds", 185.0, "3.1 min"),
+        ("number", float("nan"), ""),
+        ("people", None, ""),
+        ("people", "a few", "a few"),
+    ],
+)
+def test_units(unit: str, value: Any, text: str) -> None:
+    cells = Column("a", unit=unit).cells([{"a": value}])
+    assert [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells] == [text]
+
+
+def test_narrow_lines_leave_columns_out_and_say_so() -> None:
+    text = TABLE.text(width=30)
+    assert "people" not in text.splitlines()[1] and "interval" in text
+    assert "Left out for want of room: people." in " ".join(text.split())
+
+
+@pytest.mark.parametrize("width", [20, 40, 79])
+def test_lines_are_as_wide_as_asked_and_words_stay_whole(width: int) -> None:
+    told = " ".join(["protects"] * 30)
+    table = Table(["a", Column("b", unit="number")], [{"a": told, "b": 1}])
+    lines = table.text(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert set(re.findall("[a-z]{2,}", " ".join(lines))) == {"protects"}
+
+
+def test_many_rows_are_counted() -> None:
+    table = Table(["a"], [{"a": i} for i in range(1000)])
+    assert "The first 50 of 1,000 rows." in str(table)
+    assert len(table.csv().splitlines()) == 1001 and len(table) == len(list(table)) == 1000
+
+
+def test_html_escapes_and_draws() -> None:
+    page = TABLE.html()
+    assert "&lt;b&gt;" in page and "<b>" not in page
+    assert page.count("<svg") == 2 and "56.1\N{NO-BREAK SPACE}%" in page and "seed" not in page
+
+
+def test_csv_holds_data() -> None:
+    header, first, second = csv.reader(io.StringIO(TABLE.csv()))
+    assert header == ["value", "share", "low", "high", "n", "seed"]
+    assert first == ["yes", "0.561", "0.5321", "0.5899", "1234.4", "1"]
+    assert second == ["<b>", "", "", "", "3.0", "2"]
+
+
+def test_every_form_says_that_data_are_simulated() -> None:
+    table = Table(["=a"], [{"=a": "@b"}], simulated=True)
+    assert table.csv() == "'=a,simulated\n'@b,yes\n"
+    for form in (table.text(), table.html(), table.latex(), table.typst()):
+        assert "The reports are simulated." in form
+    told = Table(["a"], [{"a": 1}], title="12 simulated reports", simulated=True)
+    assert told.text().count("simulated") == 1
+
+
+def test_prints_escape_their_markup() -> None:
+    table = Table([Column("a", "a_1")], [{"a": '50% "#x"\\'}])
+    assert "a\\_1" in table.latex() and '50\\% "\\#x"\\textbackslash{}' in table.latex()
+    assert '"50% \\"#x\\"\\\\",' in table.typst()
+
+
+def test_no_form_shows_what_screens_cannot() -> None:
+    table = Table(["a"], [{"a": "x\x1b[2J"}])
+    for form in (table.text(), table.csv(), table.latex(), table.typst()):
+        assert "\x1b" not in form
+
+
+def test_frames_hold_data() -> None:
+    frame = TABLE.to_frame("pyarrow", week=3)
+    assert frame.column_names == ["week", "value", "share", "low", "high", "n", "seed"]
+    with pytest.raises(errors.ArgumentError, match="the table does not have"):
+        TABLE.to_frame(value=1)
+    with pytest.raises(errors.EmptyError):
+        Table(["a"], []).to_frame()
+
+
+def test_every_unit_aligns_to_the_right() -> None:
+    assert all(Column("a", unit=unit).is_number for unit in UNITS)
+    assert as_cell("-x") == "'-x"
