@@ -22,7 +22,7 @@ from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
 from warner.reports.tally import Tally, require_same_origin
-from warner.reports.tally_sources import require_different
+from warner.reports.tally_kinds import require_different
 from warner.results.from_tally import likelihood_data
 from warner.results.share_noise import covariance_of
 from warner.results.tables import as_text

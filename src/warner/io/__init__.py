@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from warner._core.table import frame, frame_of_rows
-from warner.io.addresses import State, at_hand, shown
-from warner.io.count_statement import DIALECTS, count_statement
-from warner.io.counts_table import CountsTable, read_counts
-from warner.io.data_sets import DataFile, files_of, is_data_set
-from warner.io.file_tallies import tally_file
+from warner.io.count_statement import DIALECTS, CountsTable, count_statement, read_counts
+from warner.io.data_sets import DataFile, State, at_hand, files_of, is_data_set
 from warner.io.foreign_files import (
     ForeignFile,
     content_digest,
@@ -17,10 +14,10 @@ from warner.io.foreign_files import (
 )
 from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.io.frames import reports_frame
-from warner.io.parquet_format import one_database
+from warner.io.parquet_format import one_database, shown
 from warner.io.public_values import Copies
 from warner.io.read_answers import read_groups, read_values, require_group
-from warner.io.report_file import ReportFile, open_reports, read_public, read_reports
+from warner.io.report_file import ReportFile, open_reports, read_public, read_reports, tally_file
 from warner.io.report_writer import ReportWriter, write_reports
 
 __all__ = [

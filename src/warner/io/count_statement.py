@@ -21,20 +21,33 @@ Names, texts and types are written by :mod:`sqlglot` in the dialect of the datab
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import hashlib
+import io
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from warner._core.canonical_json import canonical
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, MissingExtraError
+from warner._core.errors import ArgumentError, EmptyError, FileError, MissingExtraError, ReportError
 from warner._core.foreign_tables import ColumnNames
+from warner.domains import Domain
+from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns
 from warner.io.grouped_frame import BEYOND, GAP
+from warner.io.public_values import groups_in, indices_of
 from warner.mechanisms import Mechanism
+from warner.reports.counting import require_room
+from warner.reports.public_columns import Groups
 from warner.reports.schema import BitRule
+from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -435,3 +448,397 @@ def _sum(terms: Sequence[str]) -> str:
         return terms[0]
     half = len(terms) // 2
     return f"({_sum(terms[:half])} + {_sum(terms[half:])})"
+
+
+# -----------------------------------------------------------------------------------------------
+# The result of a counting statement, as a database exports it, and the tallies that it holds.
+#
+# Counts come in many spellings: ``12``, ``12.0``, ``1.2E+1``. Names of columns may be in capitals.
+# Command lines of databases print lines before the names and behind the last count, which are left
+# out. The mark says of which study the statement was made, and whether that was of simulated
+# reports. What the file does not say: which mechanism made the reports in the table.
+
+
+_DELIMITERS = ",;\t|"
+_WHOLE = re.compile(r"[+-]?[0-9]+([.][0-9]*)?([eE][+-]?[0-9]{1,2})?")
+_LARGEST = 2**63
+_AS_CSV = "Export CSV, for example with psql --csv or duckdb -csv"
+_WHOLE_RESULT = "Export the whole result of the statement; bq prints 100 rows without --max_rows"
+_OF_THE_STUDY = "Use the study file that the statement was printed from"
+_BEFORE = 50  # lines that a command line may print before the names
+_BEGIN = 2**10
+_OTHERS = {
+    b"\x1f\x8b": ("is compressed by gzip", "Unpack it with gunzip"),
+    b"PAR1": ("is a Parquet file, and no result of a statement as CSV", _AS_CSV),
+}
+# How many rows there are, as psql, snowsql and spark-sql say it behind the last one.
+_SUMMARY = re.compile(
+    r"\(?[0-9,]+ rows?\)?|[0-9,]+ Row\(s\) produced.*|Time( taken|:| Elapsed).*", re.I
+)
+_NULLS = ("", "\\N", "NULL", "null", "None")
+
+
+class _Row(NamedTuple):
+    """A row of the table: its line in the file, and its entries."""
+
+    line: int
+    attribute: str
+    part: str
+    value: int
+    reports: int
+    key: tuple[str, ...]
+
+
+class CountsTable:
+    """The counts that a counting statement gave. Made by :func:`read_counts`.
+
+    Attributes:
+        path: the file.
+        by: the public columns by which the reports are grouped.
+    """
+
+    def __init__(self, path: str, by: tuple[str, ...], rows: list[_Row]) -> None:
+        self.path, self.by = path, by
+        self._rows: dict[tuple[str, str], list[_Row]] = {}
+        seen = set()
+        for row in rows:
+            same = row[1:4] + row[5:]
+            if same in seen:
+                raise self._wrong(row, "holds a count twice", "Export the result once")
+            seen.add(same)
+            self._rows.setdefault((row.attribute, row.part), []).append(row)
+
+    def simulated(self, study: str) -> bool:
+        """Whether the statement was made for simulated reports of a study.
+
+        Args:
+            study: the digest of the study.
+
+        Raises:
+            FileError: no mark, several, or that of another study.
+        """
+        marks = {part: rows[0] for (a, part), rows in self._rows.items() if _is_mark(a, part)}
+        if not marks:
+            rule = "does not say of which study it is"
+            remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
+            raise FileError(self.path, rule, None, remedy)
+        known = {mark_of(study, simulated): simulated for simulated in (False, True)}
+        for mark, row in marks.items():
+            if mark not in known or len(marks) > 1:
+                rule = "is of another study, of another version of it, or was altered"
+                raise self._wrong(row, rule, _OF_THE_STUDY)
+        return known[next(iter(marks))]
+
+    def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
+        return FileError(f"{self.path}: line {row.line}", rule, None, remedy)
+
+    def tallies(
+        self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain], study: str
+    ) -> dict[str, Tally]:
+        """The tallies of all attributes.
+
+        Args:
+            mechanisms: {attribute: the mechanism that made its reports}.
+            public: {name: domain} of the public columns that may group the reports.
+            study: the digest of the study that says all this.
+
+        Returns:
+            {attribute: Tally}, of groups where the statement had public columns. They are marked as
+            simulated where the statement says so.
+
+        Raises:
+            ArgumentError: a public column that is not declared.
+            EmptyError: no reports.
+            FileError: another study; counts that are missing, or that do not add up to the number
+                of rows.
+            ReportError: rows without a report, with a value that is none, or that break a rule.
+        """
+        simulated = self.simulated(study)
+        # A warehouse may write names in capitals.
+        spelt = {name.casefold(): name for name in public}
+        if unknown := [name for name in self.by if name.casefold() not in spelt]:
+            rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
+            raise ArgumentError(self.path, rule, None, "Declare it: [public.NAME]")
+        known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
+        known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
+        for (attribute, part), rows in self._rows.items():
+            if (attribute, part) not in known | {(EVERYTHING, ROWS)} and not _is_mark(
+                attribute, part
+            ):
+                rule = f"counts {show(part)} of {show(attribute)}, which the study does not have"
+                raise self._wrong(rows[0], rule, _OF_THE_STUDY)
+        if not sum(row.reports for rows in self._rows.values() for row in rows):
+            rule, remedy = "holds no reports: the table has no rows", "Was it the right table?"
+            raise EmptyError(self.path, rule, None, remedy)
+        everything = self._part(EVERYTHING, ROWS)
+        groups, place = self._groups(
+            everything,
+            {name: public[name] for name in (spelt[name.casefold()] for name in self.by)},
+        )
+        sizes = np.zeros(len(groups.keys) if groups else 1, dtype=np.int64)
+        for row in everything:
+            sizes[place[row.key]] += row.reports
+        found: dict[str, Tally] = {}
+        for attribute, mechanism in mechanisms.items():
+            source = _Counts(self, attribute, place, sizes)
+            names = list(mechanism.schema.file_columns())
+            problem = None
+            try:
+                counted = mechanism.schema.count_where_stored(source, names)
+            except ReportError as error:
+                # Rules of one column are checked here, by code that knows no file.
+                said = str(error).removeprefix("reports: ")
+                problem = said if said == str(error) else f"{self.path}: {attribute}: {said}"
+            if problem is not None:
+                raise ReportError(problem)
+            found[attribute] = Tally(mechanism.header, counted, groups, simulated)
+        return found
+
+    def _part(self, attribute: str, part: str) -> list[_Row]:
+        """The rows of a part."""
+        rows = self._rows.get((attribute, part))
+        if rows is None:
+            rule = f"lacks the counts of {show(part)} of {show(attribute)}"
+            raise FileError(self.path, rule, None, _WHOLE_RESULT)
+        return rows
+
+    def _groups(
+        self, rows: list[_Row], by: Mapping[str, Domain]
+    ) -> tuple[Groups | None, dict[tuple[str, ...], int]]:
+        """The groups of people, and the place of each tuple of public values as it is written."""
+        import pyarrow as pa
+
+        if not by:
+            return None, {(): 0}
+        keys = list(dict.fromkeys(row.key for row in rows if row.reports))
+        indices = {}
+        for i, (name, domain) in enumerate(by.items()):
+            texts = [
+                None if key[i] in _NULLS and not _has(domain, key[i]) else key[i] for key in keys
+            ]
+            if None in texts:
+                rule = f"column {name!r} has rows without a value"
+                raise ReportError(self.path, rule, None, "Leave them out of the table")
+            column = pa.array(texts, pa.string())
+            indices[name] = indices_of(
+                self.path, name, domain, column, rule="holds values that the study does not declare"
+            )
+        groups = groups_in(by, indices)
+        return groups, dict(zip(keys, groups.place.tolist(), strict=True))
+
+    def codes(
+        self, attribute: str, part: str, place: Mapping[tuple[str, ...], int], values: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The group, the value and the number of reports of each row of a part, (m,) each.
+
+        Raises:
+            FileError: a part or a group that is missing.
+            ReportError: rows without a report, or with whatever else is no report.
+        """
+        rows = self._part(attribute, part)
+        where = f"{self.path}: {attribute}: {part}"
+        for code, rule in (
+            (GAP, "has rows without a report"),
+            (BEYOND, f"must lie in 0..{values - 1}"),
+        ):
+            if wrong := sum(row.reports for row in rows if row.value == code):
+                raise ReportError(where, rule, f"{wrong:,} such rows")
+        for row in rows:
+            if not 0 <= row.value < values:
+                raise self._wrong(row, f"value must lie in 0..{values - 1}")
+            if row.key not in place and row.reports:
+                raise self._wrong(row, "counts a group that the rows of the table do not have")
+        some = [row for row in rows if row.reports]
+        return (
+            np.array([place[row.key] for row in some], dtype=np.int64),
+            np.array([row.value for row in some], dtype=np.int64),
+            np.array([row.reports for row in some], dtype=np.int64),
+        )
+
+    def broken(
+        self, attribute: str, rule: BitRule, place: Mapping[Any, int], sizes: np.ndarray
+    ) -> int:
+        """How many rows break a rule, by the statement, which has checked every row."""
+        group, broken, reports = self.codes(attribute, _check(rule), place, 2)
+        self.require_all(attribute, _check(rule), np.bincount(group, reports, len(sizes)), sizes)
+        return int(reports[broken == 1].sum())
+
+    def require_all(
+        self, attribute: str, part: str, counted: np.ndarray, sizes: np.ndarray
+    ) -> None:
+        """Refuse counts of other numbers of rows than the table has.
+
+        Args:
+            attribute, part: where they stand.
+            counted: (G,) the number of rows that are counted in each group.
+            sizes: (G,) the number of rows of each group.
+        """
+        if (counted != sizes).any():
+            some, all_rows = int(counted.sum()), int(sizes.sum())
+            rule = f"counts {some:,} reports, and the table has {all_rows:,} rows"
+            if some == all_rows:
+                rule = f"counts {some:,} reports, but some in other groups than the rows are"
+            where = f"{self.path}: {attribute}: {part}"
+            raise FileError(where, rule, None, _WHOLE_RESULT)
+
+
+def _has(domain: Domain, text: str) -> bool:
+    """Whether a text is a declared label, such as NULL."""
+    return text in domain.spec().get("values", [])
+
+
+def _is_mark(attribute: str, part: str) -> bool:
+    """Whether a row says of which study the counts are."""
+    return attribute == EVERYTHING and part.startswith((STUDY, SIMULATED))
+
+
+def _check(rule: BitRule) -> str:
+    """The part that checks a rule."""
+    return f"{CHECK}{rule.text}"
+
+
+class _Counts:
+    """The counts of one attribute; see GroupedColumns."""
+
+    def __init__(
+        self, table: CountsTable, attribute: str, place: Mapping[Any, int], sizes: np.ndarray
+    ) -> None:
+        self._table, self._attribute, self._place, self._sizes = table, attribute, place, sizes
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        values, groups = prod(columns.values()), len(self._sizes)
+        require_room(groups, values)
+        part = ",".join(columns)
+        place, code, reports = self._table.codes(self._attribute, part, self._place, values)
+        found = np.zeros((groups, values), dtype=np.int64)
+        np.add.at(found, (place, code), reports)
+        self._table.require_all(self._attribute, part, found.sum(axis=1), self._sizes)
+        return found.reshape(groups, *columns.values())
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        broken = self._table.broken(self._attribute, rule, self._place, self._sizes)
+        if broken:
+            where = f"{self._table.path}: {self._attribute}"
+            raise ReportError(where, rule.text, f"{broken:,} other rows", rule.remedy)
+        return False
+
+
+def read_counts(path: str) -> CountsTable:
+    """Read the result of a counting statement.
+
+    Args:
+        path: a CSV file with a line of names, as a database or a warehouse exports it, or ``-``
+            for standard input; the cells are separated by commas, semicolons, tabs or bars.
+
+    Raises:
+        FileError: another table, or a number that is no count, by its line.
+    """
+    text = _text(path)
+    problem = None
+    try:
+        first = _line_of_names(text)
+        delimiter = _delimiter(text[first])
+        lines = csv.reader(
+            io.StringIO("".join(text[first:]), newline=""), delimiter=delimiter, strict=True
+        )
+        names = [name.strip() for name in next(lines, [])]
+        places, by = _places(path, names)
+        found = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
+        while found and _SUMMARY.fullmatch(delimiter.join(found[-1][1]).strip()):
+            found.pop()
+        rows = [_row(path, line, cells, places, names) for line, cells in found]
+    except csv.Error:
+        problem = FileError(path, "is not readable as CSV", None, _AS_CSV)
+    else:
+        return CountsTable(path, by, rows)
+    raise problem
+
+
+def _text(path: str) -> list[str]:
+    """The lines of a file, or of standard input for ``-``. PowerShell writes UTF-16."""
+    problem = None
+    try:
+        with contextlib.ExitStack() as opened:
+            dash = path == "-"
+            file = sys.stdin.buffer if dash else opened.enter_context(open(path, "rb"))
+            begin = file.read(_BEGIN)
+            for first, (rule, remedy) in _OTHERS.items():
+                if begin.startswith(first):
+                    raise FileError(path, rule, None, remedy)
+            _, stream = as_utf8(begin, file, path)
+            text = b"".join(iter(stream.read, b"")).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problem = FileError(path, "is not readable as text in UTF-8", None, _AS_CSV)
+    else:
+        return text.splitlines(keepends=True) or [""]
+    raise problem
+
+
+def _delimiter(line: str) -> str:
+    """The delimiter of a line of names."""
+    return max(_DELIMITERS, key=line.count)
+
+
+def _line_of_names(text: list[str]) -> int:
+    """The number of the line of names, from 0; 0 where there is none."""
+    for i, line in enumerate(text[:_BEFORE]):
+        cells = [cell.strip(' "').lower() for cell in line.strip().split(_delimiter(line))]
+        if set(COLUMNS) <= set(cells):
+            return i
+    return 0
+
+
+def _places(path: str, names: list[str]) -> tuple[list[int], tuple[str, ...]]:
+    """The places of COLUMNS and then of the public columns, and the names of the latter."""
+    lower = [name.lower() for name in names]
+    others = [i for i, name in enumerate(lower) if name not in COLUMNS]
+    if (
+        any(lower.count(name) != 1 for name in COLUMNS)
+        or any(not lower[i].startswith(BY) for i in others)
+        or len(set(lower)) < len(lower)
+    ):
+        rule = f"must have the columns {', '.join(COLUMNS)}, and {BY}NAME for public columns"
+        remedy = "Export the result of the statement that 'warner sql' prints, with its names"
+        raise FileError(path, rule, None, remedy)
+    by = tuple(names[i][len(BY) :] for i in others)
+    return [*map(lower.index, COLUMNS), *others], by
+
+
+def _row(path: str, line: int, cells: list[str], places: list[int], names: list[str]) -> _Row:
+    """A row of the table from the cells of a line."""
+    if [cell.strip() for cell in cells] == names:
+        rule, remedy = "has the names again", "Give each result as a file of its own"
+        raise FileError(f"{path}: line {line}", rule, None, remedy)
+    if len(cells) <= max(places):
+        raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)
+    attribute, part, value, reports, *key = (cells[i] for i in places)
+    numbers = []
+    for name, text in (("value", value), ("reports", reports)):
+        number = _whole(text.strip())
+        if number is None or (name == "reports" and number < 0):
+            raise FileError(f"{path}: line {line}", f"{name} must be a whole number")
+        numbers.append(number)
+    return _Row(
+        line,
+        attribute,
+        part,
+        numbers[0],
+        numbers[1],
+        () if _is_mark(attribute, part) else tuple(key),
+    )
+
+
+def _whole(text: str) -> int | None:
+    """A whole number, also where a database writes it as a decimal; None for another text.
+
+    >>> [_whole(text) for text in ("12", "12.000", "1.2E+1", "-1", "0.5", "1e99", "x")]
+    [12, 12, 12, -1, None, None, None]
+    """
+    if not _WHOLE.fullmatch(text):
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    whole = number == number.to_integral_value() and abs(number) < _LARGEST
+    return int(number) if whole else None

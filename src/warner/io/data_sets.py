@@ -12,16 +12,28 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
-from warner._core.errors import FileError
-from warner._core.text import in_one_line
-from warner.io.addresses import State, ending, listed, shown, state_of
+from warner._core.atomic_files import temporary_file
+from warner._core.errors import FileError, WarnerError
+from warner._core.text import in_one_line, visible
 from warner.io.formats import FORMATS
-from warner.io.parquet_format import is_remote
+from warner.io.parquet_format import (
+    ParquetFormat,
+    connection,
+    ending,
+    file_name_in_sql,
+    interruptible,
+    is_remote,
+    read_by,
+    shown,
+)
 
 _PATTERN = re.compile(r"[*?\[]")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -168,3 +180,231 @@ def _values(name: str, root: str) -> dict[str, str]:
         if sign and column and value != _NO_VALUE:
             found[unquote(column)] = unquote(value)
     return found
+
+
+# -----------------------------------------------------------------------------------------------
+# Files at addresses, such as ``s3://bucket/reports/part-0.parquet``.
+#
+# Where fsspec and the package for the address are installed, such as s3fs, these list and read.
+# Otherwise DuckDB does, by its own extension and its stored secrets.
+#
+# Of a Parquet file that another program wrote, only the columns of reports are fetched. Any other
+# file is fetched whole: a seal is of all bytes, and CSV has no columns that could be fetched alone.
+#
+# An address may hold a password, a key or a signature. Messages and files name it without these.
+
+
+_WEB = ("http", "https")  # one file at each address
+_STATES = (
+    "ETag",
+    "etag",
+    "md5Hash",
+    "mtime",
+    "LastModified",
+    "last_modified",
+    "updated",
+    "modified",
+    "created",
+)
+"""What tells a changed file, by the names in fsspec's file systems; the best first."""
+_REMEDY = (
+    "Check the address. To read it, install the package of fsspec for it (pip install s3fs, for "
+    "s3://), or DuckDB's extension (INSTALL httpfs, once) with a stored secret (CREATE SECRET)"
+)
+
+
+@cache
+def _system(root: str) -> Any:
+    """The file system of fsspec for addresses that begin so; None where it is not installed."""
+    try:
+        from fsspec.core import url_to_fs
+
+        # An instance of our own, because its way to open files is changed.
+        system, _ = url_to_fs(root, skip_instance_cache=True)
+    except (ImportError, ValueError):  # ValueError: a protocol that fsspec does not know
+        return None
+    opened = system.open
+    # DuckDB asks for the ranges that it needs. A cache would fetch megabytes around each.
+    system.open = lambda path, mode="rb", **options: opened(
+        path, mode, **{"cache_type": "none", **options}
+    )
+    return system
+
+
+def _system_of(address: str) -> Any:
+    """The file system of fsspec for an address; None where it is not installed."""
+    scheme, _, rest = address.partition("://")
+    with _reached(address, "cannot be reached"):
+        return _system(f"{scheme}://{rest.partition('/')[0].partition('?')[0]}")
+
+
+def _is_web(address: str) -> bool:
+    return address.partition("://")[0].lower() in _WEB
+
+
+@contextmanager
+def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
+    """Replace the errors of a file system, which may quote an address."""
+    try:
+        yield
+        return
+    except WarnerError:
+        raise
+    except Exception as error:  # each file system has errors of its own
+        if ours and type(error).__module__ == "builtins" and not isinstance(error, OSError):
+            raise
+        kind = type(error).__name__
+    remedy = "Check the address, and the credentials that are stored for it"
+    raise FileError(shown(address), rule, kind, remedy)
+
+
+State = tuple[int, int | str]
+"""The size of a file in bytes, and what changes with its content: a time in ns, or a tag."""
+
+
+def listed(address: str) -> dict[str, State | None]:
+    """The files at an address: one file, those below a folder, or those of a pattern."""
+    if _is_web(address):
+        return {address: None}
+    system = _system_of(address)
+    if system is None:
+        return dict.fromkeys(_listed_by_duckdb(address))
+    with _reached(address, "cannot be listed"):
+        system.invalidate_cache()
+        path = system._strip_protocol(address)
+        found: dict[str, Any] = {}
+        if _PATTERN.search(path):
+            found = system.glob(path, detail=True)
+        folders = [name for name, told in found.items() if told["type"] == "directory"]
+        for folder in folders if found else [path]:
+            found |= system.find(folder, detail=True)
+        return {
+            str(system.unstrip_protocol(name)): _state(told)
+            for name, told in sorted(found.items())
+            if told["type"] == "file"
+        }
+
+
+def _state(told: Mapping[str, Any]) -> State:
+    """The state of a file by what a file system of fsspec tells of it."""
+    tag = next((told[name] for name in _STATES if told.get(name)), "")
+    return int(told.get("size") or 0), str(tag).removeprefix("W/").strip('"')
+
+
+def _listed_by_duckdb(address: str) -> list[str]:
+    """The files at an address, by DuckDB's own extension."""
+    import duckdb
+
+    is_file = _PATTERN.search(address) or ending(address)
+    pattern = address if is_file else f"{address.rstrip('/')}/**"
+    with connection() as database:
+        try:
+            with interruptible():
+                rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
+                found = [str(row[0]) for row in rows.fetchall()]
+        except duckdb.Error:
+            found = []
+    if found:
+        return found
+    # Of an address that it does not know, DuckDB says that there are no files.
+    rule = "has no files, or cannot be listed by DuckDB"
+    raise FileError(shown(address), rule, None, _REMEDY)
+
+
+def state_of(address: str) -> State:
+    """The state of a file at an address, asked anew; zeros where it is not known."""
+    system = _system_of(address)
+    if system is None:
+        return _state_by_duckdb(address)
+    with _reached(address, "cannot be read"):
+        system.invalidate_cache()
+        return _state(system.info(address))
+
+
+def _state_by_duckdb(address: str) -> State:
+    """The size and the time of the last change, by DuckDB's own extension."""
+    import duckdb
+
+    # A time itself would need pytz.
+    sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"
+    with connection() as database:
+        try:
+            with interruptible():
+                row = database.execute(sql).fetchone()
+            return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
+        except duckdb.Error:
+            pass
+    raise FileError(shown(address), "cannot be read", None, _REMEDY)
+
+
+@contextmanager
+def at_hand(path: str) -> Iterator[str]:
+    """A name by which a file can be read in the block.
+
+    It is the path itself for a file of this machine, and for one that is read where it lies. It is
+    that of a copy for any other file at an address. Errors of the block name the address.
+
+    Raises:
+        FileError: an address that cannot be read, or a file that was changed meanwhile.
+    """
+    if not is_remote(path):
+        yield path
+        return
+    system = _system_of(path)
+    with _named(path, path):
+        if system is None:
+            _refuse_sealed(path)
+            yield path
+        elif _is_whole(system, path):
+            with _copied(system, path) as copy:
+                yield copy
+        else:
+            before = state_of(path)
+            with read_by(system), _reached(path, "cannot be read", ours=True):
+                yield path
+            if state_of(path) != before:
+                rule, remedy = "was changed while it was counted", "Count it again"
+                raise FileError(path, rule, None, remedy)
+
+
+def _refuse_sealed(address: str) -> None:
+    """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
+    if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
+        rule = "is a report file of warner, which DuckDB cannot fetch whole"
+        remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
+        raise FileError(address, rule, None, remedy)
+
+
+def _is_whole(system: Any, address: str) -> bool:
+    """Whether a file is fetched whole: any but a Parquet file of another program."""
+    if _is_web(address) or ending(address) != ParquetFormat.suffix:
+        return True
+    with read_by(system), _reached(address, "cannot be read"):
+        return ParquetFormat().read_ends(address)[0] != b""
+
+
+@contextmanager
+def _copied(system: Any, address: str) -> Iterator[str]:
+    """A copy of a file at an address."""
+    with temporary_file(suffix=ending(address)) as copy, _named(copy, address):
+        with _reached(address, "cannot be read"):
+            size, _ = state_of(address)
+            system.get_file(system._strip_protocol(address), copy)
+        if size and os.path.getsize(copy) != size:
+            rule, remedy = "was fetched with another size than the store states", "Count it again"
+            raise FileError(copy, rule, None, remedy)
+        yield copy
+
+
+@contextmanager
+def _named(path: str, address: str) -> Iterator[None]:
+    """Let errors of the block name an address where they name a path."""
+    try:
+        yield
+    except WarnerError as error:
+        said = shown(address)
+        error.args = tuple(
+            part.replace(visible(path), said) if isinstance(part, str) else part
+            for part in error.args
+        )
+        raise

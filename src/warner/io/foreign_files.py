@@ -5,7 +5,7 @@ only reports that the mechanism can send. What cannot be checked, because such a
 it: which mechanism and budget made the reports, whether they are simulated, and whether the file is
 whole.
 
-Survey tools carry reports as texts in a hidden field (:mod:`warner.reports.report_texts`). A text
+Survey tools carry reports as texts in a hidden field (:mod:`warner.reports.reports`). A text
 says which study and which question it is of, so that is checked too.
 """
 
@@ -28,9 +28,8 @@ from warner._core.errors import ArgumentError, EmptyError, FileError, ReportErro
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
-from warner.io.addresses import ending, shown, state_of
 from warner.io.csv_format import CsvFormat
-from warner.io.file_tallies import JOINT
+from warner.io.data_sets import state_of
 from warner.io.formats import report_format
 from warner.io.frames import (
     RECORDS,
@@ -47,14 +46,16 @@ from warner.io.parquet_format import (
     ParquetFormat,
     column_in_sql,
     connection,
+    ending,
     file_name_in_sql,
     interruptible,
     is_remote,
+    shown,
 )
 from warner.io.public_values import holds_integers
-from warner.io.report_file import open_reports
+from warner.io.report_file import JOINT, open_reports
 from warner.mechanisms import Mechanism, PerAttribute
-from warner.reports.report_texts import START, from_texts
+from warner.reports.reports import START, from_texts
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ def tally_foreign(
         values: {public column: the value of all rows}, for public columns that the file lacks, as
             the names of its folders state them.
         starts: {attribute: the beginning of the texts of its reports}, where columns may hold
-            texts; the results of :func:`warner.reports.report_texts.text_start`.
+            texts; the results of :func:`warner.reports.reports.text_start`.
 
     Returns:
         {attribute: Tally}; {"joint": ...} for ``ways`` and several attributes.

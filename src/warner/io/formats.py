@@ -2,19 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
+from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError
-from warner.io.addresses import shown
+from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
-from warner.io.file_format import FileFormat
-from warner.io.parquet_format import ParquetFormat, is_remote
-from warner.io.wire_format import WireFormat
+from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
+from warner.io.parquet_format import ParquetFormat, is_remote, shown
+from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# -----------------------------------------------------------------------------------------------
+# Files in the wire format of reports, as ``Reports.save`` writes them.
+
+
+_ATTRIBUTE = "value"  # a wire file has no name for its attribute
+_BLOCK = 2**24  # bytes that are hashed at a time
+
+
+class WireFormat(FileFormat):
+    """The wire format: reports of one attribute, called ``value``. Names of files are free."""
+
+    name = "wire format"
+    suffix = ".warner"
+    holds_answers = False
+    is_writable = False
+
+    def recognizes(self, path: str) -> bool:
+        if super().recognizes(path):
+            return True
+        if not Path(path).is_file():
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+
+    def read_ends(self, path: str) -> tuple[bytes, bytes]:
+        with open(path, "rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return b"", b""
+            file.seek(max(len(MAGIC), file.seek(0, os.SEEK_END) - DIGEST_BYTES))
+            digest = file.read().hex()
+        if _digest(path) != digest:  # the head of an altered file may say anything
+            return canonical(_header({}, False)).encode(), b""
+        head = read_wire_head(path)
+        end = {"n": head.n, "sha256": digest}
+        return canonical(_header(head.header, head.simulated)).encode(), canonical(end).encode()
+
+    def is_intact(self, path: str, end: Mapping[str, Any]) -> bool:
+        """True: :meth:`read_ends` gives no end of a file that was altered."""
+        return True
+
+    def columns(self, path: str) -> dict[str, str]:
+        return {
+            name: np.dtype(column.dtype).name
+            for column in read_wire_head(path).columns
+            for name in _file_names(column)
+        }
+
+    def batches(
+        self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        head = read_wire_head(path)
+        arrays = [
+            np.memmap(path, column.dtype, "r", column.offset, (head.n, *column.shape))
+            for column in head.columns
+        ]
+        for start in range(0, head.n, ROWS_PER_BATCH):
+            block = [array[start : start + ROWS_PER_BATCH] for array in arrays]
+            parts = [part.reshape(len(part), -1).T for part in block]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(np.ascontiguousarray(column)) for part in parts for column in part],
+                list(columns),
+            )
+
+
+def _header(mechanism_header: Any, simulated: Any) -> dict[str, Any]:
+    """The header of a report file of one attribute."""
+    return {
+        "format": "warner-reports",
+        "schema": 1,
+        "simulation": bool(simulated),
+        "attributes": {_ATTRIBUTE: mechanism_header},
+    }
+
+
+def _file_names(column: WireColumn) -> list[str]:
+    """The columns of a report file that hold a column in the wire format."""
+    name = f"{_ATTRIBUTE}_{column.name}"
+    return [f"{name}_{i}" for i in range(column.shape[0])] if column.shape else [name]
+
+
+def _digest(path: str) -> str:
+    """The SHA-256 of all of a file except its last 32 bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        left = file.seek(0, os.SEEK_END) - DIGEST_BYTES
+        file.seek(0)
+        while left > 0:
+            block = file.read(min(_BLOCK, left))
+            digest.update(block)
+            left -= len(block)
+    return digest.hexdigest()
+
 
 # The first format that recognizes a file reads it. The wire format comes first, because it also
 # recognizes files by their first bytes.

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from warner._core.errors import FileError, ReportError
 from warner._core.progress import stage
+from warner._core.text import without_secrets
 from warner.domains import Domain
 from warner.io.file_format import (
     NO_PUBLIC,
@@ -337,6 +339,24 @@ def is_remote(path: str) -> bool:
     (True, False)
     """
     return _ADDRESS.match(path) is not None and not os.path.exists(path)
+
+
+def shown(path: str) -> str:
+    """An address without user, password, query and fragment; any other path as it is.
+
+    >>> shown("https://me:secret@host/a.parquet?X-Amz-Signature=1f"), shown("lake/a.parquet")
+    ('https://...@host/a.parquet?...', 'lake/a.parquet')
+    """
+    return without_secrets(path) if is_remote(path) else path
+
+
+def ending(path: str) -> str:
+    """How the name of a file ends, in lower case, also at an address with a query.
+
+    >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("lake/a.csv")
+    ('.parquet', '.csv')
+    """
+    return Path(shown(path).removesuffix("?...")).suffix.lower()
 
 
 def file_name_in_sql(path: str) -> str:

@@ -31,8 +31,7 @@ from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
 from warner.privacy.report_laws import TwoLevel
 from warner.reports.counting import unique_rows
-from warner.reports.hashed_schema import SupportCounts, WindowCounts
-from warner.reports.schema import IntegerColumns
+from warner.reports.schema import IntegerColumns, SupportCounts, WindowCounts
 
 _LARGEST_TABLE = 2**26  # counts of a tally, seeds * buckets
 # Counts of a tally of whole reports, up to which it is the default: 8 MB. It reaches 1000 values.

@@ -58,15 +58,17 @@ from warner.reports.public_columns import (
     order_of,
     require_same_columns,
 )
-from warner.reports.tally_kinds import Counted, TallyKind, tally_kind
-from warner.reports.tally_sources import (
+from warner.reports.tally_kinds import (
+    Counted,
     Sources,
+    TallyKind,
     added_sources,
     collectors_of,
     new_source,
     of_collectors,
     require_different,
     source_of_others,
+    tally_kind,
     united_sources,
 )
 

@@ -19,7 +19,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.spec.app._command import run
 from warner import Study
-from warner.io import addresses, files_of, write_reports
+from warner.io import data_sets, files_of, write_reports
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -83,7 +83,7 @@ class Store(MemoryFileSystem):
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Five objects in folders of wards, in Parquet and CSV, and what engines leave."""
     fsspec.register_implementation("memory", Store, clobber=True)
-    addresses._system.cache_clear()
+    data_sets._system.cache_clear()
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(STUDY)
     store = Store(skip_instance_cache=True)
@@ -252,7 +252,7 @@ def test_errors_of_a_store_do_not_show_what_it_says(store: Store, error: Any) ->
     ],
 )
 def test_an_address_is_named_without_secrets(address: str, said: str) -> None:
-    found = addresses.shown(address)
+    found = data_sets.shown(address)
     assert found == said
     done = run("estimate", address, ok=False)
     assert SECRET not in done.output
@@ -260,7 +260,7 @@ def test_an_address_is_named_without_secrets(address: str, said: str) -> None:
 
 def test_signed_addresses_leave_no_secret(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address with a query is one file. Its name has no query, in a checkpoint too."""
-    monkeypatch.setattr(addresses, "_WEB", ("memory",))
+    monkeypatch.setattr(data_sets, "_WEB", ("memory",))
     signed = f"memory://web/a.parquet?X-Amz-Signature={SECRET}"
     _written(store, signed.removeprefix("memory:/"), TABLE)
     for i in range(2):
@@ -282,7 +282,7 @@ def test_without_fsspec_duckdb_reads_by_itself(
 ) -> None:
     """DuckDB reads addresses of files of this machine without an extension."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(addresses, "_system_of", lambda address: None)
+    monkeypatch.setattr(data_sets, "_system_of", lambda address: None)
     root = f"file://{tmp_path}"
     found = {f"{root}/lake/ward={ward}/a.parquet": None for ward in ("north", "the south")}
     for i, ward in enumerate(("north", "the south")):
@@ -291,7 +291,7 @@ def test_without_fsspec_duckdb_reads_by_itself(
     Path("study.toml").write_text(STUDY)
     for way in ("lake", "lake/", "lake/*/*.parquet"):
         # DuckDB lists files of this machine by their paths.
-        listed = [f"file://{path}" for path in addresses.listed(f"{root}/{way}")]
+        listed = [f"file://{path}" for path in data_sets.listed(f"{root}/{way}")]
         assert listed == list(found), way
     monkeypatch.setattr("warner.io.data_sets.listed", lambda address: found)
     count = (f"{root}/lake", "--by", "ward", "--checkpoint", "c.jsonl")

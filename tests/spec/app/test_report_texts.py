@@ -13,7 +13,7 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Reports, Study
-from warner.reports.report_texts import text_start, to_texts
+from warner.reports.reports import text_start, to_texts
 from warner.reports.tally import Tally, load_tallies
 
 STUDY = """

@@ -109,7 +109,7 @@ def test_names_of_folders_are_no_columns(
 def test_many_columns_are_counted_in_one_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warner.io.file_tallies._QUERIES", 2)
+    monkeypatch.setattr("warner.io.report_file._QUERIES", 2)
     mechanism = warner.UnaryEncoding(Integers(0, 30), 1.0)
     reports = mechanism.randomize(np.arange(31))
     write_reports(reports, str(tmp_path / "r.parquet"))

@@ -120,7 +120,7 @@ def test_a_few_bytes_do_not_make_gigabytes(
 def test_a_study_may_ask_for_more_than_a_header(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warner.io.file_tallies.LARGEST", 1)
+    monkeypatch.setattr("warner.io.report_file.LARGEST", 1)
     path = str(tmp_path / "r.csv")
     write_reports(COIN.reports([0, 1]), path)
     with pytest.raises(warner.errors.FileError, match="--study"):

@@ -17,7 +17,7 @@ from warner import Integers, LocalHashing, RandomizedResponse, Reports, Study, S
 from warner import UnaryEncoding as Bits
 from warner.domains.dates import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, ValuesError
-from warner.spark.tallying import _Job, _places
+from warner.spark import _Job, _places
 
 N = 600
 _RNG = np.random.default_rng(11)
@@ -181,7 +181,7 @@ def test_answers_are_randomized_by_partition(
 ) -> None:
     with pytest.raises(ArgumentError, match="numbers its partitions"):
         warner.spark.randomize(STUDY, PEOPLE, blocks, seed=5)
-    monkeypatch.setattr("warner.spark.randomizing.partition", lambda: 3)
+    monkeypatch.setattr("warner.spark.partition", lambda: 3)
     found = warner.spark.randomize(STUDY, PEOPLE, blocks, seed=5)
     assert found.table() == warner.spark.randomize(STUDY, PEOPLE, blocks, seed=5).table()
     again = warner.spark.randomize(STUDY, PEOPLE, blocks)

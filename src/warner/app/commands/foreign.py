@@ -12,7 +12,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner.app.terminal import plural
 from warner.io.foreign_files import columns_of_texts
-from warner.reports.report_texts import text_start
+from warner.reports.reports import text_start
 from warner.reports.tally import Tally
 from warner.studies.public import declared
 from warner.studies.study import Study

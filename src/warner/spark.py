@@ -1,10 +1,11 @@
-"""Tallies of Spark frames: each partition is counted where it lies, and the counts are added up.
+"""Reports in a Spark cluster: counted there by the library's own counters, and made there.
 
-Rows that one GROUP BY of the engine counts never reach Python, whose rows cost several times as
-much. Of all other reports, a partition gives one row for each count that is not zero. One small
-GROUP BY adds the rows of all partitions, so no more rows come to the driver than there are counts.
-A task that is lost is run again by Spark, and a task has no effect but its rows: nothing is counted
-twice.
+A Spark frame can also be given to ``mechanism.tally``: it is then counted by one GROUP BY per
+column, which needs nothing on the cluster. The functions here run the counters of warner in the
+Python workers of the cluster, so warner must be installed there. They are faster for reports of
+bits, and they count what no GROUP BY of columns counts: hashes, tuples and blocks of reports.
+
+Spark Connect and Sail have the same frames. Needs ``pip install "warner[spark]"``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warner._core.checks import kind, show
+from warner._core.checks import integer, kind, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -28,6 +29,7 @@ from warner._core.errors import (
     message,
 )
 from warner._core.foreign_tables import ColumnNames
+from warner._core.sampling import Source
 from warner.domains import Domain
 from warner.io.frames import (
     attribute_columns,
@@ -38,17 +40,192 @@ from warner.io.frames import (
     report_columns,
 )
 from warner.io.grouped_frame import checked_groups
+from warner.io.public_values import holds_integers, to_arrow
+from warner.io.read_answers import answer_columns, encoded_batch
 from warner.mechanisms import Mechanism
 from warner.mechanisms.per_attribute import PerAttribute
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
+from warner.reports.reports import Reports
 from warner.reports.schema import smallest_dtype
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
-from warner.spark.partitions import partition
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+__all__ = ["randomize", "tally"]
+
+# -----------------------------------------------------------------------------------------------
+# Which partition a worker works on.
+
+
+def partition() -> int | None:
+    """The number of the partition of this worker; None outside Spark, and where it is not known.
+
+    >>> partition() is None
+    True
+    """
+    try:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return None if context is None else int(context.partitionId())
+    except Exception:  # pyspark is not there, or the engine has no such context
+        return None
+
+
+# -----------------------------------------------------------------------------------------------
+# Answers in a Spark frame to reports, by the library's own samplers in the workers.
+
+
+MOST_PER_BLOCK = 2**16  # reports
+
+
+def randomize(study: Any, frame: Any, blocks: int | None = None, seed: int | None = None) -> Any:
+    """Randomise answers in a Spark frame, in its own workers.
+
+    For simulations, and for devices that live in a cluster: whoever runs the cluster sees the
+    answers. Rows of reports stand in the order of the answers in their partition, which can say
+    whose they are.
+
+    A Spark frame is a recipe: each action computes it anew, and randomises the same answers anew,
+    which spends the budget again. Write the result once, and read what was written.
+
+    Args:
+        study: the study, without groups.
+        frame: a Spark frame with one row for each person and a column for each answer. Other
+            columns are left out.
+        blocks: how many reports a row holds. Each attribute has one column of bytes then,
+            ``smokes_records``. None for one report a row, in the columns of a report file.
+        seed: repeatable randomness, for simulations only; None for that of the workers' operating
+            systems. It depends on how the frame is cut into partitions.
+
+    Returns:
+        A Spark frame: the public columns of the study, and the reports.
+
+    Raises:
+        ArgumentTypeError: no study, or no Spark frame.
+        ArgumentError: a study with groups, or blocks of no reports.
+    """
+    if not hasattr(frame, "mapInArrow"):
+        raise ArgumentTypeError("frame", "must be a Spark frame", kind(frame))
+    if not hasattr(study, "mechanisms"):
+        raise ArgumentTypeError("study", "must be a Study", kind(study))
+    if blocks is not None:
+        integer("blocks", blocks, 1, MOST_PER_BLOCK)
+    if seed is not None:
+        integer("seed", seed, 0, 2**63 - 1)
+    job = _Randomizing(dict(study.mechanisms), dict(study.public), blocks, seed)
+    return frame.select(*job.answers).mapInArrow(job.randomize, job.columns)
+
+
+@dataclass(frozen=True)
+class _Randomizing:
+    """What the workers make. It is sent to them."""
+
+    mechanisms: dict[str, Mechanism]
+    public: dict[str, Any]
+    blocks: int | None
+    seed: int | None
+
+    @property
+    def answers(self) -> list[str]:
+        """The columns of answers and the public columns."""
+        names = [c for name, m in self.mechanisms.items() for c in answer_columns(name, m)]
+        return list(dict.fromkeys([*self.public, *names]))
+
+    @property
+    def columns(self) -> str:
+        """The columns of the result, as Spark declares them."""
+        kinds = {n: "bigint" if holds_integers(d) else "string" for n, d in self.public.items()}
+        for name, mechanism in self.mechanisms.items():
+            if self.blocks is not None:
+                kinds[f"{name}_records"] = "binary"
+                continue
+            for part, size in mechanism.schema.file_columns().items():
+                kinds[f"{name}_{part}"] = "int" if size <= 2**31 else "bigint"
+        return ", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items())
+
+    def randomize(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The reports of a partition."""
+        source = Source(None if self.seed is None else self._generator(self.seed))
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            found = encoded_batch({**self.public, **self.mechanisms}, batch)
+            people = len(next(iter(found.values())))
+            if not people:
+                continue
+            reports = {
+                name: Reports(m.header, m.randomize_encoded(found[name], source))
+                for name, m in self.mechanisms.items()
+            }
+            index = {name: found[name] for name in self.public}
+            yield (
+                self._rows(reports, index)
+                if self.blocks is None
+                else self._blocks(reports, index, people)
+            )
+
+    @staticmethod
+    def _generator(seed: int) -> np.random.Generator:
+        """The generator of this partition."""
+        number = partition()
+        if number is None:  # all partitions would draw the same numbers
+            rule = "needs an engine that numbers its partitions, as Spark does"
+            raise ArgumentError("seed", rule, None, "Leave it out")
+        return np.random.default_rng([seed, number])
+
+    def _rows(self, reports: dict[str, Reports], index: dict[str, np.ndarray]) -> pa.RecordBatch:
+        """One report a row."""
+        import pyarrow as pa
+
+        columns = {name: to_arrow(self.public[name], i) for name, i in index.items()}
+        for name, mechanism in self.mechanisms.items():
+            stored = mechanism.schema.to_file(reports[name].columns)
+            sizes = mechanism.schema.file_columns()
+            for part, column in stored.items():
+                of = pa.int32() if sizes[part] <= 2**31 else pa.int64()
+                columns[f"{name}_{part}"] = pa.array(column, of)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _blocks(
+        self, reports: dict[str, Reports], index: dict[str, np.ndarray], people: int
+    ) -> pa.RecordBatch:
+        """Blocks of reports, each of people with the same public values."""
+        import pyarrow as pa
+
+        assert self.blocks is not None
+        place = np.zeros(people, dtype=np.int64)
+        for codes in index.values():
+            _, own = np.unique(codes, return_inverse=True)
+            place = np.unique(place * (int(own.max()) + 1) + own.ravel(), return_inverse=True)[1]
+        order = np.argsort(place, kind="stable")
+        edges = np.flatnonzero(np.diff(place[order], prepend=-1))
+        cuts = [
+            order[first : min(first + self.blocks, stop)]
+            for start, stop in zip(edges, [*edges[1:], people], strict=True)
+            for first in range(start, stop, self.blocks)
+        ]
+        firsts = np.array([cut[0] for cut in cuts])
+        columns = {name: to_arrow(self.public[name], i[firsts]) for name, i in index.items()}
+        for name in self.mechanisms:
+            records = reports[name].record_array()
+            blocks = [records[cut].tobytes() for cut in cuts]
+            columns[f"{name}_records"] = pa.array(blocks, pa.binary())
+        return pa.RecordBatch.from_pydict(columns)
+
+
+# -----------------------------------------------------------------------------------------------
+# Tallies of Spark frames: each partition is counted where it lies, and the counts are added up.
+#
+# Rows that one GROUP BY of the engine counts never reach Python, whose rows cost several times as
+# much. Of all other reports, a partition gives one row for each count that is not zero. One small
+# GROUP BY adds the rows of all partitions, so no more rows come to the driver than there are
+# counts. A task that is lost is run again by Spark, and a task has no effect but its rows: nothing
+# is counted twice.
+
 
 _JOINT = "joint"
 _N, _KEPT, _WRONG = -1, -2, -3  # cells: the number of reports, a kept report, a message
