@@ -51,7 +51,7 @@ from warner import (
 )
 from warner._core.atomic_files import write_whole
 from warner._core.progress import steps
-from warner.app.progress_bar import shown
+from warner.app.terminal import shown
 from warner.domains import Domain
 from warner.estimators import (
     Estimator,

@@ -13,7 +13,7 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.text import duration
 from warner.app.cli import PlainErrors
-from warner.app.interruption import Interrupted
+from warner.app.running import Interrupted
 from warner.app.terminal import console, plural, table
 
 

@@ -23,14 +23,14 @@ def _terminal() -> Iterator[None]:
 
     In a kernel tables would become HTML, and lines on progress depend on the machine.
     """
-    from warner.app import progress_bar
+    from warner.app import terminal
 
-    long, progress_bar._LONG = progress_bar._LONG, math.inf
+    long, terminal._LONG = terminal._LONG, math.inf
     shell = builtins.__dict__.pop("get_ipython", None)
     try:
         yield
     finally:
-        progress_bar._LONG = long
+        terminal._LONG = long
         if shell is not None:
             builtins.get_ipython = shell
 

@@ -10,9 +10,8 @@ import click
 
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
-from warner.app.interruption import stopped_cleanly
-from warner.app.plug_ins import load_all
-from warner.app.progress_bar import shown
+from warner.app.running import load_all, stopped_cleanly
+from warner.app.terminal import shown
 
 # The module in warner.app.commands, and the line in the list of commands. A module is imported when
 # a command of it is run.
@@ -82,7 +81,7 @@ _COMMANDS = {
         "Ask the questions of STUDY on a web page, and count the answers of real people.",
     ),
     "sql": (
-        "sql",
+        "collecting",
         "Print one SQL statement that counts the reports in a table.",
     ),
     "study": (

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from warner._core.errors import ArgumentError, StudyError
 from warner._core.progress import steps
-from warner.app.toml_text import toml, toml_key
+from warner.app.new_study.text import toml, toml_key
 from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism

@@ -15,7 +15,7 @@ import pytest
 from tests.spec.app._command import run
 from tests.spec.app._lakes import STUDY, lake, rows, tally
 from warner import Study
-from warner.app.checkpoint import _checksum
+from warner.app.counting import _checksum
 from warner.io import write_reports
 from warner.reports.tally import load_tallies
 

@@ -12,7 +12,7 @@ import pytest
 from tests.spec.app._command import run
 from tests.spec.groups._tallies import MECHANISM, SHARES, drawn
 from warner import difference, estimate, weighted
-from warner.app.asked_estimates import read_groups
+from warner.app.what_files_hold import read_groups
 
 
 @pytest.fixture

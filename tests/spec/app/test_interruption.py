@@ -53,7 +53,7 @@ def pressed(
             pass
 
     with monkeypatch.context() as patched:
-        patched.setattr("warner.app.progress_bar.Lines", Press)
+        patched.setattr("warner.app.terminal.Lines", Press)
         return CliRunner().invoke(main, list(args))
 
 
@@ -128,7 +128,7 @@ def test_a_swallowed_ctrl_c_is_raised_at_the_next_step(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("warner.app.progress_bar.Lines", Swallow)
+    monkeypatch.setattr("warner.app.terminal.Lines", Swallow)
     done = CliRunner().invoke(main, ["randomize", "study.toml", "answers.csv", "-o", "new.csv"])
     assert (done.exit_code, done.stderr) == (130, "Interrupted: new.csv was not written.\n")
 

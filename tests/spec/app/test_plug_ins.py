@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from warner.app import plug_ins
+from warner.app import running
 from warner.app.cli import main
 from warner.results.registration import for_a_while
 
@@ -101,12 +101,12 @@ def test_entry_points_are_loaded_and_a_broken_one_is_left_out(
 ) -> None:
     monkeypatch.syspath_prepend(".")
     points = [
-        EntryPoint("broken", "no_such_module", plug_ins.GROUP),
-        EntryPoint("mine", "own_mine", plug_ins.GROUP),
+        EntryPoint("broken", "no_such_module", running.GROUP),
+        EntryPoint("mine", "own_mine", running.GROUP),
     ]
-    monkeypatch.setattr(plug_ins, "entry_points", lambda group: points)
+    monkeypatch.setattr(running, "entry_points", lambda group: points)
     # A process reads them once; here they are others than those it has read.
-    monkeypatch.setattr(plug_ins, "declared", plug_ins.declared.__wrapped__)
+    monkeypatch.setattr(running, "declared", running.declared.__wrapped__)
     result = _warner("audit", "study.toml")
     assert result.exit_code == 0 and "holds" in result.output
     assert "the entry point 'broken' is left out: ModuleNotFoundError" in result.output
@@ -116,7 +116,7 @@ def test_a_file_with_the_name_of_a_module_hides_none(monkeypatch: pytest.MonkeyP
     import json
 
     Path("json.py").write_text("VALUE = 1\n")
-    module = plug_ins.load("json.py")
+    module = running.load("json.py")
     assert module.VALUE == 1 and sys.modules["json"] is json
-    assert plug_ins.load("json.py") is module
+    assert running.load("json.py") is module
     del sys.modules[module.__name__]

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tests.spec.app._command import run
 from warner._core.progress import Stage, progress, stage, steps
-from warner.app.progress_bar import Bars, Lines
+from warner.app.terminal import Bars, Lines
 
 
 class Clock:

@@ -157,5 +157,5 @@ def test_memory_that_is_not_enough_is_one_line(
     def fail(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("warner.app.command_files.load_tallies", fail)
+    monkeypatch.setattr("warner.app.what_files_hold.load_tallies", fail)
     assert "memory: is not enough" in run("estimate", str(tmp_path / "t.json"), ok=False)

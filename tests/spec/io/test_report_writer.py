@@ -106,7 +106,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
                 pass
 
         monkeypatch.setattr(report_writer, "Shuffle", Watched)
-        monkeypatch.setattr("warner.app.progress_bar.Lines", Watcher)
+        monkeypatch.setattr("warner.app.terminal.Lines", Watcher)
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
             # The text of a row group of reports has a length of its own.

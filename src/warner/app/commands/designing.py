@@ -11,7 +11,6 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.command_files import grouped_mechanisms, mechanisms_of, read_totals
 from warner.app.commands.options import as_json as to_json
 from warner.app.commands.options import smallest_group
 from warner.app.draft import Draft
@@ -23,6 +22,7 @@ from warner.app.show_designs import (
     show_proposals,
     unusual_budgets,
 )
+from warner.app.what_files_hold import grouped_mechanisms, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
 from warner.design.planning import plan as make_plan

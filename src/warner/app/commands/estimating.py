@@ -9,9 +9,25 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.asked_estimates import asked_tallies, backgrounds, chosen_tallies, estimates_of
-from warner.app.command_files import (
+from warner.app.commands.options import additions, attributes, of_intervals
+from warner.app.commands.options import as_json as to_json
+from warner.app.show_designs import show_comparison
+from warner.app.show_estimates import (
+    Wanted,
+    method_option,
+    show_estimate,
+    show_groups,
+    show_redistributed,
+    show_sources,
+    show_summaries,
+    summary,
+)
+from warner.app.what_files_hold import (
     apart,
+    asked_tallies,
+    backgrounds,
+    chosen_tallies,
+    estimates_of,
     one_or_all,
     read_or_count,
     read_totals,
@@ -22,16 +38,6 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import additions, attributes, of_intervals
-from warner.app.commands.options import as_json as to_json
-from warner.app.show_designs import show_comparison
-from warner.app.show_estimates import (
-    show_estimate,
-    show_groups,
-    show_redistributed,
-    show_sources,
-)
-from warner.app.summary_options import Wanted, method_option, show_summaries, summary
 from warner.design.comparison import LOSSES, usual_methods
 from warner.design.comparison import compare as compare_methods
 from warner.estimators import Estimator

@@ -9,15 +9,17 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.asked_estimates import group_and_file, read_groups, read_margins
-from warner.app.command_files import (
+from warner.app.commands.options import as_json, of_intervals, options
+from warner.app.terminal import Side, console, table
+from warner.app.what_files_hold import (
+    group_and_file,
+    read_groups,
+    read_margins,
     refuse_overwriting,
     refuse_shared_outputs,
     say_written,
     write_text,
 )
-from warner.app.commands.options import as_json, of_intervals, options
-from warner.app.terminal import Side, console, table
 from warner.groups.differences import Differences
 from warner.groups.differences import difference as differences_of
 from warner.groups.estimates import POOLS, GroupEstimates, estimate

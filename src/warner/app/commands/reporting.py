@@ -13,14 +13,17 @@ import click
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
-from warner.app.asked_estimates import (
+from warner.app.commands.options import additions, attributes, of_intervals
+from warner.app.report.html_writer import to_html
+from warner.app.report.pdf_writer import require_typst, to_pdf
+from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.show_estimates import Wanted, method_option, summary
+from warner.app.what_files_hold import (
+    apart,
     asked_tallies,
     attributes_of,
     chosen_tallies,
     estimates_of,
-)
-from warner.app.command_files import (
-    apart,
     read_or_count,
     refuse_overwriting,
     say_written,
@@ -28,12 +31,6 @@ from warner.app.command_files import (
     warn_of_simulation,
     write_text,
 )
-from warner.app.commands.options import additions, attributes, of_intervals
-from warner.app.report.building import Source, build
-from warner.app.report.html_writer import to_html
-from warner.app.report.pdf_writer import require_typst, to_pdf
-from warner.app.report.questions import Question, Settings
-from warner.app.summary_options import Wanted, method_option, summary
 from warner.estimators import Estimator
 from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header

@@ -17,10 +17,10 @@ from warner import io as files
 from warner._core.atomic_files import read_whole
 from warner._core.errors import ArgumentError, MissingExtraError, WarnerError, message
 from warner._core.progress import stage
-from warner.app.command_files import refuse_overwriting, write_tallies, write_text
 from warner.app.commands.options import options, tally_output
-from warner.app.interruption import Interrupted
+from warner.app.running import Interrupted
 from warner.app.terminal import plural
+from warner.app.what_files_hold import refuse_overwriting, write_tallies, write_text
 from warner.reports.tally import parse_tallies
 from warner.studies.public import SMALLEST_GROUP
 from warner.studies.study import Study

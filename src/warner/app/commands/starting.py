@@ -15,7 +15,6 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
-from warner.app.command_files import refuse_overwriting, write_text
 from warner.app.commands.options import generator
 from warner.app.new_study.dialogue import (
     as_public,
@@ -33,6 +32,7 @@ from warner.app.new_study.dialogue import (
 from warner.app.new_study.text import COPIED, FirstStudy, Question, listed
 from warner.app.new_study.xlsform import read_form
 from warner.app.terminal import plural
+from warner.app.what_files_hold import refuse_overwriting, write_text
 from warner.collector.survey_document import integrity, survey_bytes, survey_digest
 from warner.io.read_answers import other_columns
 from warner.studies.study import Study

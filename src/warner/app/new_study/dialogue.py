@@ -19,11 +19,11 @@ from warner.app.new_study.text import (
     FirstStudy,
     Question,
     rounded_outwards,
+    toml,
     with_grid,
     with_labels,
     with_range,
 )
-from warner.app.toml_text import toml
 from warner.design.proposal import Proposal, propose
 from warner.io.read_answers import Contents, Kind, contents_of, kinds_of
 from warner.studies.study import Study

@@ -16,12 +16,11 @@ import pytest
 
 import warner
 from tests.spec.app._command import SECRET, STUDY, run
-from warner.app.report.building import Source, build
 from warner.app.report.content import Bar, Points, Report, Section, Shift, Table
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import to_pdf
-from warner.app.report.questions import Question, Settings
-from warner.app.summary_options import Wanted
+from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.show_estimates import Wanted
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian

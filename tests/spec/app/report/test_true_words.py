@@ -10,7 +10,7 @@ import pytest
 import warner
 from tests.spec.app.report.test_report import _report, _words
 from warner.app.report.content import answer_rows
-from warner.app.report.questions import Question, Settings
+from warner.app.report.sections import Question, Settings
 from warner.design.privacy_words import Strength, certainty, of_guarantee, of_mechanism, strength
 from warner.domains import NO_ANSWER, with_missing
 from warner.mechanisms.gaussian import Gaussian

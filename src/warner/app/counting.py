@@ -1,15 +1,20 @@
-"""The files that the command tally counts: single files, and data sets of many."""
+"""Counting files for warner tally: arguments, copies, files of other programs and checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import click
 
 from warner import io as files
+from warner._core.canonical_json import canonical
+from warner._core.checks import show
 from warner._core.errors import (
     ArgumentError,
     EmptyError,
@@ -19,11 +24,12 @@ from warner._core.errors import (
 )
 from warner._core.progress import stage
 from warner._core.text import in_one_line
-from warner.app.checkpoint import Checkpoint
-from warner.app.command_files import add_tallies, as_file, require_study, warn_of_simulation
-from warner.app.commands.foreign import CountedFile, count_foreign, say_foreign
 from warner.app.terminal import plural
-from warner.reports.tally import Tally, require_same
+from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
+from warner.io.foreign_files import columns_of_texts
+from warner.reports.reports import text_start
+from warner.reports.tally import Tally, dump_tallies, parse_tallies, require_same
+from warner.studies.public import declared
 from warner.studies.study import Study
 
 _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the same reports
@@ -328,3 +334,313 @@ class _Sums:
         if any(t.simulated for tallies in self.totals.values() for t in tallies.values()):
             warn_of_simulation(self.path)
         yield from self.totals.items()
+
+
+# -----------------------------------------------------------------------------------------------
+# Files that other programs wrote.
+
+
+class CountedFile(NamedTuple):
+    """What was counted in a file.
+
+    Attributes:
+        group: the group of the study that its people belong to; None where there is none.
+        seal: the digest of its content.
+        tallies: {attribute: tally}; empty for a file without rows.
+        foreign: whether another program wrote the file.
+        named: whether all its reports are texts that name the study.
+    """
+
+    group: str | None
+    seal: str
+    tallies: dict[str, Tally]
+    foreign: bool
+    named: bool = False
+
+
+def column_names(stated: Sequence[str]) -> dict[str, Any]:
+    """The columns that the option --column names.
+
+    >>> column_names(["age=report", "place.seed=s", "place.bucket=b"])
+    {'age': 'report', 'place': {'seed': 's', 'bucket': 'b'}}
+    """
+    found: dict[str, Any] = {}
+    for text in stated:
+        name, sign, column = text.partition("=")
+        attribute, dot, part = name.partition(".")
+        if not (sign and attribute and column):
+            rule = "must name an attribute and a column"
+            raise ArgumentError("--column", rule, show(text), "For example age=report")
+        known = found.setdefault(attribute, {} if dot else column)
+        if dot and isinstance(known, dict) and part not in known:
+            known[part] = column
+        elif dot or text != f"{attribute}={known}" or stated.count(text) > 1:
+            raise ArgumentError("--column", "names an attribute twice", show(text))
+    return found
+
+
+def count_foreign(
+    source: files.DataFile,
+    path: str,
+    plan: Study,
+    columns: Mapping[str, Any],
+    by: Sequence[str] | None,
+    ways: int | None,
+    keep_reports: bool,
+) -> CountedFile:
+    """The tallies of a file that another program wrote."""
+    if plan.groups:
+        rule = "does not say of which group of the study it is"
+        remedy = "Count each group with a study file of its own"
+        raise ArgumentError(source.name, rule, None, remedy)
+    grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
+    opened = files.open_foreign(path)
+    layout, names = plan.layout, list(plan.mechanisms)
+    starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
+    try:
+        found = files.tally_foreign(
+            opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
+        )
+    except EmptyError:  # engines write files without rows; their columns were checked
+        return CountedFile(None, opened.digest, {}, True)
+    most = plan.rows_per_person
+    tallies = {name: tally.per_person(most) for name, tally in found.items()}
+    texts = columns_of_texts(opened, plan.mechanisms, columns)
+    for name, column in texts.items():
+        if name in opened.names and name != column:
+            click.echo(
+                f"WARNING: {source.name} has a column {name!r} beside the reports on it. If it "
+                "holds the answers, nothing protects them: the question must not be one of that "
+                "program.",
+                err=True,
+            )
+    return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
+
+
+def say_foreign(path: str, rows: int, many: int, named: bool, own: Sequence[int] = ()) -> None:
+    """Say what was checked of files that another program wrote, and what was not."""
+    where = f" in {many:,} files" if many > 1 else ""
+    whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
+    checked, made = (
+        ("is of this study and ", "Whether they are")
+        if named
+        else ("", "Which mechanism and budget made them, whether they are")
+    )
+    beside = ""
+    if own:
+        is_are = "is 1 report file" if len(own) == 1 else f"are {len(own):,} report files"
+        beside = f" Beside {'them' if many > 1 else 'it'} {is_are} of warner with "
+        beside += f"{plural(sum(own), 'report', 'reports')}."
+    click.echo(
+        f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
+        f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
+        f"{whole} whole: this the {say} not say, so it was not checked.{beside}",
+        err=True,
+    )
+
+
+# -----------------------------------------------------------------------------------------------
+# Checkpoints of long counts.
+
+
+_FORMAT = "warner-checkpoint"
+_SCHEMA = 1
+_START = b'{"asked":'
+_ANEW = "Delete the checkpoint to count all files anew"
+_OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports": "--keep-reports"}
+
+
+class Checkpoint:
+    """The files that are counted, on the disk. A context manager, which closes the file.
+
+    The first line says what was asked: the study, the groups and the options. Each other line holds
+    the tallies of one file, its size, the time of its last change, what identifies its content, and
+    a checksum. A line is on the disk before the next file is opened. One that was cut off, because
+    the process was killed, counts as not there.
+
+    A file whose size and time of change are as they were is not read again. Otherwise its content
+    is compared: a file that was copied or touched is the same, and one that was changed is refused.
+    Files have a line only when they passed the checks against all before them. They are known again
+    by their real paths, and else by their names, so a folder may be moved with its checkpoint.
+
+    Args:
+        path: the file of the checkpoint; it need not exist.
+        asked: what is counted and how, as JSON data.
+        inputs: all files that are to be counted.
+
+    Raises:
+        ArgumentError: a checkpoint of other files or options, or one that another process uses.
+        FileError: a file that is no checkpoint, or was altered.
+    """
+
+    def __init__(
+        self, path: str, asked: Mapping[str, Any], inputs: Iterable[files.DataFile]
+    ) -> None:
+        self._path = path
+        self._entries: dict[str, dict[str, Any]] = {}  # by the real paths of files, or addresses
+        self._known: dict[str, dict[str, Any]] = {}  # those of the files to count, by their paths
+        self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by __exit__
+        try:
+            self._lock()
+            self._read(json.loads(canonical(dict(asked))))
+            self._match(list(inputs))
+            self._size = self._file.seek(0, os.SEEK_END)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def _lock(self) -> None:
+        """Refuse a checkpoint that another process writes, where the system can say so."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            pass
+        rule = "is in use by another process"
+        raise ArgumentError(self._path, rule, None, "Wait for it, or name another file")
+
+    def _read(self, asked: Mapping[str, Any]) -> None:
+        """Read all whole lines, and cut off what follows them."""
+        self._file.seek(0)
+        lines = self._file.read().split(b"\n")
+        torn = lines.pop()
+        head = {"format": _FORMAT, "schema": _SCHEMA, "asked": asked}
+        if not lines:
+            # A file that holds something else is left as it is.
+            if torn[: len(_START)] != _START[: len(torn)]:
+                raise self._other_file()
+            self._file.truncate(0)
+            self._append(head)
+            return
+        if not (lines[0].startswith(_START) and f'"{_FORMAT}"'.encode() in lines[0]):
+            raise self._other_file()
+        known = self._parsed(lines[0])
+        if known.get("format") != _FORMAT or not isinstance(known.get("asked"), dict):
+            raise self._altered()
+        if known != head:
+            raise self._otherwise(known, asked)
+        for line in lines[1:]:
+            entry = self._parsed(line)
+            if "seal" not in entry or not isinstance(entry.get("file"), str):
+                raise self._altered()
+            place = entry.get("place") or files.DataFile(entry["file"]).place
+            if self._entries.setdefault(place, entry) is not entry:
+                raise self._altered()
+        self._file.truncate(sum(len(line) + 1 for line in lines))
+
+    def _altered(self) -> FileError:
+        return FileError(self._path, "is a checkpoint that was altered", None, _ANEW)
+
+    def _other_file(self) -> FileError:
+        remedy = "Name another file, or one that does not exist"
+        return FileError(self._path, "is no checkpoint of warner", None, remedy)
+
+    def _otherwise(self, known: Mapping[str, Any], asked: Mapping[str, Any]) -> ArgumentError:
+        """The error of a checkpoint of another study or of other options."""
+        there = known["asked"]
+        remedy = "Give the same options, or name another checkpoint"
+        if known.get("schema") != _SCHEMA:
+            rule, remedy = "was written by another version of warner", _ANEW
+        elif there.get("study") != asked["study"]:
+            rule, remedy = "is of another study", "Name another checkpoint"
+            if None in (there.get("study"), asked["study"]):
+                rule = f"was made {'with' if asked['study'] is None else 'without'} --study"
+        else:
+            others = [name for key, name in _OPTIONS.items() if there.get(key) != asked[key]]
+            rule = f"was made with another {', '.join(others)}"
+        return ArgumentError(self._path, rule, None, remedy)
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        """The entry of a line, whose checksum is compared."""
+        try:
+            entry = json.loads(line)
+            checksum = entry.pop("sha256")
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+            raise self._altered() from None
+        if checksum != _checksum(entry):
+            raise self._altered()
+        return dict(entry)
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        """Write a line, and wait until it is on the disk."""
+        text = canonical({**entry, "sha256": _checksum(entry)})
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(text.encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def _match(self, inputs: Sequence[files.DataFile]) -> None:
+        """Find the line of each file, and refuse lines of files that are not asked for."""
+        left = dict(self._entries)
+        for file in inputs:
+            if file.place in left:
+                self._known[file.path] = left.pop(file.place)
+        names = {entry["file"]: place for place, entry in left.items()}
+        for file in inputs:
+            if file.path not in self._known and file.name in names:
+                self._known[file.path] = left.pop(names.pop(file.name))
+        if left:
+            many = "1 file that is" if len(left) == 1 else f"{len(left):,} files that are"
+            first = min(entry["file"] for entry in left.values())
+            rule = f"has counted {many} not named now, the first is {first}"
+            remedy = f"Were they removed or moved? Put them back, or name them as before. {_ANEW}"
+            raise ArgumentError(self._path, rule, None, remedy)
+
+    def knows(self, file: files.DataFile) -> bool:
+        """Whether a file has a line."""
+        return file.path in self._known
+
+    def found(self, file: files.DataFile) -> CountedFile | None:
+        """What was counted in a file; None for a file that is not counted yet."""
+        entry = self._known.get(file.path)
+        if entry is None:
+            return None
+        if [*file.state()] != entry["state"]:
+            with as_file(file.path) as path:
+                seal = files.content_digest(path)
+            if seal != entry["seal"]:
+                rule = f"was changed after it was counted for {self._path}"
+                raise FileError(file.name, rule, None, _ANEW)
+        try:
+            tallies = parse_tallies(entry["tallies"].encode(), self._path)
+        except WarnerError:
+            raise self._altered() from None
+        # Tallies of different files may be equal: the contents of the files are not.
+        others = {name: tally.of_others() for name, tally in tallies.items()}
+        return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
+
+    def add(self, file: files.DataFile, before: files.State, counted: CountedFile) -> None:
+        """Keep what was counted in a file, after it passed all checks."""
+        if file.state() != before:
+            rule = "was changed while it was counted"
+            raise FileError(file.name, rule, None, "Count it again")
+        self._append(
+            {
+                "file": file.name,
+                "place": file.place,
+                "state": [*before],
+                "seal": counted.seal,
+                "group": counted.group,
+                "foreign": counted.foreign,
+                "named": counted.named,
+                "tallies": dump_tallies(counted.tallies),
+            }
+        )
+
+    def undo(self) -> None:
+        """Leave out the lines that were added since the checkpoint was opened."""
+        self._file.truncate(self._size)
+
+
+def _checksum(entry: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(dict(entry)).encode()).hexdigest()
