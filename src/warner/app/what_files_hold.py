@@ -1,4 +1,4 @@
-"""What files hold, what is to be estimated of it, and the mistakes with files that are refused."""
+"""What files hold, and the mistakes with files that commands refuse."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ import os
 import shlex
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from warner import io as files
-from warner._core.atomic_files import read_whole, temporary_file, write_whole
+from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, MethodWarning, MismatchError, message
+from warner._core.errors import ArgumentError, FileError, MismatchError
 from warner._core.progress import steps
 from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
 from warner.domains import Domain
-from warner.estimators import Estimator
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import require_same_columns
 from warner.reports.tally import (
@@ -37,10 +35,6 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
-from warner.results.estimate import Estimate
-from warner.results.estimate import estimate as estimate_tally
-from warner.results.solution import Solution
-from warner.results.tables import as_text
 from warner.studies.study import Study
 
 
@@ -379,77 +373,6 @@ def as_file(path: str) -> Iterator[str]:
 
 
 # -----------------------------------------------------------------------------------------------
-# What the options --only and --joint ask for: tallies, and the estimates made of them.
-
-
-_T = TypeVar("_T", bound=Tally)
-
-
-def attributes_of(parts: Sequence[Tally]) -> list[str]:
-    """The attributes that tallies of one domain are about; [] where they are of one question."""
-    return list(from_header(parts[0].header).attribute_domains)
-
-
-def chosen_tallies(
-    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]
-) -> dict[str, Sequence[_T]]:
-    """The tallies of the attributes that --only names, or that hold them; all without --only."""
-    return {
-        name: parts
-        for name, parts in tallies.items()
-        if not only or name in only or set(only) & set(attributes_of(parts))
-    }
-
-
-def asked_tallies(
-    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...], joint: tuple[str, ...]
-) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
-    """What to estimate, as the options say."""
-    inside = {name: attributes_of(parts) for name, parts in tallies.items()}
-    names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
-    unknown = [name for name in only if name not in names]
-    if unknown:
-        raise ArgumentError("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
-    chosen = chosen_tallies(tallies, only)
-    if not joint:
-        for name, parts in chosen.items():
-            yield name, parts, None
-    for text in joint:
-        attributes = [attribute.strip() for attribute in text.split(",")]
-        if unknown := [name for name in attributes if name not in names]:
-            rule = f"must be names among {', '.join(names)}"
-            raise ArgumentError("--joint", rule, ", ".join(unknown))
-        # The tallies that have all of them; where none has, the first says why.
-        fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
-        if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
-            rule = "needs attributes whose reports are counted together"
-            raise ArgumentError("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
-        for name in fits or list(chosen)[:1]:
-            yield " x ".join(attributes), chosen[name], attributes
-
-
-def estimates_of(
-    name: str,
-    parts: Sequence[Tally],
-    chosen: Estimator | None,
-    names: list[str] | None,
-    only: tuple[str, ...],
-) -> Iterator[Estimate]:
-    """The estimate asked for, and of attributes that are randomised together also each alone."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MethodWarning)
-        result = estimate_tally(one_or_all(parts), chosen, names)
-    if result.advice is not None:
-        click.echo(f"{name}: {result.advice}", err=True)
-    if names is not None or not only or name in only:
-        yield replace(result, attribute=name)
-    known = [] if names is not None or parts[0].ways is not None else attributes_of(parts)
-    for own in known:
-        if not only or own in only:
-            yield result.marginal(own)
-
-
-# -----------------------------------------------------------------------------------------------
 # The files that commands about groups read: a tally file for each group, and margins.
 
 
@@ -536,57 +459,3 @@ def read_margins(path: str, groups: TalliesOfGroups) -> dict[str, dict[Any, floa
             raise FileError(path, f"line {line} has a value for the second time")
         margins[column][value] = amount
     return margins
-
-
-# -----------------------------------------------------------------------------------------------
-# Background knowledge about tags from CSV files, as ``--background TAG=FILE`` names them.
-
-
-def backgrounds(
-    estimates: Sequence[Solution], options: tuple[str, ...]
-) -> dict[str, dict[str, np.ndarray]]:
-    """The distributions of the values that people hide under tags.
-
-    Returns (K,).
-    """
-    found: dict[str, dict[str, np.ndarray]] = {}
-    domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
-    for option in options:
-        name, equals, path = option.partition("=")
-        attribute, dot, tag = name.rpartition(".")
-        tag = tag.removeprefix("@")
-        places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
-        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
-            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
-            raise ArgumentError(
-                "--background",
-                f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
-                repr(option),
-            )
-        shares = _shares(path, domains[places[0]].untagged)
-        found.setdefault(places[0], {})[tag] = shares
-    return found
-
-
-def _shares(path: str, domain: Domain) -> np.ndarray:
-    """The shares (K,) in a CSV file with the columns value,share."""
-    labels = {as_text(value): i for i, value in enumerate(domain.labels)}
-    shares = np.full(domain.size, np.nan)
-    line, data = 1, read_whole(path)
-    problem = None
-    try:
-        for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
-            line += 1
-            place = labels[row["value"]]
-            if not np.isnan(shares[place]):
-                raise KeyError
-            shares[place] = float(row["share"])
-    except (KeyError, TypeError, ValueError, csv.Error):
-        rule = "must have a value of the domain, once, and its share"
-        problem = message(f"{path}, line {line}", rule, None, "Columns: value,share")
-    if problem is None and line == 1:
-        problem = message(path, "holds no shares", None, "Columns: value,share")
-    if problem is not None:
-        raise FileError(problem)  # outside the handler, whose exception would show a cell
-    shares[np.isnan(shares)] = 0.0
-    return shares

@@ -11,23 +11,25 @@ from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import additions, attributes, of_intervals
 from warner.app.commands.options import as_json as to_json
+from warner.app.requested import (
+    Wanted,
+    asked_tallies,
+    backgrounds,
+    chosen_tallies,
+    estimates_of,
+    method_option,
+    summary,
+)
 from warner.app.show_designs import show_comparison
 from warner.app.show_estimates import (
-    Wanted,
-    method_option,
     show_estimate,
     show_groups,
     show_redistributed,
     show_sources,
     show_summaries,
-    summary,
 )
 from warner.app.what_files_hold import (
     apart,
-    asked_tallies,
-    backgrounds,
-    chosen_tallies,
-    estimates_of,
     one_or_all,
     read_or_count,
     read_totals,

@@ -17,13 +17,17 @@ from warner.app.commands.options import additions, attributes, of_intervals
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import require_typst, to_pdf
 from warner.app.report.sections import Question, Settings, Source, build
-from warner.app.show_estimates import Wanted, method_option, summary
-from warner.app.what_files_hold import (
-    apart,
+from warner.app.requested import (
+    Wanted,
     asked_tallies,
     attributes_of,
     chosen_tallies,
     estimates_of,
+    method_option,
+    summary,
+)
+from warner.app.what_files_hold import (
+    apart,
     read_or_count,
     refuse_overwriting,
     say_written,

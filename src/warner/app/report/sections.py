@@ -31,7 +31,8 @@ from warner.app.report.content import (
     table_of_summaries,
     tables_of_keys,
 )
-from warner.app.show_estimates import INTERVALS, NO_INTERVALS, Wanted
+from warner.app.requested import Wanted
+from warner.app.show_estimates import INTERVALS, NO_INTERVALS
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
     Strength,

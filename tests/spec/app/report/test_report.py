@@ -20,7 +20,7 @@ from warner.app.report.content import Bar, Points, Report, Section, Shift, Table
 from warner.app.report.html_writer import to_html
 from warner.app.report.pdf_writer import to_pdf
 from warner.app.report.sections import Question, Settings, Source, build
-from warner.app.show_estimates import Wanted
+from warner.app.requested import Wanted
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian

@@ -1,0 +1,233 @@
+"""What the options of several commands ask for: attributes, summaries, methods, and estimates."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import click
+import numpy as np
+
+from warner._core.atomic_files import read_whole
+from warner._core.errors import ArgumentError, FileError, MethodWarning, message
+from warner.app.what_files_hold import one_or_all
+from warner.domains import Domain
+from warner.estimators import Estimator
+from warner.mechanisms import from_header
+from warner.reports.tally import (
+    Tally,
+)
+from warner.results.estimate import Estimate
+from warner.results.estimate import estimate as estimate_tally
+from warner.results.named_summaries import Named, applicable, parse
+from warner.results.recommend import METHODS
+from warner.results.solution import Solution
+from warner.results.tables import as_text
+
+_T = TypeVar("_T", bound=Tally)
+
+
+def attributes_of(parts: Sequence[Tally]) -> list[str]:
+    """The attributes that tallies of one domain are about; [] where they are of one question."""
+    return list(from_header(parts[0].header).attribute_domains)
+
+
+def chosen_tallies(
+    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...]
+) -> dict[str, Sequence[_T]]:
+    """The tallies of the attributes that --only names, or that hold them; all without --only."""
+    return {
+        name: parts
+        for name, parts in tallies.items()
+        if not only or name in only or set(only) & set(attributes_of(parts))
+    }
+
+
+def asked_tallies(
+    tallies: Mapping[str, Sequence[_T]], only: tuple[str, ...], joint: tuple[str, ...]
+) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
+    """What to estimate, as the options say."""
+    inside = {name: attributes_of(parts) for name, parts in tallies.items()}
+    names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        raise ArgumentError("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
+    chosen = chosen_tallies(tallies, only)
+    if not joint:
+        for name, parts in chosen.items():
+            yield name, parts, None
+    for text in joint:
+        attributes = [attribute.strip() for attribute in text.split(",")]
+        if unknown := [name for name in attributes if name not in names]:
+            rule = f"must be names among {', '.join(names)}"
+            raise ArgumentError("--joint", rule, ", ".join(unknown))
+        # The tallies that have all of them; where none has, the first says why.
+        fits = [name for name in chosen if set(attributes) <= {name, *inside[name]}]
+        if not fits and len(set(attributes)) > 1 and set(attributes) <= set(names):
+            rule = "needs attributes whose reports are counted together"
+            raise ArgumentError("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
+        for name in fits or list(chosen)[:1]:
+            yield " x ".join(attributes), chosen[name], attributes
+
+
+def estimates_of(
+    name: str,
+    parts: Sequence[Tally],
+    chosen: Estimator | None,
+    names: list[str] | None,
+    only: tuple[str, ...],
+) -> Iterator[Estimate]:
+    """The estimate asked for, and of attributes that are randomised together also each alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MethodWarning)
+        result = estimate_tally(one_or_all(parts), chosen, names)
+    if result.advice is not None:
+        click.echo(f"{name}: {result.advice}", err=True)
+    if names is not None or not only or name in only:
+        yield replace(result, attribute=name)
+    known = [] if names is not None or parts[0].ways is not None else attributes_of(parts)
+    for own in known:
+        if not only or own in only:
+            yield result.marginal(own)
+
+
+# -----------------------------------------------------------------------------------------------
+# Background knowledge about tags from CSV files, as ``--background TAG=FILE`` names them.
+
+
+def backgrounds(
+    estimates: Sequence[Solution], options: tuple[str, ...]
+) -> dict[str, dict[str, np.ndarray]]:
+    """The distributions of the values that people hide under tags.
+
+    Returns (K,).
+    """
+    found: dict[str, dict[str, np.ndarray]] = {}
+    domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
+    for option in options:
+        name, equals, path = option.partition("=")
+        attribute, dot, tag = name.rpartition(".")
+        tag = tag.removeprefix("@")
+        places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
+        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
+            tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
+            raise ArgumentError(
+                "--background",
+                f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
+                repr(option),
+            )
+        shares = _shares(path, domains[places[0]].untagged)
+        found.setdefault(places[0], {})[tag] = shares
+    return found
+
+
+def _shares(path: str, domain: Domain) -> np.ndarray:
+    """The shares (K,) in a CSV file with the columns value,share."""
+    labels = {as_text(value): i for i, value in enumerate(domain.labels)}
+    shares = np.full(domain.size, np.nan)
+    line, data = 1, read_whole(path)
+    problem = None
+    try:
+        for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
+            line += 1
+            place = labels[row["value"]]
+            if not np.isnan(shares[place]):
+                raise KeyError
+            shares[place] = float(row["share"])
+    except (KeyError, TypeError, ValueError, csv.Error):
+        rule = "must have a value of the domain, once, and its share"
+        problem = message(f"{path}, line {line}", rule, None, "Columns: value,share")
+    if problem is None and line == 1:
+        problem = message(path, "holds no shares", None, "Columns: value,share")
+    if problem is not None:
+        raise FileError(problem)  # outside the handler, whose exception would show a cell
+    shares[np.isnan(shares)] = 0.0
+    return shares
+
+
+# -----------------------------------------------------------------------------------------------
+# The option --summary.
+
+
+summary = click.option(
+    "--summary",
+    "summaries",
+    metavar="[NAME=]SUMMARY,...",
+    multiple=True,
+    help="Summaries of numbers, each with an interval: mean, median, variance, quantile:Q, "
+    "above:X, below:X, between:X:Y. With NAME= for this attribute only. May be repeated.",
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The summaries that a user asks for.
+
+    Attributes:
+        common: of all attributes of numbers that are not named.
+        own: of the attributes that are named.
+    """
+
+    common: tuple[Named, ...] = ()
+    own: dict[str, tuple[Named, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_options(cls, texts: Iterable[str], default: str = "") -> Wanted:
+        """What the options --summary say.
+
+        >>> wanted = Wanted.of_options(["mean", "alcohol=mean,above:14"])
+        >>> [named.text for named in wanted.own["alcohol"]], len(wanted.common)
+        (['mean', 'share above 14'], 1)
+        """
+        common: list[Named] = []
+        own: dict[str, tuple[Named, ...]] = {}
+        for text in texts:
+            name, sign, rest = text.rpartition("=")
+            if sign:
+                own[name] = own.get(name, ()) + parse(rest)
+            else:
+                common += parse(text)
+        if default and not common:
+            common += parse(default)
+        return cls(tuple(dict.fromkeys(common)), own)
+
+    def named(self, result: Estimate) -> tuple[Named, ...]:
+        """The summaries of one estimate that apply to its values."""
+        asked = self.own.get(str(result.attribute), self.common)
+        return applicable(result.domain, asked)
+
+    def check(self, results: Sequence[Estimate]) -> None:
+        """Refuse summaries that are of no attribute."""
+        known = list(dict.fromkeys(str(result.attribute) for result in results))
+        for name, asked in self.own.items():
+            if name not in known:
+                rule = f"must be of one of {', '.join(known)}"
+                raise ArgumentError("--summary", rule, name)
+            of_it = [result for result in results if result.attribute == name]
+            for one in asked:
+                if not any(one.applies_to(result.domain) for result in of_it):
+                    _refuse(one, name)
+        for one in self.common:
+            if not any(one.applies_to(result.domain) for result in results):
+                _refuse(one, ", ".join(known))
+
+
+def _refuse(named: Named, attributes: str) -> None:
+    rule = f"{named.code} needs an attribute whose values are numbers"
+    raise ArgumentError("--summary", rule, attributes)
+
+
+# -----------------------------------------------------------------------------------------------
+# The option --method.
+
+
+method_option = click.option(
+    "-m",
+    "--method",
+    "method_name",
+    help=f"The estimator: {', '.join(METHODS)}. em takes a number of steps, auto or a start: "
+    "em:100, em:auto, em:histogram. Default: the recommended one.",
+)
