@@ -58,7 +58,7 @@ from warner.estimators import (
     Observed,
     Uniform,
 )
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import BiasCorrection, MixtureReduction, WienerFilter
 from warner.mechanisms import Mechanism
 from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_error, total_variation

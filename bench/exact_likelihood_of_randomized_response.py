@@ -14,7 +14,7 @@ import numpy as np
 
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood, RandomizedResponse
-from warner.estimators.mle.objective import gap, log_likelihood
+from warner.estimators.base import gap, log_likelihood
 from warner.results.from_tally import likelihood_data
 
 with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from _measure import SEED, claim
 from shrinkage_errs_least import law, rivals
 from warner import Categorical, EmpiricalBayes, Inversion, RandomizedResponse
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 PEOPLE, SHARES = 2000, np.linspace(0, 0.5, 501)
 EPSILONS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 1.0, 2.0, 4.0)

@@ -32,7 +32,7 @@ from warner import (
     independence,
 )
 from warner.domains import Product
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.pooling import project_rows
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate

@@ -62,7 +62,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.domains import Domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism, Piecewise, TruncatedGeometric
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table

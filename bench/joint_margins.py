@@ -38,8 +38,8 @@ from _measure import SEED, claim
 from warner import Categorical, Product, RandomizedResponse
 from warner.channels import KroneckerChannel, summed
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.tables import raked
+from warner.estimators.base import LikelihoodData
+from warner.estimators.raked_tables import raked
 from warner.results.recommend import fit_alone, recommended
 
 PEOPLE: tuple[int | None, ...] = (10**3, 10**4, None)

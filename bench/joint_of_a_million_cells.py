@@ -18,7 +18,7 @@ from _joint import kept, product
 from _measure import SEED, alternate, claim, faster, peak, run_json
 from warner import EmpiricalBayes, Estimate, ExpectationMaximization, Inversion, MaximumLikelihood
 from warner.estimators import Independent
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.recommend import recommended
 
 SIZE, PEOPLE = 100, 1_000_000

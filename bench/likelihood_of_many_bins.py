@@ -13,8 +13,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, MaximumLikelihood
 from warner.channels import BandChannel, windows
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import log_likelihood
+from warner.estimators.base import LikelihoodData, log_likelihood
 
 BINS, N = 1024, 10**5
 STOP = 1e-3

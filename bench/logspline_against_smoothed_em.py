@@ -36,7 +36,7 @@ import numpy as np
 from _data import rows
 from _measure import SEED, claim
 from warner import Interval, LogSpline, MaximumLikelihood, SquareWave
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1

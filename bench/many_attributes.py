@@ -22,7 +22,7 @@ import numpy as np
 
 from _measure import SEED, claim
 from warner import Categorical, PerAttribute, Product, RandomizedResponse, estimate
-from warner.estimators.raking.tables import product_of
+from warner.estimators.raked_tables import product_of
 from warner.results.graphical_model import graphical_model
 
 POPULATION, SUBSETS, SWEEPS = 100_000, 60, 30

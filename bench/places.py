@@ -48,7 +48,7 @@ from _data import columns
 from _log_density import log_density
 from _measure import SEED, claim
 from warner import Grid, PlanarGeometric, RandomizedResponse
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism, PlanarLaplace
 from warner.metrics import earth_movers, total_variation
 from warner.results.recommend import recommended

@@ -22,8 +22,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import Channel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import safe_divide
+from warner.estimators.base import LikelihoodData, safe_divide
 from warner.mechanisms import Mechanism
 
 CELLS, SIZES, PEOPLE, EPSILONS = (

@@ -26,10 +26,9 @@ from warner.channels import Channel, KroneckerChannel, kron
 from warner.channels.planar import PlacedChannel
 from warner.design.planning import _simulated_again, plan
 from warner.estimators import Estimator, ExpectationMaximization
-from warner.estimators.base import threads_for
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.association import Pair
 
 REPLICATES = 40

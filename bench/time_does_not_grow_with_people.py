@@ -12,7 +12,7 @@ import numpy as np
 from _measure import SEED, alternate, claim
 from warner import Integers, LocalHashing, MaximumLikelihood, RandomizedResponse
 from warner.channels import Channel, GeometricChannel, windows
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from warner import metrics
 from warner.channels import Channel, StackChannel
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 

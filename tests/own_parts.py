@@ -11,12 +11,10 @@ import numpy as np
 from warner import Domain
 from warner.channels import DenseChannel
 from warner.estimators import Estimator
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
-from warner.metrics.simplex import project
-from warner.privacy.likelihood_ratios import fractions
-from warner.privacy.report_laws import Table
+from warner.metrics import project
+from warner.privacy.report_laws import Table, fractions
 from warner.reports.schema import IntegerColumns
 
 ONE = 2**64

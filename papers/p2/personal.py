@@ -18,7 +18,7 @@ from papers.table import Row, Table
 from papers.verdicts import Check, all_of, less, ratios, ratios_in, spread
 from warner import metrics
 from warner.estimators import MaximumLikelihood
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner.results.estimate import Estimate
 from warner.results.redistribution import redistribute

@@ -17,7 +17,7 @@ from papers.verdicts import Check, geometric_mean, ratios, spread
 from warner._core.sampling import Source
 from warner.domains import Categorical, Interval
 from warner.estimators import Estimator, KeyMeans, MaximumLikelihood, PerKey
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import KeyValue
 from warner.reports.reports import Reports
 from warner.results.from_tally import likelihood_data

@@ -17,7 +17,7 @@ from papers.table import Row, Table
 from papers.verdicts import Check, geometric_mean, ratios, spread
 from warner.domains import Domain
 from warner.estimators import Estimator, SampleMean
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import Mechanism, Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.numeric import Window

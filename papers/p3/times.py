@@ -19,7 +19,7 @@ from papers.table import Row, Table
 from papers.verdicts import ratios, spread
 from warner import metrics
 from warner.estimators import Estimator, MaximumLikelihood
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Laplace, LocalHashing, Mechanism, RandomizedResponse
 
 

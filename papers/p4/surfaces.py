@@ -17,9 +17,8 @@ from papers.table import Row, Table
 from warner.channels import DenseChannel
 from warner.domains import Integers
 from warner.estimators import MaximumLikelihood
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.maximum_likelihood import Uniqueness
-from warner.estimators.mle.objective import log_likelihood, score_and_log_likelihood
+from warner.estimators.base import LikelihoodData, log_likelihood, score_and_log_likelihood
+from warner.estimators.maximum_likelihood import Uniqueness
 
 MATRICES: Mapping[str, np.ndarray] = {
     "eq 7": np.array([[3, 2, 1], [2, 2, 2], [1, 2, 3]]) / 6,

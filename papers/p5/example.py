@@ -22,7 +22,7 @@ from papers.p5.common import (
 from papers.table import Table
 from warner import metrics
 from warner.estimators import Observed
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.estimate import Estimate
 
 _DOMAIN = table_of(A=2, B=2)

@@ -131,7 +131,7 @@ _HOMES = {
         "MaximumLikelihood",
         "SampleMean",
     ),
-    "warner.estimators.fit": ("Status",),
+    "warner.estimators.base": ("Status",),
     "warner.groups.differences": ("difference",),
     "warner.groups.estimates": ("estimate",),
     "warner.groups.hypotheses": (
@@ -227,7 +227,7 @@ if _TYPE_CHECKING:
         MaximumLikelihood,
         SampleMean,
     )
-    from warner.estimators.fit import Status
+    from warner.estimators.base import Status
     from warner.groups.differences import difference
     from warner.groups.estimates import estimate
     from warner.groups.hypotheses import goodness_of_fit, independence

@@ -11,7 +11,7 @@ from papers import DataFolder, Table, select
 from papers.p3.data import apportioned, items, numbers
 from papers.p3.methods import em, stop
 from papers.p3.times import PRINTED
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import RandomizedResponse
 

@@ -20,7 +20,7 @@ from warner.design.privacy_words import Odds, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical
 from warner.mechanisms import Mechanism, RandomizedResponse
-from warner.privacy.composition import compose
+from warner.privacy.guarantees import compose
 from warner.results.tables import as_text
 from warner.theory import expected_loss
 

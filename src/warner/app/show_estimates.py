@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner.app.terminal import Side, console, plural, table
-from warner.estimators.fit import Status
+from warner.estimators.base import Status
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.csv_table import estimate_rows

@@ -19,7 +19,7 @@ from warner.io.csv_format import Tabular, cell
 from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.per_attribute import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
-from warner.privacy.likelihood_ratios import (
+from warner.privacy.report_laws import (
     INFINITE,
     ambiguous_report,
     common_denominator,

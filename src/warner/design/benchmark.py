@@ -35,7 +35,7 @@ from warner.design.planning import Maker, candidates
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.io import frame
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import is_of_package

@@ -15,10 +15,9 @@ from warner._core.progress import steps
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
-from warner.estimators.fit import Fit
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData
 from warner.mechanisms.headers import is_of_package
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.charts import ranking, save
 from warner.results.from_tally import likelihood_data

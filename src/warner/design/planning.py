@@ -25,7 +25,7 @@ from warner._core.errors import (
 from warner._core.progress import steps
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import (
     Exponential,
     Gaussian,

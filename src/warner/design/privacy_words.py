@@ -13,9 +13,8 @@ import numpy as np
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
 from warner.mechanisms import Mechanism
-from warner.privacy.composition import compose, side_by_side
-from warner.privacy.guarantees import Guarantee
-from warner.privacy.likelihood_ratios import INFINITE, worst_pair
+from warner.privacy.guarantees import Guarantee, compose, side_by_side
+from warner.privacy.report_laws import INFINITE, worst_pair
 from warner.results.tables import name_of
 
 _READABLE = 40  # nats; beyond, odds are no numbers to read

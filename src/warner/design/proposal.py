@@ -34,8 +34,7 @@ from warner.design.planning import (
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
-from warner.estimators.base import threads_for
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData, threads_for
 from warner.mechanisms import Mechanism
 from warner.results.intervals import (
     available_kind,

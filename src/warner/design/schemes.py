@@ -42,11 +42,11 @@ from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.hypotheses import independence
 from warner.mechanisms import RandomizedResponse, from_header
 from warner.metrics import cramers_v as plain
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.from_tally import likelihood_data

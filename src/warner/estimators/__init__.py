@@ -12,14 +12,12 @@ from __future__ import annotations
 from warner.estimators import literature
 from warner.estimators.base import Estimator
 from warner.estimators.em import ExpectationMaximization
-from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
-from warner.estimators.independent import Independent
-from warner.estimators.inversion import Inversion, Observed, Uniform
+from warner.estimators.empirical_bayes import EmpiricalBayes
+from warner.estimators.inversion import Independent, Inversion, Observed, SampleMean, Uniform
 from warner.estimators.key_value import KeyMeans, PerKey
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.maximum_likelihood import MaximumLikelihood
-from warner.estimators.raking.estimator import RakedJoint
-from warner.estimators.sample_mean import SampleMean
+from warner.estimators.maximum_likelihood import MaximumLikelihood
+from warner.estimators.raking import RakedJoint
 
 __all__ = [
     "EmpiricalBayes",

@@ -1,24 +1,518 @@
-"""The base class of estimators: an immutable description of a method, applied by ``fit``."""
+"""What all estimators share.
+
+In this order: the data that they read, the fit that they return, the likelihood with its
+certificate, the base class, and the loop that runs every iterative method.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
+from enum import Enum
 from time import perf_counter
-from typing import ClassVar, Generic, TypeVar, final
+from typing import Any, ClassVar, Generic, TypeVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from warner._core.checks import kind
-from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.checks import kind, numbers_of
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    ImpossibleReportError,
+)
+from warner._core.pickles import packed, unpacked
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
 from warner._core.references import bibtex_of
-from warner.domains import Domain
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.channels import FloatArray, IntArray, LikelihoodOperator, SomeValues
+from warner.domains import Domain, Subset
+
+MANY_ROWS = 4  # rows per value from which on whole reports of bits are many
+_FEW_VALUES = 512
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodData:
+    """The reports of n people, as frequencies of the rows of a likelihood operator.
+
+    The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant. With the
+    constant it is ``warner.estimators.maximum_likelihood.log_likelihood_at``.
+
+    Attributes:
+        channel: A (m, K).
+        weights: w (m,), frequencies of the rows with the sum 1. They cannot be written to, because
+            other methods read them next.
+        n: number of reports.
+        domain: the K values.
+        simulated: whether the reports were made with a generator that can be repeated.
+        reports_per_person: the largest number of reports of different values that one person sent.
+    """
+
+    channel: LikelihoodOperator
+    weights: FloatArray
+    n: int
+    domain: Domain
+    simulated: bool = False
+    reports_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", _read_only(self.weights))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with frequencies of few bytes."""
+        return vars(self) | {"weights": packed(self.weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            is_weights = name == "weights"
+            object.__setattr__(self, name, _read_only(unpacked(value)) if is_weights else value)
+
+    @property
+    def least_people(self) -> int:
+        """The least number of people that can have sent the n reports."""
+        return -(-self.n // self.reports_per_person)
+
+    def by_sums(self) -> LikelihoodData:
+        """The same data for smooth distributions, with sums of bits for many whole reports of bits.
+
+        These reports are more than 4 K, of more than 512 values. Their sums lose next to nothing
+        where no value has a large share: a report supports many values, and each of them hardly
+        changes its probability. A log-spline of 1000 values then takes a twentieth of the time.
+        """
+        size = self.channel.shape[1]
+        if size <= _FEW_VALUES or self.channel.rows_per_report > 1:
+            return self
+        rows, _ = self.channel.restrict_to_observed(self.weights)
+        steady = rows.nearly_constant()
+        if steady is None or not steady.steady.all() or rows.shape[0] <= MANY_ROWS * size:
+            return self
+        return self._supports()
+
+    def for_test_of_smoothness(self) -> LikelihoodData:
+        """:meth:`by_sums`, and sums also where every two values share equally many reports.
+
+        The maximum of the likelihood of sums has a closed form. That of the reports of Hadamard and
+        projective geometry response takes many products.
+        """
+        if self.channel.shape[1] > _FEW_VALUES and self.channel.supports_overlap_alike:
+            return self._supports()
+        return self.by_sums()
+
+    def _supports(self) -> LikelihoodData:
+        """The support counts of the same reports, where their likelihood is one of bit sums."""
+        if self.channel.support_law() is None:
+            return self
+        channel, weights = self.channel.supports(self.weights)
+        if not channel.rows_are_bit_sums:
+            return self
+        return replace(self, channel=channel, weights=weights)
+
+    def restricted(self, index: IntArray) -> LikelihoodData:
+        """The same reports, as data on some of the values; all other values have share 0.
+
+        Shapes: index (k,).
+        """
+        domain = Subset(self.domain, index)
+        return replace(self, channel=SomeValues(self.channel, index), domain=domain)
+
+
+def _read_only(weights: FloatArray) -> FloatArray:
+    """A view that cannot be written to."""
+    view = weights.view()
+    view.flags.writeable = False
+    return view
+
+
+# -----------------------------------------------------------------------------------------------
+# The fit: the shares, how the method ended, and its certificate.
+
+
+class Status(Enum):
+    """How a fit ended; the text states the cause and the remedy.
+
+    ``Estimator.summary`` says what the method computes.
+
+    >>> Status.EXACT.value
+    'exact: computed directly, without iteration'
+    >>> print(Status.EXACT)
+    exact: computed directly, without iteration
+    """
+
+    EXACT = "exact: computed directly, without iteration"
+    CONVERGED = "converged: no distribution has a log-likelihood higher by more than the gap"
+    COMPLETED = (
+        "completed: the method ended by its own rule. It does not maximise the likelihood. A gap, "
+        "where one is given, bounds how far its log-likelihood is below the largest"
+    )
+    STOPPED = (
+        "stopped early, after the steps or at the tolerance asked for, not at the maximum of the "
+        "likelihood; the gap says how far it is"
+    )
+    NOT_MOVED = (
+        "not moved: the steps left the start as it was, so the estimate says nothing about the "
+        "reports; allow more steps, or use MaximumLikelihood()"
+    )
+    STEP_LIMIT = (
+        "step limit reached before the gap or the tolerance asked for: allow more steps, or a "
+        "larger gap or tolerance"
+    )
+    OUTSIDE_SIMPLEX = (
+        "outside the simplex: some estimates are negative or they do not sum to 1, which unbiased "
+        "estimates may; use constraint='project' for a distribution"
+    )
+    NO_POSITIVE_MASS = (
+        "no estimate was positive, so there was nothing to normalise: the uniform distribution "
+        "takes its place; collect more reports"
+    )
+    KEY_ABSENT = (
+        "nobody seems to have this key: nothing is known of its values, a placeholder takes their "
+        "place, and intervals hold all that is possible; collect more reports"
+    )
+
+    def __str__(self) -> str:
+        """The text: the name says less."""
+        return self.value
+
+
+# From the mildest to the gravest, for an estimate that is made of several fits.
+_GRAVITY = (
+    Status.EXACT,
+    Status.CONVERGED,
+    Status.COMPLETED,
+    Status.STOPPED,
+    Status.NOT_MOVED,
+    Status.STEP_LIMIT,
+    Status.OUTSIDE_SIMPLEX,
+    Status.NO_POSITIVE_MASS,
+    Status.KEY_ABSENT,
+)
+
+
+def status_of_parts(statuses: Iterable[Status]) -> Status:
+    """The status of an estimate that is computed from other fits: their gravest status.
+
+    ``CONVERGED`` becomes ``COMPLETED``, because the certificate of one fit does not hold for the
+    whole estimate.
+
+    >>> status_of_parts([Status.EXACT, Status.CONVERGED])
+    <Status.COMPLETED: ...>
+    >>> status_of_parts([Status.STOPPED, Status.STEP_LIMIT]).name
+    'STEP_LIMIT'
+    """
+    gravest = max(statuses, key=_GRAVITY.index, default=Status.EXACT)
+    return Status.COMPLETED if gravest is Status.CONVERGED else gravest
+
+
+@dataclass(frozen=True, eq=False)
+class MeanFit:
+    """An estimate of the mean of values with d coordinates.
+
+    Attributes:
+        value: (d,), in the units of the values.
+        variance: (d,), the variance of one report's contribution to ``value``, in squared units.
+        bias: (d,), a bound on the absolute bias, in the units of the values.
+    """
+
+    value: np.ndarray
+    variance: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class KeyFit:
+    """Estimates for each of d keys.
+
+    Attributes:
+        frequencies: (d,), the share of people who have each key.
+        means: (d,), the mean of each key's values, in their units.
+    """
+
+    frequencies: np.ndarray
+    means: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorFit:
+    """The posterior of the shares.
+
+    Attributes:
+        draws: a function of ``count`` and ``rng`` that returns (count, K), distributions drawn from
+            the posterior. Quantiles of a function over the rows are an interval for the function.
+        for_intervals: whether draws are the default for intervals. It is False where the prior was
+            learnt from the same reports, because such intervals may not cover shares that are
+            unlike the rest.
+        singly: the same draws as an iterator of distributions (K,), where ``draws`` takes much
+            memory; None where it does not.
+        by_values: the same draws as an iterator over blocks of values: a slice of the values, and
+            (values, count); None as before.
+    """
+
+    draws: Callable[[int, np.random.Generator], np.ndarray]
+    for_intervals: bool = False
+    singly: Callable[[int, np.random.Generator], Iterator[np.ndarray]] | None = None
+    by_values: Callable[[int, np.random.Generator], Iterator[tuple[slice, np.ndarray]]] | None = (
+        None
+    )
+
+    def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """The draws, (K,) each."""
+        yield from (self.draws if self.singly is None else self.singly)(count, rng)
+
+    def blocks(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+        """The draws of some values after the other: a slice of them, and (values, count)."""
+        if self.by_values is not None:
+            yield from self.by_values(count, rng)
+        else:
+            drawn = self.draws(count, rng)
+            yield slice(0, drawn.shape[1]), drawn.T
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result of an estimator.
+
+    Attributes:
+        probabilities: (K,) the shares, or None where shares are not estimated.
+        status: how the fit ended.
+        gap: a bound, in nats per report, on how much the largest log-likelihood exceeds that of
+            the shares (METHODS 0). None where no likelihood is evaluated.
+        iterations: number of steps, or None.
+        log_likelihood: in nats over all n reports, or None.
+        likelihood: the name of that likelihood.
+        unique: for a maximum, the text on whether it is the only one, see
+            ``warner.estimators.maximum_likelihood``.
+        components: number of separate estimates where several values share one, else None.
+        bic: -2 log-likelihood + K' ln n, K' the number of separate estimates, for methods that
+            choose K' by it; lower is better.
+        path: (steps + 1, 2), log-likelihood and gap before each step and at the end; None unless
+            the estimator was told to keep it.
+        seconds: the time that the fit took, in seconds.
+        posterior: the posterior of the shares, for methods that have one.
+        mean: the estimate of the mean, for methods that estimate it without shares.
+        keys: frequencies and means of keys, for methods that estimate them without shares.
+    """
+
+    probabilities: np.ndarray | None
+    status: Status
+    gap: float | None = None
+    iterations: int | None = None
+    log_likelihood: float | None = None
+    likelihood: str | None = None
+    unique: str | None = None
+    components: int | None = None
+    bic: float | None = None
+    path: np.ndarray | None = field(default=None, repr=False)
+    seconds: float | None = field(default=None, repr=False)
+    posterior: PosteriorFit | None = field(default=None, repr=False)
+    mean: MeanFit | None = None
+    keys: KeyFit | None = None
+
+    def __post_init__(self) -> None:
+        if self.probabilities is not None:
+            self.probabilities.setflags(write=False)
+
+    @property
+    def by_draws(self) -> bool:
+        """Whether intervals are made of posterior draws by default."""
+        return self.posterior is not None and self.posterior.for_intervals
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The shares (K,), for methods that estimate them.
+
+        Raises:
+            IdentifiabilityError: the method does not estimate shares.
+        """
+        if self.probabilities is None:
+            rule, remedy = "were not estimated, the mean alone was", ".mean()"
+            if self.keys is not None:
+                rule = "were not estimated, only frequencies of keys and means of their values were"
+                remedy = ".frequencies() and .conditional(key).mean()"
+            raise IdentifiabilityError(
+                "probabilities", rule, None, f"Use {remedy}, or another method"
+            )
+        return self.probabilities
+
+
+# -----------------------------------------------------------------------------------------------
+# The likelihood and its certificate (METHODS 0).
+#
+#     maximise l(theta) = sum_y w_y log (A theta)_y   over the simplex
+#
+# Rows of A are probabilities of reports, up to a factor per row (``Channel.log_factors``). The
+# score s = A' (w / A theta) has theta . s = 1. By concavity no distribution beats theta by more
+# than gap = max_x s_x - 1 nats per row. Every solver stops on the gap, and every fit reports it.
+
+
+_ENTRIES = 2**22  # of the products that are formed at a time
+_ORDER = "Give one share for each value, in the order of the domain"
+WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support counts"
+# Shares below these are tried at 0, the largest first.
+_SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
+
+
+def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """The quotient w / d of vectors (m,); 0 for reports that are impossible or not observed."""
+    if d.size and d.min() > 0:  # the usual case, without masks
+        return np.asarray(w / d)
+    out: np.ndarray = np.divide(w, d, out=np.zeros_like(d), where=(w > 0) & (d > 0))
+    return out
+
+
+def score_and_log_likelihood(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The score s = A' (w / A theta) and l(theta); rows that were not observed do not count.
+
+    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
+    """
+    observed = w > 0
+    d = channel.matvec(theta)
+    s = channel.rmatvec(safe_divide(w, d))
+    scaled = d[observed] * channel.rows_per_report
+    if not (scaled > 0).all():
+        return s, -np.inf
+    logs = np.log(scaled) + channel.log_factors_of(observed)
+    return s, float(channel.rows_per_report * (w[observed] @ logs))
+
+
+def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """The score s = A' (w / A theta), (K,).
+
+    Shapes: channel (m, K), w (m,).
+    """
+    return score_and_log_likelihood(channel, w, theta)[0]
+
+
+def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
+    """The log-likelihood l(theta) in nats per report.
+
+    n l(theta) is the sum of the log-probabilities of all n reports.
+
+    Shapes: channel (m, K), w (m,), theta (K,).
+    """
+    return score_and_log_likelihood(channel, w, theta)[1]
+
+
+def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndarray:
+    """The log-likelihood n l of one distribution or of several; see Estimate.log_likelihood_at.
+
+    Distributions are multiplied by the channel together, in blocks.
+
+    Shapes: theta (K,).
+    """
+    channel, size = data.channel, data.domain.size
+    thetas = numbers_of("theta", theta)
+    if thetas.ndim == 0 or thetas.shape[-1] != size:
+        raise ArgumentError("theta", f"must have shape (..., {size})", str(thetas.shape), _ORDER)
+    columns = thetas.reshape(-1, size).T
+    if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
+        worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
+        raise ArgumentError(
+            "theta",
+            "must hold distributions: entries >= 0 that sum to 1",
+            f"sum {columns[:, worst].sum():.6g}",
+        )
+    observed = data.weights > 0
+    w = data.weights[observed]
+    copies = channel.rows_per_report
+    factors = np.broadcast_to(channel.log_factors_of(observed), w.shape)
+    values = np.empty(columns.shape[1])
+    step = max(1, _ENTRIES // max(channel.shape))
+    for first in range(0, values.size, step):
+        block = np.ascontiguousarray(columns[:, first : first + step])
+        d = np.maximum(channel.matvec(block)[observed] * copies, 0.0)
+        with np.errstate(divide="ignore"):
+            values[first : first + step] = w @ (np.log(d) + factors[:, None])
+    values *= data.n * copies
+    return float(values[0]) if thetas.ndim == 1 else values.reshape(thetas.shape[:-1])
+
+
+def _off(columns: np.ndarray) -> np.ndarray:
+    """The distances from 1 of the sums of several columns."""
+    return np.asarray(np.abs(columns.sum(axis=0) - 1))
+
+
+def gap_of_score(channel: LikelihoodOperator, s: np.ndarray) -> float:
+    """The most by which the maximum can exceed l at a point with score s, in nats per report.
+
+    Shapes: channel (m, K), s (K,).
+    """
+    return max(0.0, float(s.max()) - 1) * channel.rows_per_report
+
+
+def gap(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
+    """The most by which the maximum can exceed l(theta), in nats per report.
+
+    Shapes: channel (m, K), w (m,), theta (K,).
+    """
+    s, value = score_and_log_likelihood(channel, w, theta)
+    return gap_of_score(channel, s) if value > -np.inf else np.inf
+
+
+def name_of(channel: LikelihoodOperator) -> str:
+    """The name of the likelihood that the channel's rows give."""
+    return SUPPORTS if channel.rows_per_report > 1 else WHOLE
+
+
+def certify(data: LikelihoodData, theta: np.ndarray, status: Status, iterations: int | None) -> Fit:
+    """Make the fit of a distribution, with its log-likelihood and its gap.
+
+    Shapes: theta (K,).
+    """
+    channel = data.channel
+    s, value = score_and_log_likelihood(channel, data.weights, theta)
+    missing = gap_of_score(channel, s) if value > -np.inf else np.inf
+    return Fit(theta, status, missing, iterations, data.n * value, name_of(channel))
+
+
+def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
+    """Refuse reports that have probability 0 under every value.
+
+    Shapes: channel (m, K), w (m,).
+    """
+    impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
+    if impossible.any():
+        count = np.count_nonzero(impossible)
+        raise ImpossibleReportError(
+            "reports",
+            f"{count} of the reports seen have probability 0 under every value",
+            None,
+            "They cannot come from this mechanism: check the channel",
+        )
+
+
+def zero_small_shares(
+    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, target: float
+) -> np.ndarray:
+    """Set small shares of theta to 0, unless the gap then exceeds the allowed gap.
+
+    A share is set to 0 if it is smaller than 1 minus its score. In the degenerate case (METHODS
+    4.5) both tend to 0 together. So setting all shares below 1e-3, 1e-4, .. to 0 is tried too.
+
+    Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
+    """
+    s = score(channel, w, theta)
+    allowed = max(target, gap_of_score(channel, s))
+    tried: set[bytes] = set()
+    for absent in (1 - s > theta, *(theta < cut for cut in _SMALL_SHARES)):
+        sparse = np.where(absent, 0.0, theta)
+        if (sparse == theta).all() or sparse.sum() <= 0 or absent.tobytes() in tried:
+            continue
+        tried.add(absent.tobytes())
+        sparse /= sparse.sum()
+        if gap(channel, w, sparse) <= allowed:
+            theta = sparse
+    return theta
+
+
+# -----------------------------------------------------------------------------------------------
+# The base class: an immutable description of a method, applied by ``fit``.
+
 
 _OUTSIDE = (Status.OUTSIDE_SIMPLEX, Status.KEY_ABSENT)
 _FAR_OFF = 1e-6  # far above rounding errors; warner.testing has a narrower limit

@@ -23,20 +23,22 @@ from warner.channels import (
     summed,
 )
 from warner.domains import Domain
-from warner.estimators.base import Estimator, Run, iterate
-from warner.estimators.fit import Fit, Status
-from warner.estimators.independent import Independent
-from warner.estimators.inversion import Inversion
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import (
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    LikelihoodData,
+    Run,
+    Status,
     certify,
     gap_of_score,
+    iterate,
     log_likelihood,
     require_possible,
     safe_divide,
     score_and_log_likelihood,
 )
-from warner.metrics.simplex import normalize
+from warner.estimators.inversion import Independent, Inversion
+from warner.metrics import normalize
 
 _MOST_LOST = 0.9  # the largest part of a share that a lengthened step takes
 _ROUNDING = 1e-13  # relative: rounding may lower a likelihood by this much

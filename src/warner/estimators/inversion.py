@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from warner._core.checks import choice, probability, show
-from warner._core.errors import ArgumentError
-from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import base_cut, normalize, project, threshold
+from warner._core.checks import choice, kind, probability, show
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+)
+from warner.channels import FloatArray, LikelihoodOperator, summed
+from warner.domains import Domain
+from warner.estimators.base import Estimator, Fit, LikelihoodData, MeanFit, Status, status_of_parts
+from warner.metrics import base_cut, normalize, project, threshold
 
 # Established names of the constraints.
 SYNONYMS = {
@@ -166,3 +171,298 @@ class Observed(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         return Fit(data.channel.naive_estimate(data.weights), Status.EXACT)
+
+
+# -----------------------------------------------------------------------------------------------
+# The mean alone: the estimate of a mean from reports of numbers, without a distribution.
+
+
+_FLAT = 1e-9  # of the range of the report scores: a smaller range of their means is rounding
+_ROUNDED = 1 / 64  # of the extent of all places: the most that a device's grid moves one, twice
+_EXACT = 1e-6  # of the range of values, by which an inverse may miss them
+_AFFINE = 1e-7  # of the range of means: more than far tails that are cut off leave
+
+
+@dataclass(frozen=True)
+class SampleMean(Estimator):
+    """The unbiased estimate of the mean, from the mean of a function of the reports.
+
+        mean = sum_y w_y g_y,   sum_y A[y, x] g_y = x for every value x
+
+    A (m, K) is the channel, w (m,) the frequencies of its rows, and g (m,) the function. Each
+    coordinate is estimated separately. For most mechanisms of numbers the mean report is an affine
+    function of the value: stochastic rounding, piecewise, square wave, Laplace, Gaussian and
+    geometric. Then g is the inverse of this function, which is the published estimator. Otherwise g
+    comes from the inverse of the channel.
+
+    The Gaussian mechanism on places rounds them to its grid before it adds noise. The bias b of the
+    sample mean is then at most the largest rounding. The sample mean is returned while b^2 is less
+    than its variance, or than that of the inverse, and intervals are wider by b.
+
+    The standard error is sqrt((sum_y w_y g_y^2 - mean^2) / n) for the population. The same number,
+    a little too large, is used for the respondents, because the reports need not determine the
+    variance of the respondents' values.
+
+    The estimate has no ``probabilities``; ``mean()`` is a number with ``interval()``.
+
+    Raises:
+        ArgumentTypeError: values without coordinates.
+        IdentifiabilityError: reports do not determine the mean without bias.
+
+    Source: [P3 sec II]; METHODS 2.
+
+    >>> from warner import Interval, estimate
+    >>> from warner.mechanisms import StochasticRounding
+    >>> pay = StochasticRounding(Interval(0, 10, bins=2), 2.0)
+    >>> mean = estimate(pay.tally(pay.randomize([2.5] * 40_000)), SampleMean()).mean()
+    >>> bool(abs(mean - 2.5) < 0.5), mean.interval().shape
+    (True, (2,))
+    """
+
+    references = ("duchi2013", "P3")
+
+    summary: ClassVar[str] = (
+        "the mean alone: shares are not estimated; use another method for a distribution"
+    )
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        points, w = data.domain.points, data.weights
+        if points is None:
+            raise ArgumentTypeError(
+                "method",
+                "SampleMean needs values with coordinates",
+                type(data.domain).__name__,
+                "Use Integers, Interval, Grid or Points",
+            )
+        if data.channel.rows_per_report != 1:
+            raise IdentifiabilityError(
+                "tally",
+                "keeps bit sums, and several bits belong to one report",
+                None,
+                "Use Inversion() and the mean() of its estimate",
+            )
+        extent = float(np.ptp(points, axis=0).max())
+        scores = [_least_risk(data, c, extent) for c in points.T]
+        g, bias = np.stack([g for g, _ in scores]), np.array([b for _, b in scores])
+        mean = g @ w
+        spread = np.maximum(g**2 @ w - mean**2, 0.0)
+        # The variance is undefined for one report.
+        variance = spread * data.n / (data.n - 1) if data.n > 1 else np.full(mean.shape, np.inf)
+        return Fit(None, Status.EXACT, mean=MeanFit(mean, variance, bias))
+
+
+def _least_risk(
+    data: LikelihoodData, points: FloatArray, extent: float
+) -> tuple[FloatArray, float]:
+    """The number g (m,) that each report stands for, and the largest bias |A'g - points|.
+
+    g is unbiased, except for places that a device rounded to its grid. There the affine function of
+    the report has a bias. It is returned if its squared bias is at most its variance, or if the
+    unbiased g has no smaller squared error. Both are those of the mean of n reports at the uniform
+    distribution.
+    """
+    channel = data.channel
+    if (exactly_affine := affine(channel, points)) is not None:
+        return exactly_affine, 0.0
+    if not channel.has_independent_parts:
+        return unbiased_scores(channel, points), 0.0
+    g, bias = _nearly_affine(channel, points)
+    if bias > _ROUNDED * extent:
+        return unbiased_scores(channel, points), 0.0
+    d = channel.matvec(np.full(channel.shape[1], 1 / channel.shape[1]))
+    noise = float(d @ g**2 - (d @ g) ** 2) / data.n
+    if bias**2 <= noise:
+        return g, bias
+    try:
+        inverse = channel.influence(points)
+    except (IdentifiabilityError, ArgumentError):
+        # Some places make the same reports, or there are too many reports.
+        return g, bias
+    error = float(np.abs(channel.rmatvec(inverse) - points).max())
+    is_exact = error <= _EXACT * float(np.ptp(points))
+    has_less_risk = float(d @ inverse**2 - (d @ inverse) ** 2) / data.n < noise + bias**2
+    return (inverse, 0.0) if is_exact and has_less_risk else (g, bias)
+
+
+def _nearly_affine(channel: LikelihoodOperator, points: FloatArray) -> tuple[FloatArray, float]:
+    """The affine function of a report score whose means are nearest to the points (K,).
+
+    Returns (m,).
+    """
+    candidates = []
+    for numbers in channel.report_scores():
+        means = channel.rmatvec(numbers)
+        flat = float(np.ptp(means)) <= _FLAT * float(np.ptp(numbers))
+        slope = 0.0 if flat else float(np.cov(means, points, bias=True)[0, 1] / np.var(means))
+        g = slope * (numbers - means.mean()) + points.mean()
+        distances = np.abs(slope * (means - means.mean()) + points.mean() - points)
+        candidates.append((g, float(distances.max())))
+    return min(candidates, key=lambda pair: pair[1])
+
+
+def unbiased_scores(channel: LikelihoodOperator, points: FloatArray) -> FloatArray:
+    """The function g of a report whose mean over the reports is an unbiased estimate of the mean.
+
+    Shapes: channel (m, K), points (K,) -> (m,).
+    """
+    scores = affine(channel, points)
+    return channel.influence(points) if scores is None else scores
+
+
+def affine(channel: LikelihoodOperator, points: FloatArray) -> FloatArray | None:
+    """The g of :func:`unbiased_scores` that is an affine function of a report score.
+
+    Shapes: channel (m, K), points (K,) -> (m,).
+    """
+    first, last = int(np.argmin(points)), int(np.argmax(points))
+    if first == last:
+        return np.full(channel.shape[0], points[0])
+    for numbers in channel.report_scores():
+        means = channel.rmatvec(numbers)
+        if abs(means[last] - means[first]) <= _FLAT * np.ptp(numbers):
+            # The means differ by rounding alone.
+            continue
+        slope = (means[last] - means[first]) / (points[last] - points[first])
+        error = np.abs(means - means[first] - slope * (points - points[first])).max()
+        if error <= _AFFINE * abs(means[last] - means[first]):
+            return np.asarray((numbers - means[first]) / slope + points[first])
+    return None
+
+
+# -----------------------------------------------------------------------------------------------
+# Independent attributes: the product of their marginals (RR-Independent, RR-Clusters).
+
+
+@dataclass(frozen=True)
+class Independent(Estimator):
+    """The joint distribution of independent attributes: the product of estimated marginals.
+
+        theta(x_1, .., x_d) = theta_1(x_1) .. theta_d(x_d)
+
+    theta_k is the marginal of attribute k of d, and each marginal is estimated separately. If each
+    attribute has K values, d (K - 1) numbers are estimated instead of K^d - 1. The error is
+    smaller than that of a joint estimate if attributes are nearly independent, or if there are few
+    people for K^d shares. The bias is the dependence of the attributes. More people do not reduce
+    it.
+
+    Marginals are estimated from summed report frequencies if the attributes were randomised
+    separately, or together by randomised response. Then only the result has the size of the
+    product. Otherwise ``method`` estimates the joint distribution, which is summed. On a domain
+    that is not a Product, the result is that of ``method``.
+
+    Args:
+        groups: attributes that are estimated jointly, such as [["age", "sex"]]. Every other
+            attribute is a group of its own. None if no attributes are estimated jointly.
+        method: the estimator of each marginal.
+
+    Raises:
+        ArgumentError: groups that name an attribute twice, or one that the domain does not have.
+        ArgumentTypeError: groups that are not lists of names, or a method that is no estimator.
+
+    Source: [P5 alg 2]; groups: Domingo-Ferrer and Soria-Comas (2022); METHODS 3.
+
+    >>> Independent(), Independent([["age", "sex"]], Inversion())
+    (Independent(), Independent(groups=(('age', 'sex'),), method=Inversion(constraint=None)))
+    """
+
+    references = ("P5", "domingo2022")
+
+    summary: ClassVar[str] = (
+        "product of marginals, each estimated alone: right where the attributes, or groups, are "
+        "independent, biased by their dependence elsewhere; for their joint distribution use "
+        "another method"
+    )
+
+    groups: Sequence[Sequence[str]] | None = None
+    method: Estimator = field(default=Inversion("project"))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.method, Estimator):
+            raise ArgumentTypeError(
+                "method",
+                "must be an estimator",
+                kind(self.method),
+                "For example Inversion('project')",
+            )
+        if self.groups is None:
+            return
+        if isinstance(self.groups, str) or not all(
+            isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups
+        ):
+            raise ArgumentTypeError(
+                "groups",
+                "must be lists of names",
+                kind(self.groups),
+                "For example [['age', 'sex']]",
+            )
+        groups = tuple(tuple(group) for group in self.groups)
+        names = [name for group in groups for name in group]
+        if not all(isinstance(name, str) for name in names):
+            raise ArgumentTypeError("groups", "must be lists of names", "other things in them")
+        if len(set(names)) < len(names) or not all(groups):
+            raise ArgumentError(
+                "groups",
+                "must name every attribute once at most, and none be empty",
+                show([list(g) for g in groups]),
+            )
+        object.__setattr__(self, "groups", groups)
+
+    def __repr__(self) -> str:
+        parts = [] if self.groups is None else [f"groups={self.groups!r}"]
+        parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
+        return f"Independent({', '.join(parts)})"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        domain = data.domain
+        if not domain.attributes:
+            return self.method.fit(data)
+        shape = domain.shape
+        together = data.channel.clusters(shape) if self.groups is None else None
+        groups = together or self.places(domain)
+        if len(groups) == 1:
+            return self.method.fit(data)
+        parts = [self._marginal(data, domain, keep) for keep in groups]
+        table = np.ones(())
+        for (part, _), keep in zip(parts, groups, strict=True):
+            table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
+        order = np.argsort([axis for keep in groups for axis in keep])
+        status = status_of_parts(status for _, status in parts)
+        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), status)
+
+    def places(self, domain: Domain) -> list[list[int]]:
+        """The groups as positions of their attributes, in the order of the domain.
+
+        Args:
+            domain: a Product with the attributes that the groups name.
+
+        Returns:
+            One list of positions for each group.
+
+        Raises:
+            ArgumentError: a group names an attribute that the domain does not have.
+        """
+        names = list(domain.attributes)
+        groups = [list(group) for group in self.groups or ()]
+        unknown = [name for group in groups for name in group if name not in names]
+        if unknown:
+            raise ArgumentError(
+                "groups",
+                f"must name attributes of the domain, {', '.join(names)}",
+                show(unknown[0]),
+            )
+        named = {name for group in groups for name in group}
+        groups += [[name] for name in names if name not in named]
+        return sorted(sorted(names.index(name) for name in group) for group in groups)
+
+    def _marginal(
+        self, data: LikelihoodData, domain: Domain, keep: list[int]
+    ) -> tuple[FloatArray, Status]:
+        """The estimated marginal of one group, and how its fit ended."""
+        marginal = data.channel.marginal(data.weights, domain.shape, keep)
+        if marginal is None:
+            fit = self.method.fit(data)
+            return summed(fit.shares, domain.shape, keep), fit.status
+        names = list(domain.attributes)
+        subdomain = domain.select([names[axis] for axis in keep])
+        fit = self.method.fit(LikelihoodData(*marginal, data.n, subdomain))
+        return fit.shares, fit.status

@@ -21,14 +21,18 @@ from warner.channels import (
     stacked,
 )
 from warner.domains import Domain
-from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, KeyFit, Status, status_of_parts
-from warner.estimators.inversion import Inversion
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    KeyFit,
+    LikelihoodData,
+    Status,
+    certify,
+    status_of_parts,
+)
+from warner.estimators.inversion import Inversion, unbiased_scores
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.objective import certify
-from warner.estimators.sample_mean import unbiased_scores
-from warner.metrics.simplex import normalize
+from warner.metrics import normalize
 
 KeyedGroup: TypeAlias = tuple[TiedChannel, FloatArray, int]
 

@@ -19,12 +19,21 @@ import numpy as np
 from warner._core.errors import ArgumentError
 from warner.channels import LikelihoodOperator, on_cells
 from warner.domains import Domain, Integers, Optional
-from warner.estimators.base import Estimator, iterate, require_order
-from warner.estimators.fit import Fit, PosteriorFit, Status
-from warner.estimators.likelihood_data import MANY_ROWS, LikelihoodData
-from warner.estimators.literature.smoothed_em import SmoothedEM
-from warner.estimators.mle.maximum_likelihood import Uniqueness
-from warner.estimators.mle.objective import certify, require_possible, safe_divide
+from warner.estimators.base import (
+    MANY_ROWS,
+    Estimator,
+    Fit,
+    LikelihoodData,
+    PosteriorFit,
+    Status,
+    certify,
+    iterate,
+    require_order,
+    require_possible,
+    safe_divide,
+)
+from warner.estimators.literature import SmoothedEM
+from warner.estimators.maximum_likelihood import Uniqueness
 
 # Values up to which each is a cell of its own, and about the largest number of cells.
 MOST_CELLS = 2048

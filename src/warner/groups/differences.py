@@ -28,13 +28,13 @@ from warner._core.errors import (
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.estimates import GroupEstimates, table_of
 from warner.groups.hypotheses import WaldTest, shown_p
 from warner.groups.pooling import Coordinates
 from warner.groups.table import GroupTable
 from warner.io.csv_format import Tabular, of_rows
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.intervals import TARGETS, normal_quantile
 from warner.results.share_noise import covariance_of

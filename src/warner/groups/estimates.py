@@ -26,9 +26,8 @@ from warner.groups.pooling import (
 from warner.groups.table import GroupTable, Key
 from warner.io import frame_of_rows
 from warner.io.csv_format import cell
-from warner.metrics.simplex import project
-from warner.privacy.composition import compose
-from warner.privacy.guarantees import Guarantee
+from warner.metrics import project
+from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts as pictures
 from warner.results.estimate import Estimate

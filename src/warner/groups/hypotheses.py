@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import distribution
 from warner._core.errors import ArgumentError, EmptyError
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.pooling import Coordinates
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.reports.tally import Tally
 from warner.results.association import pair_of
 from warner.results.from_tally import likelihood_data

@@ -304,7 +304,7 @@ def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def project_rows(shares: np.ndarray) -> np.ndarray:
-    """The projection of each row (G, K) on the simplex: see :func:`warner.metrics.simplex.project`.
+    """The projection of each row (G, K) on the simplex: see :func:`warner.metrics.project`.
 
     >>> project_rows(np.array([[0.9, 0.4, -0.3], [0.2, 0.3, 0.5]])).round(3).tolist()
     [[0.75, 0.25, 0.0], [0.2, 0.3, 0.5]]

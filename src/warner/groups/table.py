@@ -17,7 +17,7 @@ from warner._core.errors import (
 )
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups

@@ -26,7 +26,7 @@ from warner._core.progress import steps
 from warner.groups.estimates import table_of
 from warner.groups.table import GroupTable, label
 from warner.io.csv_format import Tabular, of_rows
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.intervals import TARGETS, holding, normal_quantile, share_row
 from warner.results.tables import reports_of
 

@@ -39,8 +39,7 @@ from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds
 from warner.mechanisms.dummies import Dummies
 from warner.privacy.guarantees import LDP, Guarantee
-from warner.privacy.likelihood_ratios import INFINITE, epsilon_of, euclidean_distances
-from warner.privacy.report_laws import Law
+from warner.privacy.report_laws import INFINITE, Law, epsilon_of, euclidean_distances
 from warner.reports.product_schema import attribute_names
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports

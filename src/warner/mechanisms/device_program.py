@@ -13,7 +13,7 @@ from typing import Any
 
 from warner._core.errors import ArgumentError
 from warner._core.exact import exp_above
-from warner.privacy.likelihood_ratios import INFINITE
+from warner.privacy.report_laws import INFINITE
 from warner.reports.schema import ReportSchema
 
 FORMAT = 1

@@ -23,8 +23,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
-from warner.privacy.likelihood_ratios import epsilon_of, fractions
-from warner.privacy.report_laws import Table, TwoLevel
+from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
 from warner.reports.schema import IntegerColumns, smallest_dtype
 
 # -----------------------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import numbers, program
 from warner.mechanisms.places import Places, odds_of_neighbours
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.likelihood_ratios import (
+from warner.privacy.report_laws import (
     ROUNDING,
+    Table,
     euclidean_distances,
     floats,
     fractions,
 )
-from warner.privacy.report_laws import Table
 from warner.reports.schema import (
     IntegerColumns,
     smallest_dtype,

@@ -21,8 +21,7 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import delta_of_noise, numbers, program
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
-from warner.privacy.likelihood_ratios import INFINITE, floats, fractions
-from warner.privacy.report_laws import Law
+from warner.privacy.report_laws import INFINITE, Law, floats, fractions
 from warner.reports.schema import IntegerColumns
 
 # -----------------------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.base import ENUMERABLE, Mechanism, marginal_problem
 from warner.mechanisms.device_program import program
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
-from warner.privacy.composition import side_by_side
-from warner.privacy.guarantees import Guarantee
+from warner.privacy.guarantees import Guarantee, side_by_side
 from warner.privacy.report_laws import Independent
 from warner.reports.product_schema import ProductSchema, affordable_ways, attribute_names, table_of
 from warner.reports.public_columns import Groups

@@ -25,7 +25,7 @@ from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.utility_optimized import UtilityOptimized
 from warner.privacy.guarantees import Guarantee
-from warner.privacy.likelihood_ratios import (
+from warner.privacy.report_laws import (
     ambiguous_report,
     common_denominator,
     epsilon_of,

@@ -10,7 +10,7 @@ import numpy as np
 
 from warner.domains import Domain
 from warner.mechanisms.device_program import ANY, NEIGHBOURS, odds
-from warner.privacy.likelihood_ratios import euclidean_distances
+from warner.privacy.report_laws import euclidean_distances
 
 
 @dataclass(frozen=True, eq=False)

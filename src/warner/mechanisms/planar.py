@@ -33,8 +33,9 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import NEIGHBOURS, numbers, odds, program
 from warner.mechanisms.places import largest_quotient
 from warner.privacy.guarantees import MetricLDP
-from warner.privacy.likelihood_ratios import (
+from warner.privacy.report_laws import (
     ROUNDING,
+    Law,
     euclidean_distances,
     floats,
     fractions,
@@ -42,7 +43,6 @@ from warner.privacy.likelihood_ratios import (
     worst_slope,
     worst_slope_of_logs,
 )
-from warner.privacy.report_laws import Law
 from warner.reports.schema import IntegerColumns
 
 # -----------------------------------------------------------------------------------------------

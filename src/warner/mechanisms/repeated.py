@@ -22,8 +22,7 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.mechanisms.per_attribute import Combined, with_schema_types
-from warner.privacy.composition import compose
-from warner.privacy.guarantees import Guarantee
+from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.counting import unique_rows
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports, columns_of

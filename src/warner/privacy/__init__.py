@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from warner.privacy import postprocessing
-from warner.privacy.composition import compose
-from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
+from warner.privacy.guarantees import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP, compose
 
 __all__ = ["LDP", "OSLDP", "ULDP", "ApproximateLDP", "MetricLDP", "compose", "postprocessing"]

@@ -9,7 +9,7 @@ from warner._core.checks import numbers_of
 from warner._core.errors import (
     ArgumentError,
 )
-from warner.privacy.likelihood_ratios import ambiguous_report, image
+from warner.privacy.report_laws import ambiguous_report, image
 
 
 def preserves_data_types(

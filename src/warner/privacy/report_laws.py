@@ -1,8 +1,7 @@
-"""Exact distributions of reports, as ratios of integers: epsilon is computed from them.
+"""Likelihood ratios of reports under two values, from a table of probabilities.
 
-:meth:`Law.ratio` is the largest factor by which a report can be likelier under one value than under
-another. It is exact, and epsilon is its logarithm. A law that only one mechanism uses is in the
-module of that mechanism.
+A table A has shape (m, K): ``A[y, x] = Pr(report y | value x)``, as Fractions or as integers over
+one denominator. The functions here depend on the table alone and not on a mechanism.
 """
 
 from __future__ import annotations
@@ -12,17 +11,222 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from warner._core.exact import ONE, log_ratio
-from warner.privacy.likelihood_ratios import (
-    INFINITE,
-    ambiguous_report,
-    epsilon_of,
-    image,
-    worst_ratio,
-)
+from warner._core.exact import ONE, log_ratio, natural
+
+# Stands for a ratio with denominator 0: a report that one value can make and another cannot.
+INFINITE = Fraction(-1)
+# Relative error of a difference of two logarithms: a few units in the last place.
+ROUNDING = 1e-15
+# Nats, relative to 1 + epsilon: slopes come from rounded logarithms and are rounded up.
+SLOPE_TOLERANCE = 1e-12
+
+
+class WorstRatio(NamedTuple):
+    """The largest likelihood ratio of a table, and where it is attained.
+
+    Attributes:
+        ratio: A[report, likely] / A[report, unlikely], or INFINITE.
+        report: the row number of the report.
+        likely: the index of the value under which the report is likeliest.
+        unlikely: the index of the value under which it is least likely.
+    """
+
+    ratio: Fraction
+    report: int
+    likely: int
+    unlikely: int
+
+
+class WorstSlope(NamedTuple):
+    """The largest log-likelihood ratio per unit of distance, and where it is attained.
+
+    Attributes:
+        epsilon: nats per unit of distance, or infinity.
+        report: the row number of the report.
+        likely: the index of the value under which the report is likelier.
+        unlikely: the index of the value under which it is less likely.
+    """
+
+    epsilon: float
+    report: int
+    likely: int
+    unlikely: int
+
+
+def epsilon_of(ratio: Fraction) -> float:
+    """The logarithm of a worst ratio, rounded up.
+
+    >>> epsilon_of(Fraction(1)), epsilon_of(INFINITE)
+    (0.0, inf)
+    """
+    return math.inf if ratio == INFINITE else log_ratio(ratio, 1)
+
+
+def worst_ratio(table: np.ndarray, likely: np.ndarray | None = None) -> Fraction:
+    """The largest likelihood ratio of a report: max over y, x, x' of A[y, x] / A[y, x'].
+
+    Shapes: table (m, K), likely (K,).
+
+    >>> worst_ratio(np.array([[Fraction(3, 4), Fraction(1, 4)]], dtype=object))
+    Fraction(3, 1)
+    """
+    return worst_pair(table, likely).ratio
+
+
+def worst_pair(table: np.ndarray, likely: np.ndarray | None = None) -> WorstRatio:
+    """The largest ratio within a row, with its row and its two values.
+
+    Shapes: table (m, K), likely (K,).
+    """
+    worst, place = Fraction(1), 0
+    chosen = np.arange(table.shape[1]) if likely is None else np.flatnonzero(likely)
+    for y, (high, low) in enumerate(
+        zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)
+    ):
+        if high and not low:
+            worst, place = INFINITE, y
+            break
+        if high * worst.denominator > low * worst.numerator:
+            worst, place = Fraction(high) / Fraction(low), y
+    if not len(table):
+        return WorstRatio(worst, 0, 0, 0)
+    top, bottom = int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
+    return WorstRatio(worst, place, top, bottom)
+
+
+def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
+    """The smallest epsilon per unit of distance that a table keeps.
+
+        A[y, x] <= exp(epsilon d(x, x')) A[y, x']   for all reports y and values x, x'
+
+    Logarithms are computed in double precision. The result is raised by a bound of their error, and
+    then to the next float.
+
+    Shapes: table (m, K), distances (K, K).
+    """
+    possible = table != 0
+    ruled_out = possible.any(axis=1) & ~possible.all(axis=1)
+    if ruled_out.any():
+        y = int(np.argmax(ruled_out))
+        return WorstSlope(math.inf, y, int(np.argmax(table[y])), int(np.argmin(table[y])))
+    logs = np.vectorize(natural, otypes=[np.float64])(table[possible.all(axis=1)])
+    return worst_slope_of_logs(logs, distances)
+
+
+def worst_slope_of_logs(logs: np.ndarray, distances: np.ndarray) -> WorstSlope:
+    """The same as :func:`worst_slope`, from the logarithms of probabilities.
+
+    Shapes: logs (m, K), distances (K, K).
+    """
+    distances = np.where(distances > 0, distances, np.inf)
+    worst, where = -math.inf, (0, 0, 0)
+    for y, row in enumerate(logs):
+        slopes = (row[:, None] - row[None, :] + ROUNDING * (1 + np.abs(row).max())) / distances
+        if (top := float(slopes.max())) > worst:
+            x, other = np.unravel_index(int(np.argmax(slopes)), slopes.shape)
+            worst, where = top, (y, int(x), int(other))
+    return WorstSlope(math.nextafter(worst, math.inf), *where)
+
+
+def slope_exceeds(epsilon: float, bound: float) -> bool:
+    """Whether a slope found by :func:`worst_slope` is above ``bound`` by more than rounding."""
+    return epsilon > bound + SLOPE_TOLERANCE * (1 + bound)
+
+
+def hockey_stick(table: np.ndarray, epsilon: float) -> float:
+    """The least delta of a table at an epsilon, which is its hockey-stick divergence.
+
+        max over values x, x' of sum_y max(0, A[y, x] - exp(epsilon) A[y, x'])
+
+    Shapes: table (m, K).
+
+    >>> round(hockey_stick(np.eye(2), 1.0), 12)
+    1.0
+    """
+    # The nearest float of a probability is off by a part in 2^53 of it: so is their sum.
+    rows = table.astype(np.float64)
+    worst = max(
+        float(np.maximum(rows[:, [x]] - math.exp(epsilon) * rows, 0.0).sum(axis=0).max())
+        for x in range(rows.shape[1])
+    )
+    return min(1.0, worst * (1 + 1e-12) + 1e-15)
+
+
+def euclidean_distances(points: np.ndarray) -> np.ndarray:
+    """The Euclidean distances of points.
+
+    Shapes: points (K, d) -> (K, K).
+
+    >>> euclidean_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    out: np.ndarray = np.sqrt(((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
+    return out
+
+
+def common_denominator(table: np.ndarray) -> tuple[np.ndarray, int]:
+    """Exact probabilities as integers over one denominator, which add and compare faster.
+
+    >>> common_denominator(np.array([Fraction(1, 2), Fraction(1, 3)], dtype=object))
+    (array([3, 2], dtype=object), 6)
+    """
+    exact = [v.as_integer_ratio() for v in table.ravel().tolist()]
+    denominators = {denominator for _, denominator in exact}
+    total = math.lcm(*denominators)
+    times = {denominator: total // denominator for denominator in denominators}
+    out = np.empty(len(exact), dtype=object)
+    out[:] = [numerator * times[denominator] for numerator, denominator in exact]
+    return out.reshape(table.shape), total
+
+
+def floats(masses: np.ndarray, total: int) -> np.ndarray:
+    """Integer masses over ``total`` as probabilities in double precision."""
+    out: np.ndarray = np.vectorize(lambda v: v / total, otypes=[np.float64])(masses)
+    return out
+
+
+def fractions(masses: np.ndarray, total: int) -> np.ndarray:
+    """Integer masses over ``total`` as exact probabilities: an object array of Fractions."""
+    out: np.ndarray = np.vectorize(lambda v: Fraction(v, total), otypes=[object])(masses)
+    return out
+
+
+def image(table: np.ndarray, sensitive: np.ndarray) -> np.ndarray:
+    """Which reports are possible under some sensitive value.
+
+    Shapes: table (m, K), sensitive (K,) -> (m,).
+    """
+    return np.asarray((table[:, sensitive] > 0).any(axis=1), dtype=bool)
+
+
+def ambiguous_report(
+    table: np.ndarray,
+    sensitive: np.ndarray,
+    protected: np.ndarray,
+    names: list[str] | None = None,
+) -> str | None:
+    """The first unprotected report that does not reveal one non-sensitive value [P2 eq 4].
+
+    Shapes: table (m, K), sensitive (K,), protected (m,), names (K,).
+    """
+    names = [f"number {x}" for x in range(table.shape[1])] if names is None else names
+    for y in np.flatnonzero(~protected):
+        makers = np.flatnonzero(table[y] > 0)
+        if len(makers) > 1:
+            first, second = names[makers[0]], names[makers[1]]
+            return f"unprotected report {y} comes from {first} and from {second}"
+        if len(makers) and sensitive[makers[0]]:
+            return f"unprotected report {y} comes from the sensitive value {names[makers[0]]}"
+    return None
+
+
+# -----------------------------------------------------------------------------------------------
+# Exact distributions of reports. A law that only one mechanism uses is in the module of that
+# mechanism.
 
 
 class Law(ABC):

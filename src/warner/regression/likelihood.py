@@ -21,8 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from warner.channels import FloatArray, IntArray
-from warner.estimators.base import iterate
-from warner.estimators.fit import Status
+from warner.estimators.base import Status, iterate
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
 

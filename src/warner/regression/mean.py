@@ -9,7 +9,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import FloatArray
-from warner.estimators.sample_mean import unbiased_scores
+from warner.estimators.inversion import unbiased_scores
 from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import check_independent
 from warner.regression.likelihood import Ending

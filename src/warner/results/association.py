@@ -27,9 +27,9 @@ from warner._core.checks import choice, confidence_level, integer
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.metrics import cramers_v as plain
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.marginals import positions
 
 _ROUNDS = 8  # rounds of the search for an end of the interval

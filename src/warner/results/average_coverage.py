@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warner._core.checks import confidence_level
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
 

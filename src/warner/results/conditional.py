@@ -21,11 +21,10 @@ from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner.channels import BlockMoments, FloatArray
 from warner.domains import Domain
-from warner.estimators.fit import Status
+from warner.estimators.base import LikelihoodData, Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.io.csv_format import Tabular
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.intervals import (
     TARGETS,
     anytime_factor,

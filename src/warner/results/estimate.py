@@ -18,7 +18,7 @@ from warner._core.errors import (
 from warner._core.pickles import without_cached
 from warner._core.references import SOFTWARE
 from warner.estimators import Estimator
-from warner.estimators.mle.objective import log_likelihood_at
+from warner.estimators.base import log_likelihood_at
 from warner.reports.tally import Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v

@@ -18,7 +18,7 @@ from warner._core.errors import (
     ValuesError,
 )
 from warner.channels import stacked
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import from_header
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin

@@ -14,10 +14,9 @@ from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.progress import steps
 from warner.domains import Domain, Product
+from warner.estimators.base import LikelihoodData
 from warner.estimators.em import mixed_with_uniform
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.estimator import supported_part
-from warner.estimators.raking.tables import (
+from warner.estimators.raked_tables import (
     Axes,
     JunctionTree,
     cliques_of,
@@ -25,6 +24,7 @@ from warner.estimators.raking.tables import (
     raked,
     raked_tree,
 )
+from warner.estimators.raking import supported_part
 from warner.mechanisms import from_header
 from warner.reports.product_schema import attribute_names
 from warner.reports.tally import Tally
@@ -189,8 +189,8 @@ def graphical_model(
     information (Chow and Liu 1968). Then pairs become edges that depend on each other beyond the
     model, strongest first, as long as the cliques stay small. The model is fitted again after each
     few edges. A pair is an edge only if the energy of its score exceeds what chance gives among all
-    pairs (``warner.estimators.raking.estimator``). The pairs that are edges are met by iterative
-    proportional fitting on the junction tree (``warner.estimators.raking.tables``).
+    pairs (``warner.estimators.raking``). The pairs that are edges are met by iterative
+    proportional fitting on the junction tree (``warner.estimators.raked_tables``).
 
     The model knows no dependence of three attributes beyond that of their pairs.
 

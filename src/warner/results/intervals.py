@@ -14,11 +14,8 @@ from numpy.typing import ArrayLike
 from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner._core.progress import stage
-from warner.estimators.base import threads_for
-from warner.estimators.fit import Status
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import WHOLE
-from warner.metrics.simplex import project
+from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
+from warner.metrics import project
 from warner.results.average_coverage import average
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.simultaneous import simultaneous

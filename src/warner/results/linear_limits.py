@@ -39,10 +39,8 @@ import numpy as np
 from warner._core.errors import ArgumentError, IdentifiabilityError, ImpossibleReportError
 from warner.channels import DenseChannel, LikelihoodOperator
 from warner.estimators import LogSpline
-from warner.estimators.base import threads_for
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics import ROUNDING
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData, threads_for
+from warner.metrics import ROUNDING, project
 from warner.results.intervals import holding, normal_quantile
 from warner.results.share_noise import covariance_of, most_cells
 from warner.results.solution import Solution

@@ -13,9 +13,9 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import LikelihoodOperator, SummedChannel, summed
 from warner.domains import Domain
-from warner.estimators.fit import Fit, Status
+from warner.estimators.base import Fit, Status
 from warner.estimators.inversion import Inversion
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.solution import Solution, Sums
 
 

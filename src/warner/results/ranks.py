@@ -13,7 +13,7 @@ from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, WarnerError
 from warner.domains import Domain
 from warner.io.csv_format import Tabular, of_rows
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results import intervals
 from warner.results.intervals import TARGETS, normal_quantile, share_row
 from warner.results.share_noise import ShareNoise

@@ -29,11 +29,9 @@ from warner.estimators import (
     SampleMean,
     Uniform,
 )
-from warner.estimators.fit import Fit
+from warner.estimators.base import Fit, LikelihoodData, certify
 from warner.estimators.inversion import SYNONYMS
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.estimators.literature import BiasCorrection, MixtureReduction, SmoothedEM, WienerFilter
-from warner.estimators.mle.objective import certify
 from warner.mechanisms.headers import same_definition
 
 _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value

@@ -9,8 +9,8 @@ import numpy as np
 from warner._core.errors import ArgumentError
 from warner.channels import LikelihoodOperator
 from warner.channels.base import LARGEST_DENSE
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData
+from warner.metrics import project
 
 
 @dataclass(frozen=True, eq=False)

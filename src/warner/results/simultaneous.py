@@ -13,9 +13,8 @@ import numpy as np
 from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.estimators.base import threads_for
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData, threads_for
+from warner.metrics import project
 from warner.results.share_noise import ShareNoise, least_share
 from warner.results.solution import Solution
 

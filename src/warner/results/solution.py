@@ -18,8 +18,7 @@ from warner._core.errors import (
 from warner.channels import lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, Status
 
 # Functions of the shares: a matrix (r, K), a function (K,) -> (r,), or None for the shares.
 Weights = ArrayLike | Callable[[np.ndarray], ArrayLike] | None

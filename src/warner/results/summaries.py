@@ -37,9 +37,8 @@ from warner._core.errors import (
 )
 from warner.domains import Domain
 from warner.estimators import LogSpline, SampleMean
-from warner.estimators.fit import MeanFit
-from warner.metrics import ROUNDING, cumulative
-from warner.metrics.simplex import project
+from warner.estimators.base import MeanFit
+from warner.metrics import ROUNDING, cumulative, project
 from warner.results.intervals import (
     TARGETS,
     anytime_factor,

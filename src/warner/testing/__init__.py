@@ -10,7 +10,6 @@ Each check returns the list of the properties that hold, with figures, or raises
 """
 
 from warner.testing.estimators import check_estimator
-from warner.testing.mechanisms import check_mechanism
-from warner.testing.sampler import Checked, PropertyError
+from warner.testing.mechanisms import Checked, PropertyError, check_mechanism
 
 __all__ = ["Checked", "PropertyError", "check_estimator", "check_mechanism"]

@@ -12,10 +12,7 @@ from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, WarnerError
 from warner.domains import Categorical, Domain, Integers, Interval, Product
 from warner.estimators import Estimator, MaximumLikelihood
-from warner.estimators.base import threads_for
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import log_likelihood_at
+from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, threads_for
 from warner.mechanisms import (
     HadamardResponse,
     KeyValue,
@@ -30,7 +27,7 @@ from warner.mechanisms import (
 )
 from warner.results.estimate import Estimate
 from warner.results.from_tally import likelihood_data
-from warner.testing.sampler import Broken, Checked, NotApplicable, checked, require
+from warner.testing.mechanisms import Broken, Checked, NotApplicable, checked, require
 
 _PEOPLE = 5_000
 _OUTSIDE = (Status.OUTSIDE_SIMPLEX,)

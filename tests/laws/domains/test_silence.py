@@ -11,7 +11,7 @@ from warner import Categorical, Grid, Integers, Product
 from warner.design.audits import audit
 from warner.domains import Optional, from_spec, with_missing
 from warner.errors import ArgumentError, ArgumentTypeError
-from warner.estimators.fit import Status
+from warner.estimators.base import Status
 
 _LABELS = Categorical(["a", "b", "c", "d"])
 _SILENT = Optional(Integers(0, 2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.registry import KEYED, MECHANISMS, PLACES
 from warner import Categorical, Grid, Integers
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 

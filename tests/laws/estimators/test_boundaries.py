@@ -13,8 +13,7 @@ from tests.registry import ESTIMATORS, KEYED, MECHANISMS, PLACES
 from warner import Estimate, Integers, Status, WarnerError
 from warner.channels import Channel
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import WHOLE
+from warner.estimators.base import WHOLE, LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -12,8 +12,7 @@ from tests.registry import ALL, MECHANISMS, METRIC, TIGHT, smallest
 from warner._core.exact import ONE, log_ratio
 from warner.design.audits import enumerated
 from warner.mechanisms import from_header
-from warner.privacy.likelihood_ratios import INFINITE
-from warner.privacy.report_laws import OneHotBits
+from warner.privacy.report_laws import INFINITE, OneHotBits
 from warner.reports.reports import Reports
 
 EPSILONS = [1e-3, 0.1, 1.0, math.log(3), 4.0, 10.0]

@@ -12,7 +12,7 @@ from tests.registry import COMBINED
 from warner import Reports
 from warner._core.exact import log_ratio
 from warner.design.audits import enumerated
-from warner.privacy.likelihood_ratios import INFINITE, hockey_stick
+from warner.privacy.report_laws import INFINITE, hockey_stick
 
 NAMES = list(COMBINED)
 

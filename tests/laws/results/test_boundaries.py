@@ -10,7 +10,7 @@ import pytest
 import warner
 from tests.laws.estimators._extremes import _extremes, _mechanism
 from warner import Estimate, Integers, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.metrics import quantiles
 
 pytestmark = pytest.mark.filterwarnings("error")

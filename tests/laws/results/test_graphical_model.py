@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from tests.spec.results._graphical import NAMES, model
-from warner.estimators.raking.tables import margin
+from warner.estimators.raked_tables import margin
 
 
 def test_marginals_agree_with_each_other() -> None:

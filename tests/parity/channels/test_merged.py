@@ -10,9 +10,8 @@ from tests.parity.estimators.literature._data import _facts, _unordered
 from tests.registry import MECHANISMS
 from warner import Integers
 from warner.channels import DenseCompositeChannel, DirectChannel, MergedChannel, SupportChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.literature.mixture_reduction import averaged
-from warner.estimators.mle.objective import log_likelihood
+from warner.estimators.base import LikelihoodData, log_likelihood
+from warner.estimators.literature import averaged
 
 
 @pytest.mark.parametrize("seed", range(6))

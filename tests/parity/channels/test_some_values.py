@@ -8,7 +8,7 @@ import pytest
 import warner
 from tests.registry import MECHANISMS, PLACES, SEEING, smallest
 from warner.channels import DenseChannel, SomeValues
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 KEPT = np.array([0, 2, 3])

@@ -13,7 +13,7 @@ import warner
 from tests.parity.estimators.mle._oracle import MIXED, _groups, _oracle
 from warner import ChannelMechanism, Integers
 from warner.channels import DenseChannel, StackChannel, SupportChannel
-from warner.estimators.mle.objective import score
+from warner.estimators.base import score
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner.design.planning import distance_of_values, made_shares, simulated_error
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.recommend import recommended
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3])

@@ -8,8 +8,8 @@ import pytest
 import warner
 from warner import Categorical, Interval, KeyValue
 from warner.channels import DilutedChannel, StackChannel
+from warner.estimators.base import LikelihoodData
 from warner.estimators.key_value import key_moments, of_keys, of_values
-from warner.estimators.likelihood_data import LikelihoodData
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])

@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import Integers, Interval, LogSpline
 from warner.estimators import log_spline
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.log_spline import (
     Cells,
     Likelihood,

@@ -8,8 +8,7 @@ import pytest
 import warner
 from warner.channels import Channel, DirectChannel, KroneckerChannel, SupportChannel
 from warner.estimators import ExpectationMaximization, MaximumLikelihood
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import gap, log_likelihood
+from warner.estimators.base import LikelihoodData, gap, log_likelihood
 
 PRODUCTS: dict[str, list[Channel]] = {
     "answers that are values": [DirectChannel(6, 0.1, 0.4), DirectChannel(5, 0.12, 0.4)],

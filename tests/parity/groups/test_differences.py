@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from warner import Categorical, PerAttribute, Product, RandomizedResponse
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.differences import dealt_moments
 from warner.groups.hypotheses import independence, quadratic
-from warner.metrics.simplex import project
+from warner.metrics import project
 
 SIZES = np.array([12, 6, 4])
 COUNTS = np.array([10, 5, 3, 2, 1, 1])

@@ -35,7 +35,7 @@ from tests.registry import (
 from tests.vectors import make
 from warner._core.sampling import Source
 from warner.mechanisms import Mechanism
-from warner.privacy.likelihood_ratios import epsilon_of
+from warner.privacy.report_laws import epsilon_of
 from warner.reports.reports import Reports
 
 SERVED = [*MECHANISMS, *PLACES, *SILENT, *SENSITIVITIES, *COMBINED]

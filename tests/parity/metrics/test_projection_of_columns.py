@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warner.metrics.simplex import project
+from warner.metrics import project
 
 
 def test_several_columns_are_projected_as_each_alone() -> None:

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from warner.metrics.simplex import base_cut, normalize, project, threshold
+from warner.metrics import base_cut, normalize, project, threshold
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, RandomizedResponse, UnaryEncoding
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.average_coverage import _alike, _Kind, _levels
 from warner.results.share_noise import ShareNoise

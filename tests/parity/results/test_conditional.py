@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.metrics.simplex import project
+from warner.metrics import project
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])

@@ -25,7 +25,7 @@ from warner.channels import (
     StackChannel,
     SupportChannel,
 )
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results import conditional
 from warner.results.conditional import shares_given
 

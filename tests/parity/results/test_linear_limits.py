@@ -15,8 +15,8 @@ from warner import (
     SubsetSelection,
     UnaryEncoding,
 )
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData
+from warner.metrics import project
 from warner.results import share_noise
 from warner.results.estimate import Estimate
 from warner.results.linear_limits import UnbiasedShares, _Near, _Search

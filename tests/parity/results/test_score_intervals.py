@@ -13,8 +13,8 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import LikelihoodOperator, stacked
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData
+from warner.metrics import project
 from warner.results.intervals import lower_quantiles, score
 
 SIZE, LEVEL, USUAL = 5, 0.95, 1.959963984540054

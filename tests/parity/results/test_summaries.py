@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimators.fit import Fit, Status
+from warner.estimators.base import Fit, Status
 from warner.results.from_tally import likelihood_data
 from warner.results.summaries import mean, variance_of_shares
 

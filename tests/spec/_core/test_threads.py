@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 import warner
 from warner._core import processes as _threads
 from warner.channels import DirectChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 class Library:

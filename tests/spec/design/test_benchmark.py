@@ -15,7 +15,7 @@ import warner
 from tests.own_parts import Forced, Shrunk
 from warner import Categorical, Integers, Inversion, RandomizedResponse, benchmark
 from warner.design.comparison import LOSSES
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 DOMAIN = Integers(0, 4)
 TRUTH = [0.4, 0.3, 0.2, 0.1, 0.0]

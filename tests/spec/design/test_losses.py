@@ -26,7 +26,7 @@ from warner import (
 from warner.app.cli import main
 from warner.design.comparison import LOSSES, Comparison, _truths
 from warner.estimators import Uniform
-from warner.metrics.simplex import project
+from warner.metrics import project
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
 from warner.results.summaries import variance_of_shares

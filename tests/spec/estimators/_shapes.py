@@ -9,7 +9,7 @@ import numpy as np
 import warner
 from warner import LogSpline
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 
 BOTH: list[Estimator] = [SmoothedEM(), LogSpline()]

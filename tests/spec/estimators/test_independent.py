@@ -10,7 +10,7 @@ from tests.spec.results._attributes import SHAPE, fitted, keep, seen
 from warner import Estimate, Integers, Inversion, Product, Status
 from warner.channels import KroneckerChannel, StackChannel
 from warner.estimators import Independent
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:

@@ -24,7 +24,7 @@ from tests.spec.mechanisms._key_value import (
 )
 from warner import Categorical, Integers, KeyValue, MaximumLikelihood, Status
 from warner.estimators import KeyMeans, PerKey
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import from_header
 from warner.reports.tally_kinds import Counted

@@ -11,7 +11,7 @@ import warner
 from tests.spec.estimators._shapes import _bell, _facts, _shape
 from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
 from warner.channels import StackChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1
 from warner.results.from_tally import likelihood_data

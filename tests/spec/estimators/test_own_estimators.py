@@ -11,8 +11,7 @@ import pytest
 from warner import Integers, RandomizedResponse, benchmark, compare, estimate
 from warner.errors import WarnerError
 from warner.estimators import Estimator
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, Status
 
 DOMAIN = Integers(0, 3)
 COIN = RandomizedResponse(DOMAIN, 1.0)

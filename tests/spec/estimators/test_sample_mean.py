@@ -18,7 +18,7 @@ from warner import (
     SampleMean,
     SquareWave,
 )
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Gaussian, Piecewise, StochasticRounding
 from warner.results.from_tally import likelihood_data
 

@@ -11,7 +11,7 @@ import warner
 from tests.spec.estimators._shapes import BOTH, _bell, _facts
 from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 
 

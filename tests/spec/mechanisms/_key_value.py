@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from warner import Categorical, Interval, KeyValue
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 KEYS, PAY = Categorical(["a", "b", "c", "d"]), Interval(-1, 1, 8)
 

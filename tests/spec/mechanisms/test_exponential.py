@@ -11,7 +11,7 @@ import pytest
 import warner
 from warner import Grid, Points
 from warner.mechanisms import Exponential
-from warner.privacy.likelihood_ratios import worst_slope
+from warner.privacy.report_laws import worst_slope
 
 
 def test_the_exponential_mechanism_reports_what_it_really_needs() -> None:

@@ -12,7 +12,7 @@ import warner
 from warner import Grid, Integers, Interval, Points
 from warner.mechanisms import Gaussian, from_header
 from warner.mechanisms.gaussian import calibrate, divergence
-from warner.privacy.likelihood_ratios import hockey_stick
+from warner.privacy.report_laws import hockey_stick
 
 
 def test_calibration_is_the_analytic_one() -> None:

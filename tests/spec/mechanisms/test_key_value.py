@@ -13,7 +13,7 @@ import warner
 from tests.spec.mechanisms._key_value import KEYS, PAY, VARIANTS, _facts, _make, _means
 from warner import Categorical, Integers, Interval, KeyValue, MaximumLikelihood
 from warner.estimators import PerKey
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

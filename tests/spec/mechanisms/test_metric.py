@@ -11,7 +11,7 @@ import warner
 from tests.registry import LOOSE, METRIC, smallest
 from warner import Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, Points
 from warner.mechanisms import Exponential, PlanarLaplace
-from warner.privacy.likelihood_ratios import worst_slope
+from warner.privacy.report_laws import worst_slope
 
 
 @pytest.mark.parametrize("name", METRIC)

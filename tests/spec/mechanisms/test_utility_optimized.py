@@ -12,7 +12,7 @@ import warner
 from warner import Integers, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner._core.exact import log_ratio
 from warner.privacy import ULDP
-from warner.privacy.likelihood_ratios import worst_ratio
+from warner.privacy.report_laws import worst_ratio
 from warner.reports.reports import Reports
 
 DOMAIN = Integers(0, 9)

@@ -9,7 +9,7 @@ import warner
 from warner import LDP, Integers, UtilityOptimizedRR
 from warner._core.exact import log_ratio
 from warner.privacy import OSLDP, ULDP
-from warner.privacy.likelihood_ratios import ambiguous_report, worst_ratio
+from warner.privacy.report_laws import ambiguous_report, worst_ratio
 
 
 def test_guarantees_compose_where_a_proposition_says_so() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner import Integers, UtilityOptimizedRR
-from warner.privacy.likelihood_ratios import ambiguous_report
+from warner.privacy.report_laws import ambiguous_report
 
 
 def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() -> None:

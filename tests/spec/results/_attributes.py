@@ -8,7 +8,7 @@ import warner
 from warner import Categorical, Estimate, Integers, Interval, Product
 from warner.channels import DirectChannel, KroneckerChannel
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 DOMAIN = Product(sex=Categorical(["f", "m"]), age=Integers(0, 3), pay=Interval(0.0, 9.0, 3))
 

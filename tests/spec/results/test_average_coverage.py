@@ -20,7 +20,7 @@ from warner import (
 )
 from warner.app.cli import main
 from warner.estimators import Estimator
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.average_coverage import _Levels

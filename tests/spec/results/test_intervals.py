@@ -12,7 +12,7 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
 from warner.channels import DenseChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.estimate import Estimate
 
@@ -214,7 +214,7 @@ def test_bootstrap_limits_are_reflected_around_the_estimate() -> None:
         def _fit(self, data):  # type: ignore[no-untyped-def]
             fit = super()._fit(data)
             raised = fit.probabilities + np.array([0.1, 0.0])
-            return type(fit)(raised, warner.estimators.fit.Status.OUTSIDE_SIMPLEX)
+            return type(fit)(raised, warner.estimators.base.Status.OUTSIDE_SIMPLEX)
 
     coin = warner.RandomizedResponse(warner.Integers(0, 1), 3.0)
     rng = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import warner
 from tests.registry import MECHANISMS
 from warner import Integers, estimate
 from warner.domains import Optional
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.estimate import Estimate
 from warner.results.linear_limits import UnbiasedShares
 

@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import Categorical, RandomizedResponse
 from warner._core.progress import Stage
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.estimate import Estimate
 
 

@@ -14,7 +14,7 @@ from tests.registry import MECHANISMS, SEEING
 from warner import Categorical, EmpiricalBayes, Integers, Inversion, RandomizedResponse
 from warner.app.cli import main
 from warner.app.report.sections import Question, Settings
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.csv_table import csv_of
 from warner.results.estimate import Estimate

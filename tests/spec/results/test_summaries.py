@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 import warner
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product
-from warner.estimators.fit import Fit, PosteriorFit
+from warner.estimators.base import Fit, PosteriorFit
 
 
 def _result(

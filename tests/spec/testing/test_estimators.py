@@ -12,8 +12,7 @@ from tests.own_parts import Shrunk
 from tests.registry import ESTIMATORS
 from warner import testing
 from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, Status
 
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, SampleMean(), KeyMeans(), PerKey()], ids=repr)

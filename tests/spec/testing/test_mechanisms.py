@@ -82,7 +82,7 @@ class UnderstatedLaw(Forced):
         self.__dict__.pop("_realised_epsilon", None)
 
     def probabilities(self) -> np.ndarray:
-        return self.real * warner.privacy.likelihood_ratios.Fraction(1, ONE)
+        return self.real * warner.privacy.report_laws.Fraction(1, ONE)
 
 
 def test_a_wrong_epsilon_is_rejected() -> None:
@@ -152,7 +152,7 @@ class SumsToLess(Forced):
     """Lists probabilities that leave out a bit of the words."""
 
     def probabilities(self) -> np.ndarray:
-        return super().probabilities() * warner.privacy.likelihood_ratios.Fraction(99, 100)
+        return super().probabilities() * warner.privacy.report_laws.Fraction(99, 100)
 
 
 class OffAdjoint(DenseChannel):
@@ -244,7 +244,7 @@ def test_a_class_that_is_not_registered_is_said_so() -> None:
 
 def test_the_stated_power_is_that_of_the_test() -> None:
     """A probability that is off by the stated amount is rejected in nearly all of 200 samples."""
-    from warner.testing.sampler import ALPHA, detectable, p_value
+    from warner.testing.mechanisms import ALPHA, detectable, p_value
 
     n, law = 20_000, np.full(4, 0.25)
     off = detectable(n, 3)

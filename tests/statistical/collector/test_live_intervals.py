@@ -6,7 +6,7 @@ import numpy as np
 
 from warner import Categorical, Integers, Inversion, RandomizedResponse, UnaryEncoding
 from warner.collector.live.state import LEVEL, TARGET, kind_of_intervals
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 from warner.results.intervals import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from warner import Categorical, PerAttribute, Product, RandomizedResponse
 from warner.design.schemes import clusters
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 RUNS, PEOPLE = 200, 3000
 DOMAIN = Product(

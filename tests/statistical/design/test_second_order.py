@@ -13,7 +13,7 @@ import pytest
 import warner
 from warner import Integers, MaximumLikelihood, RandomizedResponse, UnaryEncoding
 from warner.channels import DenseChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.theory import (
     cramer_rao,
     divergence_tail,

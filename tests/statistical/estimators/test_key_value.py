@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from tests.statistical.mechanisms._chi_square import ALPHA
 from warner import Categorical, Integers, KeyValue
+from warner.estimators.base import LikelihoodData
 from warner.estimators.key_value import key_moments
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.intervals import normal_quantile
 from warner.results.summaries import Ratio
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import warner
 from warner import Interval, LogSpline
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def test_draws_cover_smooth_functionals_of_a_smooth_shape() -> None:

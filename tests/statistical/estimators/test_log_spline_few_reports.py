@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import Integers, Interval, LogSpline, SquareWave
 from warner.estimators import log_spline
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.estimators.log_spline import Likelihood
 from warner.metrics import wasserstein1

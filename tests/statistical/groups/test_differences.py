@@ -21,7 +21,7 @@ from warner import (
 from warner.domains import Product
 from warner.domains.optional import Optional
 from warner.estimators import Inversion
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.groups.differences import Sample, no_difference
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate

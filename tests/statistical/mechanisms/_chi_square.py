@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from warner.mechanisms import Mechanism
-from warner.testing.sampler import ALPHA, Sampler, worst_p_value
-from warner.testing.sampler import honest as _honest
-from warner.testing.sampler import typed as _typed
+from warner.testing.mechanisms import ALPHA, Sampler, worst_p_value
+from warner.testing.mechanisms import honest as _honest
+from warner.testing.mechanisms import typed as _typed
 
 N = 100_000
 

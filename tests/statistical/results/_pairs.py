@@ -6,7 +6,7 @@ import numpy as np
 
 from warner import Integers, Product
 from warner.channels import DirectChannel, KroneckerChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 LAMBDA = 1 / np.arange(2, 7) / (1 / np.arange(2, 7)).sum()  # [P5 sec 4.1]
 

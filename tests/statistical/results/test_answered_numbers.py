@@ -7,7 +7,7 @@ import numpy as np
 import warner
 from warner import Interval, SquareWave
 from warner.domains import Optional
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism, WithSilence
 
 _BINS = Interval(0.0, 1.0, bins=20)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warner import Categorical, EmpiricalBayes, Integers, RandomizedResponse, UnaryEncoding
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 from warner.results.intervals import anytime, wald

@@ -11,8 +11,8 @@ from scipy.stats import binom
 from tests.statistical.mechanisms._chi_square import ALPHA
 from warner import Categorical, Integers, Product
 from warner.channels import Channel, DirectChannel, KroneckerChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.estimators.base import LikelihoodData
+from warner.metrics import project
 from warner.results.conditional import shares_given
 from warner.results.intervals import normal_quantile
 

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.reports.reports import Reports
 from warner.results.intervals import wald
 

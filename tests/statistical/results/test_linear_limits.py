@@ -16,7 +16,7 @@ from warner import (
     SubsetSelection,
     estimate,
 )
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.estimate import Estimate
 from warner.results.linear_limits import UnbiasedShares, _Near
 from warner.results.summaries import variance_of_shares

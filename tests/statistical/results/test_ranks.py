@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner import Integers, RandomizedResponse
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
 from warner.results.simultaneous import independent_factor, simulated_errors
 

@@ -13,8 +13,7 @@ import warner
 from warner import Integers, LogSpline, MaximumLikelihood
 from warner._core.projective_space import ProjectiveBlocks
 from warner.channels.projective import ProjectiveBlocksChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.objective import certify
+from warner.estimators.base import LikelihoodData, certify
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import rules_out
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner.estimators.fit import Fit, PosteriorFit
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
 from warner.reports.tally_kinds import Counted, Histogram
 
 PROJECTED = warner.Inversion("project")

@@ -22,7 +22,7 @@ from warner._core.text import (
     visible,
 )
 from warner.domains import Domain
-from warner.estimators.fit import Status
+from warner.estimators.base import Status
 from warner.groups.differences import Differences
 from warner.groups.hypotheses import shown_p
 from warner.results.estimate import Estimate

@@ -47,8 +47,7 @@ from warner.estimators import Estimator
 from warner.groups.differences import Differences, difference, sentence
 from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header
-from warner.privacy.composition import compose
-from warner.privacy.guarantees import Guarantee
+from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.estimate import Estimate, estimate
 from warner.results.named_summaries import Named, summary_rows

@@ -24,7 +24,7 @@ from warner.collector.live.state import (
     questions_of,
 )
 from warner.domains import Domain
-from warner.estimators.fit import Status
+from warner.estimators.base import Status
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate

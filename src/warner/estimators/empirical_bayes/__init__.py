@@ -48,3 +48,565 @@ All constants are in ``settings.Settings``, each with its reason. The tests
 in ``tests/statistical/estimators/empirical_bayes`` remove parts one by one and show that the method
 then errs more.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+
+from warner._core.checks import choice
+from warner.channels import LikelihoodOperator
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    LikelihoodData,
+    PosteriorFit,
+    Status,
+    repr_of_changes,
+    safe_divide,
+)
+from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
+from warner.estimators.empirical_bayes.prior import (
+    SETTINGS,
+    LearnedPrior,
+    blocks,
+    fit_prior,
+    tilt_to_sum,
+)
+from warner.metrics import project
+
+# -----------------------------------------------------------------------------------------------
+# Small domains: the posterior of the shares given that they sum to one, on a lattice (METHODS 5).
+#
+# Few values are not enough to learn a prior from. Also, the law of a share given the sum differs
+# much from its law without this condition. So the prior is a mixture of symmetric Dirichlet laws,
+# of which the flat one weighs most. The condition on the sum is computed exactly by convolution.
+
+
+def lattice(least: float) -> int | None:
+    """The number J of steps of the unit interval that resolve the noise."""
+    steps = int(2 ** np.ceil(np.log2(SETTINGS.lattice_steps / least)))
+    return max(steps, SETTINGS.coarsest_lattice) if steps <= SETTINGS.finest_lattice else None
+
+
+@dataclass(frozen=True, eq=False)
+class SmallDomainPosterior:
+    """The posterior of K shares on a lattice of step 1/J.
+
+    Attributes:
+        likelihood: (K, J + 1), the likelihood at the shares 0, 1/J, .., 1.
+        weights: (C,) the posterior weights of the C concentrations of the prior.
+        laws: (K, J + 1), the law of each share, given all data and the sum.
+    """
+
+    likelihood: np.ndarray
+    weights: np.ndarray
+    laws: np.ndarray
+
+    @classmethod
+    def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
+        """Compute the posterior.
+
+        With f_x the likelihood of share x times its prior, the law of theta_x given the sum is
+        f_x(t) times the convolution of the other f at 1 - t.
+
+        Shapes: likelihood (K, J + 1).
+        """
+        size, points = likelihood.shape
+        length = 1 << (size * points - 1).bit_length()
+        scores, posteriors = [], []
+        for concentration in SETTINGS.dirichlet_concentrations:
+            prior = _prior(concentration, size, points)
+            spectra = np.fft.rfft(prior * likelihood, length, axis=1)
+            before, after = np.ones_like(spectra), np.ones_like(spectra)
+            for x in range(1, size):
+                before[x] = before[x - 1] * spectra[x - 1]
+                after[size - 1 - x] = after[size - x] * spectra[size - x]
+            others = np.maximum(np.fft.irfft(before * after, length, axis=1), 0.0)
+            laws = prior * likelihood * others[:, points - 1 :: -1]
+            whole = float(np.fft.irfft(np.fft.rfft(prior, length) ** size, length)[points - 1])
+            masses = laws.sum(axis=1, keepdims=True)
+            evidence = np.log(max(float(masses.mean()), _TINY)) - np.log(max(whole, _TINY))
+            scores.append(evidence + _log_weight(concentration))
+            posteriors.append(laws / np.maximum(masses, _TINY))
+        weights = np.exp(np.array(scores) - max(scores))
+        weights /= weights.sum()
+        return cls(likelihood, weights, np.einsum("c,ckj->kj", weights, np.array(posteriors)))
+
+    def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw distributions from the posterior.
+
+        A concentration is drawn first. Then the shares are drawn one after the other, each given
+        the earlier shares and the sum of the shares that are left.
+        """
+        size, points = self.likelihood.shape
+        out = np.empty((count, size))
+        which = rng.choice(len(SETTINGS.dirichlet_concentrations), count, p=self.weights)
+        for c in np.unique(which):
+            f = self.likelihood * _prior(SETTINGS.dirichlet_concentrations[c], size, points)
+            rests = [f[-1]]
+            for x in range(size - 2, 0, -1):
+                both = np.fft.irfft(
+                    np.fft.rfft(f[x], 2 * points) * np.fft.rfft(rests[-1], 2 * points), 2 * points
+                )[:points]
+                rests.append(np.maximum(both, 0.0) / both.max())
+            rows = np.flatnonzero(which == c)
+            left = np.full(rows.size, points - 1)
+            for x in range(size - 1):
+                index = left[:, None] - np.arange(points)
+                mass = np.cumsum(
+                    np.where(index >= 0, f[x] * rests[size - 2 - x][index], 0.0), axis=1
+                )
+                steps = np.minimum(
+                    (mass <= rng.random((rows.size, 1)) * mass[:, -1:]).sum(axis=1), left
+                )
+                out[rows, x] = steps
+                left = left - steps
+            out[rows, -1] = left
+        lattice_shares: np.ndarray = out / (points - 1)
+        return lattice_shares
+
+
+def _log_weight(concentration: float) -> float:
+    """The logarithm of the weight of a concentration before the data, up to a constant."""
+    return float(abs(np.log2(concentration)) * np.log(SETTINGS.dirichlet_weight))
+
+
+def _prior(concentration: float, size: int, points: int) -> np.ndarray:
+    """(J + 1,) Gamma masses of the lattice's cells, of mean 1/K, the largest 1.
+
+    Given their sum this is a Dirichlet law. The power is exact over a cell, the exponential is
+    taken at the points.
+    """
+    edges = np.concatenate([[0.0], np.arange(points) + 0.5]) / points
+    logs = (
+        np.log(np.maximum(np.diff(edges**concentration), _TINY))
+        - concentration * size * np.arange(points) / points
+    )
+    out: np.ndarray = np.exp(logs - logs.max())
+    return out
+
+
+# -----------------------------------------------------------------------------------------------
+# Estimates from whole reports, by one step of their likelihood (METHODS 5).
+#
+# A report that supports a common value says less of the others that it supports. Support counts do
+# not know this. One step from consistent shares gives estimates that are efficient for many
+# reports.
+
+
+# y (K,), the trace of B, the indices of some values, and the diagonal of B at these.
+_Step: TypeAlias = tuple[np.ndarray, float, np.ndarray, np.ndarray]
+
+
+def with_whole_reports(
+    data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
+) -> EstimateNoise | None:
+    """Estimates from whole reports, by one step of their likelihood from ``theta`` (K,).
+
+    With s the score and I the information at theta, let B be the inverse of I on vectors that sum
+    to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n. Taken as independent
+    given the sum, the variances are K / (K - 1) times as large. Their mean says how many reports of
+    the old kind the new estimates are worth.
+    """
+    channel, size = data.channel, theta.size
+    if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
+        return None
+    observed = int(np.count_nonzero(data.weights))
+    if (
+        data.n < SETTINGS.reports_per_value * size
+        or observed < size
+        or observed * size**2 > SETTINGS.whole_report_work
+    ):
+        return None
+    all_listed = channel.has_closed_inverse and channel.lists_all_reports
+    found = _scoring_step(data, theta) if all_listed else _newton_step(data, theta)
+    if found is None:
+        return None
+    y, trace, common, diagonal = found
+    variance = noise.variance(theta) * noise.n * (size - 1) / size
+    # A common value may gain less than the others. It then is no better known than it is.
+    worth = min([float(variance.sum()) / trace, *(variance[common] / diagonal)])
+    if not np.isfinite(worth) or worth * data.n <= noise.n:
+        return None
+    return replace(noise, n=data.n * worth, y=y)
+
+
+def _newton_step(data: LikelihoodData, theta: np.ndarray) -> _Step:
+    """y (K,) and the trace of B, with the observed information I = A' diag(w / d^2) A."""
+    rows, w = data.channel.restrict_to_observed(data.weights)
+    d = rows.matvec(theta)
+    score = rows.rmatvec(safe_divide(w, d))
+    information = rows.gram(safe_divide(w, d**2))
+    # On vectors that sum to 0 a constant added to I changes nothing, and it makes I invertible.
+    information += float(information.diagonal().mean())
+    basis = np.linalg.pinv(information, hermitian=True)
+    ones = basis.sum(axis=1)
+    basis -= np.outer(ones, ones) / ones.sum()
+    none = np.zeros(0, dtype=np.int64)
+    return theta + basis @ (score - 1), float(basis.diagonal().sum()), none, np.zeros(0)
+
+
+def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
+    """y (K,) and the trace of B, with the expected information I = A' diag(1 / d) A.
+
+    All reports are rows here, and products are fast, so B is not formed: conjugate gradients solve
+    for its products. The trace is the sum of z'B z over the unit vectors z of the most common
+    values, and its mean over vectors z of random signs at the other values, the same at every call.
+    With T of these its standard error is sqrt(2 / T) times the root of the sum of their squared
+    entries of B off the diagonal. For few values all z are unit vectors, and it is exact.
+
+    The inversion is the estimate of least squares with equal weights, and y has the weights 1 / d.
+    With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance, for
+    K unknown numbers from m reports leave (1 - K / m) of the differences to judge by.
+    """
+    channel, size = data.channel, theta.size
+    d = channel.matvec(theta)
+    unequal = float((d**2).mean() / d.mean() ** 2) - 1
+    if unequal * (1 - size / d.size) < SETTINGS.gain_of_weights:
+        return None
+    score = channel.rmatvec(data.weights / d)
+    probes = SETTINGS.trace_numbers // size + 1
+    common = np.argsort(-theta, kind="stable")[: SETTINGS.trace_values if probes < size else size]
+    units = np.zeros((size, common.size))
+    units[common, np.arange(common.size)] = 1.0
+    signs = np.random.default_rng(size).integers(0, 2, (size, probes), dtype=np.int8) * 2.0 - 1.0
+    signs[common] = 0.0
+    z = np.column_stack([units, signs])
+    solved = _inverse_products(channel, d, np.column_stack([score, z]))
+    if solved is None:
+        return None
+    forms = (z * solved[:, 1:]).sum(axis=0)
+    exact, rest = forms[: common.size], forms[common.size :]
+    trace, few = float(exact.sum() + rest.mean()), slice(SETTINGS.trace_values)
+    return theta + solved[:, 0], trace, common[few], exact[few]
+
+
+def _inverse_products(
+    channel: LikelihoodOperator, d: np.ndarray, right: np.ndarray
+) -> np.ndarray | None:
+    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors that sum to 0.
+
+    Where d is constant, I is a multiple of the identity there, since any two values share equally
+    much. So the number of steps depends on how unequal the d (m,) are, and not on K.
+    """
+    residual = right - right.mean(axis=0)
+    found, direction = np.zeros_like(residual), residual.copy()
+    power = (residual**2).sum(axis=0)
+    enough = power * SETTINGS.step_precision**2
+    for _ in range(SETTINGS.step_iterations):
+        image = channel.rmatvec(channel.matvec(direction) / d[:, None])
+        image -= image.mean(axis=0)
+        curvature = (direction * image).sum(axis=0)
+        length = np.divide(power, curvature, out=np.zeros_like(power), where=curvature > 0)
+        found += length * direction
+        residual -= length * image
+        before, power = power, (residual**2).sum(axis=0)
+        if (power <= enough).all():
+            return np.asarray(found)
+        direction *= np.divide(power, before, out=np.zeros_like(power), where=before > 0)
+        direction += residual
+    return None
+
+
+_TINY = 1e-300
+_KEPT = 2**22  # numbers of posterior laws that are kept for draws
+_DRAWN = 2**20  # random numbers at a time
+
+
+@dataclass(frozen=True)
+class EmpiricalBayes(Estimator):
+    """Posterior means, or medians, of the shares under a prior learnt from the same reports.
+
+        S_x ~ noise(q_x + gap_x theta_x, n),   theta_x ~ g independently,   sum_x theta_x = 1
+
+    S_x is the number of the n reports that support value x, and theta_x is the share of x. A report
+    supports x with probability q_x + gap_x theta_x. The prior g of the shares is estimated from the
+    estimates of all values. It is a Dirichlet process around an average of Gamma, log-uniform and
+    similar laws, and is fitted with each value left out in turn. The order of the values is used if
+    the data show neighbours that are alike, or a pattern that repeats. The estimates of the other
+    values then predict each share, and the prediction counts as one more observation of it. Up to 7
+    values are too few to learn from. Their prior is a mixture of symmetric Dirichlet laws, under
+    which shares sum to one exactly. ``warner.estimators.empirical_bayes`` explains each step.
+
+    The fit's ``posterior`` gives draws. They are exact for up to 7 values. For more values, shares
+    are drawn one by one and moved in proportion to their variances until they sum to one. The prior
+    is then taken as known. If reports say little, shares that are unlike the rest lie outside the
+    quantiles of the draws too often. So ``Estimate.interval`` does not use the draws by default.
+
+    Args:
+        loss: ``"squared"`` returns posterior means, tilted to sum to one. ``"absolute"`` returns
+            posterior quantiles. They have the same level for all values, the level at which they
+            sum to one. Each choice minimises its expected error among vectors that sum to one.
+        likelihood: ``"binomial"`` takes each count S_x as binomial, given the share. Where reports
+            are values, the count is Poisson, which given the sum is the exact multinomial. For
+            several mechanisms or budgets it is the product of their likelihoods. ``"normal"`` takes
+            the unbiased estimate as normal with its exact variance. Channels whose reports do not
+            support values always use ``"normal"``.
+        order: whether the order of the values may be used. With False, or if the data show no
+            dependence on the order, estimates do not depend on it.
+
+    Raises:
+        IdentifiabilityError: different distributions make the same reports, so there are no
+            unbiased estimates to shrink.
+
+    Source: METHODS 5, 7; collapsed mean field as in Kurihara, Welling and Teh (2007).
+
+    >>> EmpiricalBayes()
+    EmpiricalBayes()
+    """
+
+    references = ("kurihara2007", "stein1981")
+
+    summary: ClassVar[str] = (
+        "the shares are posterior means under a prior that is learnt from the reports. This "
+        "shrinks them, and makes the error of all shares together least. Inversion() gives each "
+        "share without bias"
+    )
+
+    loss: str = "squared"
+    likelihood: str = "binomial"
+    order: bool = True
+
+    @property
+    def inverts(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return repr_of_changes(self)
+
+    def __post_init__(self) -> None:
+        choice("loss", self.loss, ("squared", "absolute"))
+        choice("likelihood", self.likelihood, ("binomial", "normal"))
+        choice("order", self.order, (True, False))
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        noise = EstimateNoise.of(data, self.likelihood)
+        posterior = self._posterior(noise)
+        clearer = _without_collisions(data, noise, posterior)
+        if clearer is not None:
+            noise, posterior = clearer, self._posterior(clearer)
+        sharper = with_whole_reports(data, noise, posterior.shares)
+        if sharper is not None:
+            posterior = self._posterior(sharper)
+        return Fit(posterior.shares, Status.COMPLETED, posterior=PosteriorFit(posterior.draws))
+
+    def _posterior(self, noise: EstimateNoise) -> _Posterior:
+        """The shares given their noisy estimates."""
+        absolute = self.loss == "absolute"
+        steps = (
+            lattice(float(np.sqrt(noise.variance(noise.y).min())))
+            if noise.y.size <= SETTINGS.small_domain
+            else None
+        )
+        if steps is not None:
+            return _small_domain(noise, steps, absolute)
+        return _large_domain(noise.with_neighbours() if self.order else noise, absolute)
+
+
+@dataclass(frozen=True, eq=False)
+class _Posterior:
+    """The posterior of the K shares.
+
+    Attributes:
+        shares: (K,) the estimate.
+        variance: (K,).
+        draws: (count, rng) -> (count, K) distributions.
+    """
+
+    shares: np.ndarray
+    variance: np.ndarray
+    draws: Callable[[int, np.random.Generator], np.ndarray]
+
+
+def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterior:
+    """The posterior under a mixture of symmetric Dirichlet laws."""
+    atoms = np.arange(steps + 1) / steps
+    small = SmallDomainPosterior.of(noise.likelihood(atoms))
+    means = small.laws @ atoms
+    shares = _common_quantile(small.laws, atoms, 1.0) if absolute else means
+    return _Posterior(
+        project(shares), np.maximum(small.laws @ atoms**2 - means**2, 0.0), small.draws
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _SeparatePosteriors:
+    """K posteriors, one for each share.
+
+    Attributes:
+        shares: (K,).
+        values: (L,), the shares that have a law over atoms. The others are normal.
+        laws: () -> (M, J), the laws of values that differ.
+        place: (L,), the law of each value.
+        atoms: (J,).
+        variance: (K,).
+    """
+
+    shares: np.ndarray
+    values: np.ndarray
+    laws: Callable[[], np.ndarray]
+    place: np.ndarray
+    atoms: np.ndarray
+    variance: np.ndarray
+
+    def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
+        drawn = self.shares + np.sqrt(self.variance) * rng.standard_normal(
+            (count, self.shares.size)
+        )
+        drawn[:, self.values] = _sample(self.laws(), self.place, self.atoms, count, rng)
+        return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
+
+
+@dataclass(frozen=True, eq=False)
+class _KeptLaws:
+    """Laws that are kept. A class and no lambda, so that an estimate can be pickled."""
+
+    laws: np.ndarray
+
+    def __call__(self) -> np.ndarray:
+        return self.laws
+
+
+@dataclass(frozen=True, eq=False)
+class _TiltedLaws:
+    """The laws (M, J) of the values ``one`` over atoms, tilted to their sum, on every call anew."""
+
+    noise: EstimateNoise
+    one: np.ndarray
+    prior: LearnedPrior
+    rows: np.ndarray
+    atoms: np.ndarray
+    target: float
+    noise_apart: np.ndarray
+    alike: np.ndarray
+
+    def __call__(self) -> np.ndarray:
+        found = np.empty((self.one.size, self.atoms.size))
+        for some in blocks(*found.shape):
+            likelihood = self.noise.subset(self.one[some]).likelihood(self.atoms)
+            found[some] = self.prior.posteriors(likelihood, self.rows[some])
+        return tilt_to_sum(found, self.atoms, self.target, self.noise_apart, self.alike)
+
+
+def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
+    """The posterior under the prior that the estimates suggest."""
+    values, apart = split_large_values(noise)
+    out, variance = np.clip(noise.y, 0.0, 1.0), noise.variance(noise.y)
+    target = 1 - float(out[apart].sum())
+    mean = min(max(target / values.size, 1e-3 / noise.y.size), 1.0)
+    together = noise.subset(values) if apart.size else noise
+    atoms = together.atoms(mean)
+    data = together
+    rows, first, counts = data.rows()
+    if first.size > SETTINGS.most_rows and together.prediction is not None:
+        data = replace(together, prediction=None)
+        rows, first, counts = data.rows()
+    prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
+    # Values with the same data have the same posterior, which is computed once.
+    place, one, alike = together.distinct()
+    noise_apart = variance[apart]
+    tilted = _TiltedLaws(together, one, prior, rows[one], atoms, target, noise_apart, alike)
+    laws = tilted()
+    powers = laws @ np.stack([atoms, atoms**2], axis=1)
+    means = powers[:, 0]
+    # What the tilt took from the values held apart.
+    out[apart] += (
+        (target - float(alike @ means)) * noise_apart / max(float(noise_apart.sum()), _TINY)
+    )
+    variance[values] = np.maximum(powers[:, 1] - means**2, 0.0)[place]
+    rest = 1 - float(out[apart].sum())
+    out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[place]
+    shares = project(move_to_sum(out, variance))
+    # The laws of many values take much memory, and draws can compute them again.
+    kept = tilted if laws.size > _KEPT else _KeptLaws(laws)
+    draws = _SeparatePosteriors(shares, values, kept, place, atoms, variance).draws
+    return _Posterior(shares, variance, draws)
+
+
+def _without_collisions(
+    data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
+) -> EstimateNoise | None:
+    """Support counts of a pool of seeds, without the collisions with other values.
+
+    y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
+    come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
+    """
+    channel = data.channel
+    pool = channel.hash_pool()
+    if pool is None or noise.q is None or noise.gap is None:
+        return None
+    theta = posterior.shares
+    count_noise = float(noise.variance(theta).mean()) * noise.n
+    cross = data.n * float(posterior.variance.sum()) / (pool.seeds * (pool.buckets - 1))
+    worth = count_noise / (count_noise + cross)
+    if worth * data.n <= SETTINGS.worthwhile_gain * noise.n:
+        return None
+    y = theta + channel.support_shares(data.weights - channel.matvec(theta)) / noise.gap
+    return replace(noise, n=data.n * worth, y=y).balanced()
+
+
+def _cells(atoms: np.ndarray) -> np.ndarray:
+    """(J + 1,) borders of the atoms' cells, half way between neighbours; 0 has a point."""
+    edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, atoms[-1:]])
+    edges[1] = 0.0
+    return edges
+
+
+def _common_quantile(
+    posteriors: np.ndarray, atoms: np.ndarray, target: float, alike: np.ndarray | None = None
+) -> np.ndarray:
+    """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``.
+
+    ``alike`` (K,) is the number of values that each posterior is of; None for one each.
+
+    They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is the
+    same for all x. The mass of an atom lies evenly in its cell.
+    """
+    edges = _cells(atoms)
+    below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
+    every = np.arange(len(posteriors))
+    times = np.ones(len(posteriors)) if alike is None else alike
+
+    def at(level: float) -> np.ndarray:
+        cell = np.clip((below < level).sum(axis=1) - 1, 0, atoms.size - 1)
+        inside = np.clip(
+            (level - below[every, cell]) / np.maximum(posteriors[every, cell], _TINY), 0.0, 1.0
+        )
+        out: np.ndarray = edges[cell] + inside * (edges[cell + 1] - edges[cell])
+        return out
+
+    low, high = 0.0, 1.0
+    for _ in range(45):
+        level = (low + high) / 2
+        low, high = (low, level) if times @ at(level) > target else (level, high)
+    return at((low + high) / 2)
+
+
+def _sample(
+    posteriors: np.ndarray,
+    place: np.ndarray,
+    atoms: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """(count, K) independent draws, even within the cell of an atom; ``place`` (K,) tells laws."""
+    edges = _cells(atoms)
+    out = np.empty((count, len(place)))
+    step = max(1, _DRAWN // count)
+    for start in range(0, len(place), step):
+        laws, which = np.unique(place[start : start + step], return_inverse=True)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which))
+        drawn = rng.random((which.size, 2, count))
+        for law, values in zip(posteriors[laws], np.split(order, ends[:-1]), strict=True):
+            below = np.cumsum(law)
+            mass = drawn[values, 0] * below[-1]
+            cell = np.minimum(np.searchsorted(below, mass, side="right"), atoms.size - 1)
+            place_in = drawn[values, 1] * (edges[cell + 1] - edges[cell])
+            out[:, start + values] = (edges[cell] + place_in).T
+    return out

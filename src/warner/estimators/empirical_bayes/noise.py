@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warner.channels import HashPool
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes.prior import (
+    SETTINGS,
     NeighbourPrediction,
     predict_from_neighbours,
 )
-from warner.estimators.empirical_bayes.settings import SETTINGS
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.metrics.simplex import project
+from warner.metrics import project
 
 _TINY = 1e-300
 

@@ -9,8 +9,7 @@ import numpy as np
 import warner
 from warner._core.exact import ONE
 from warner.design.audits import enumerated
-from warner.privacy.likelihood_ratios import INFINITE
-from warner.privacy.report_laws import OneHotBits
+from warner.privacy.report_laws import INFINITE, OneHotBits
 
 
 class Careless(warner.RandomizedResponse):

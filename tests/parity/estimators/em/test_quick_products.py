@@ -8,7 +8,7 @@ import pytest
 import warner
 from warner import ExpectationMaximization, Integers
 from warner.channels import MatrixRows, quick
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 @pytest.mark.parametrize(

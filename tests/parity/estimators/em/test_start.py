@@ -8,7 +8,7 @@ import pytest
 import warner
 from warner import Integers
 from warner.estimators import ExpectationMaximization, Inversion
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import BiasCorrection, MixtureReduction
 from warner.results.from_tally import likelihood_data
 

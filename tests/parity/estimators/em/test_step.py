@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import ExpectationMaximization, Integers, Status
 from warner.channels import SupportChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from warner import EmpiricalBayes, HadamardResponse, Integers
-from warner.estimators.empirical_bayes import estimator, prior
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators import empirical_bayes
+from warner.estimators.base import LikelihoodData
+from warner.estimators.empirical_bayes import prior
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
@@ -24,8 +25,8 @@ def test_blocks_and_recomputed_laws_change_nothing(
     assert whole.posterior is not None
     draws = whole.posterior.draws(20, np.random.default_rng(1))
     monkeypatch.setattr(prior, "_BLOCK", 500)
-    monkeypatch.setattr(estimator, "_KEPT", 0)
-    monkeypatch.setattr(estimator, "_DRAWN", 100)
+    monkeypatch.setattr(empirical_bayes, "_KEPT", 0)
+    monkeypatch.setattr(empirical_bayes, "_DRAWN", 100)
     blocks = EmpiricalBayes(loss).fit(data)
     assert blocks.posterior is not None
     assert blocks.shares == pytest.approx(whole.shares, abs=1e-12)

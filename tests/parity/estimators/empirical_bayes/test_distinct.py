@@ -7,8 +7,8 @@ import pytest
 
 import warner
 from warner import EmpiricalBayes, Integers
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes.noise import EstimateNoise, SupportCounts, same_columns
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.mechanisms import Mechanism
 
 SIZE, N = 600, 3000

@@ -8,13 +8,13 @@ import pytest
 
 import warner
 from warner import Categorical, EmpiricalBayes, Integers, LocalHashing
-from warner.estimators.empirical_bayes.estimator import (
+from warner.estimators.base import LikelihoodData
+from warner.estimators.empirical_bayes import (
     _common_quantile,
     _without_collisions,
     with_whole_reports,
 )
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.likelihood_data import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from warner import Categorical, EmpiricalBayes, UnaryEncoding
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes import noise as noise_module
 from warner.estimators.empirical_bayes import prior as neighbours
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.empirical_bayes.settings import SETTINGS
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.empirical_bayes.prior import SETTINGS
 
 
 def test_gains_are_those_of_the_loop_over_frequencies() -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.registry import MECHANISMS, SEEING
 from warner import Integers
 from warner.channels import StackChannel, SupportChannel
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.likelihood_data import LikelihoodData
 
 
 @pytest.mark.parametrize("likelihood", ["binomial", "normal"])

@@ -10,6 +10,7 @@ from scipy.stats import gamma
 
 from warner import Integers
 from warner.channels import SupportChannel
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes import prior as prior_module
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.prior import (
@@ -19,7 +20,6 @@ from warner.estimators.empirical_bayes.prior import (
     tilt_to_sum,
     with_mean,
 )
-from warner.estimators.likelihood_data import LikelihoodData
 
 
 def _noise(size: int = 8, n: int = 3000, seed: int = 0) -> EstimateNoise:

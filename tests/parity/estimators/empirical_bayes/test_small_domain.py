@@ -11,11 +11,11 @@ from scipy.stats import dirichlet
 
 from warner import Categorical
 from warner.channels import SupportChannel
-from warner.estimators.empirical_bayes import estimator
-from warner.estimators.empirical_bayes.estimator import SmallDomainPosterior
+from warner.estimators import empirical_bayes
+from warner.estimators.base import LikelihoodData
+from warner.estimators.empirical_bayes import SmallDomainPosterior
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.empirical_bayes.settings import SETTINGS
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.empirical_bayes.prior import SETTINGS
 
 
 def _weight(concentration: float) -> float:
@@ -32,7 +32,7 @@ def test_laws_given_the_sum_are_those_of_the_enumeration(size: int) -> None:
     grid = [t for t in itertools.product(range(points), repeat=size) if sum(t) == points - 1]
     total, scores = [], []
     for concentration in SETTINGS.dirichlet_concentrations:
-        prior = estimator._prior(concentration, size, points)
+        prior = empirical_bayes._prior(concentration, size, points)
         mass = np.array(
             [np.prod([prior[j] * likelihood[x, j] for x, j in enumerate(t)]) for t in grid]
         )

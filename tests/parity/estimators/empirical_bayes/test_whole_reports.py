@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from warner import Categorical, ProjectiveGeometry
-from warner.estimators.empirical_bayes import estimator
+from warner.estimators import empirical_bayes
+from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.likelihood_data import LikelihoodData
 
 
 def _data(size: int, seed: int) -> tuple[LikelihoodData, np.ndarray]:
@@ -36,7 +36,7 @@ def _dense(data: LikelihoodData, theta: np.ndarray) -> tuple[np.ndarray, float]:
 @pytest.mark.parametrize("size", [40, 200])
 def test_conjugate_gradients_give_weighted_least_squares(size: int) -> None:
     data, theta = _data(size, 3)
-    found = estimator._scoring_step(data, theta)
+    found = empirical_bayes._scoring_step(data, theta)
     assert found is not None
     y, trace = _dense(data, theta)
     assert found[0] == pytest.approx(y, abs=1e-9)
@@ -49,7 +49,7 @@ def test_the_new_estimates_are_worth_their_variance() -> None:
     """
     data, theta = _data(50, 5)
     noise = EstimateNoise.of(data, "binomial")
-    found = estimator.with_whole_reports(data, noise, theta)
+    found = empirical_bayes.with_whole_reports(data, noise, theta)
     assert found is not None and found.n > 1.02 * noise.n
     a = data.channel.dense()
     covariance = np.linalg.inv(a.T @ (a / (a @ theta)[:, None])) - np.outer(theta, theta)
@@ -63,7 +63,7 @@ def test_no_step_where_weights_gain_nothing() -> None:
     """With equal shares all reports are about equally likely."""
     data, theta = _data(200, 3)
     equal = np.full(200, 1 / 200)
-    assert estimator._scoring_step(data, equal) is None
+    assert empirical_bayes._scoring_step(data, equal) is None
     few = replace(data, n=10)
     noise = EstimateNoise.of(few, "binomial")
-    assert estimator.with_whole_reports(few, noise, theta) is None
+    assert empirical_bayes.with_whole_reports(few, noise, theta) is None

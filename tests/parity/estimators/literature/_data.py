@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner import Categorical, Domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 

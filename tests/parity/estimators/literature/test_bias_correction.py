@@ -12,10 +12,9 @@ import pytest
 import warner
 from warner import Categorical, Inversion, RandomizedResponse
 from warner.channels import Channel, DirectChannel, StackChannel
+from warner.estimators.base import LikelihoodData
 from warner.estimators.em import run_em
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.literature import BiasCorrection
-from warner.estimators.literature.bias_correction import second_order
+from warner.estimators.literature import BiasCorrection, second_order
 from warner.mechanisms import Mechanism
 from warner.reports.tally_kinds import Counted
 from warner.results.from_tally import likelihood_data

@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import Categorical, Integers
 from warner.estimators import ExpectationMaximization, MaximumLikelihood, PerKey
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.results.from_tally import likelihood_data
 

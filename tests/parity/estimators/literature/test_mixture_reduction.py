@@ -12,8 +12,8 @@ import warner
 from tests.parity.estimators.literature._data import _facts
 from tests.registry import MECHANISMS
 from warner import Integers, Interval
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.literature.mixture_reduction import deviations
+from warner.estimators.base import LikelihoodData
+from warner.estimators.literature import deviations
 
 
 class Slow:

@@ -7,8 +7,8 @@ import pytest
 
 import warner
 from warner import Interval
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.literature.smoothed_em import SmoothedEM
+from warner.estimators.base import LikelihoodData
+from warner.estimators.literature import SmoothedEM
 
 
 def test_smoothed_em_is_the_published_code() -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import warner
 from warner import Integers
 from warner.estimators import ExpectationMaximization
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.literature import BiasCorrection
-from warner.estimators.literature.bias_correction import second_order
-from warner.metrics.simplex import normalize
+from warner.estimators.base import LikelihoodData
+from warner.estimators.literature import BiasCorrection, second_order
+from warner.metrics import normalize
 from warner.results.from_tally import likelihood_data
 
 COUNTS = np.array([3450, 530, 520, 500])

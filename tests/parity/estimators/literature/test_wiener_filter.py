@@ -9,8 +9,8 @@ import warner
 from tests.parity.estimators.literature._data import _facts
 from warner import Integers
 from warner.channels import DirectChannel, SupportChannel
-from warner.estimators.literature.smoothed_em import filtered
-from warner.metrics.simplex import project
+from warner.estimators.literature import filtered
+from warner.metrics import project
 
 
 def _published(g: np.ndarray, p: float, q: float, n: int, steps: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import warner
 from tests.registry import MECHANISMS
 from warner.channels import Channel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 

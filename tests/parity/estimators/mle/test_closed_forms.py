@@ -9,9 +9,9 @@ import warner
 from tests.parity.estimators.mle._oracle import _evidence, _groups, _oracle
 from tests.registry import SEEING
 from warner.channels import DirectChannel, StackChannel
-from warner.estimators.mle.maximum_likelihood import budgets, direct, separable
-from warner.estimators.mle.newton import interior_point
-from warner.estimators.mle.objective import gap, log_likelihood, score
+from warner.estimators.base import gap, log_likelihood, score
+from warner.estimators.maximum_likelihood import budgets, direct, separable
+from warner.estimators.newton import interior_point
 from warner.results.from_tally import likelihood_data
 
 

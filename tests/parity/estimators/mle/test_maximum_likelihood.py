@@ -10,9 +10,8 @@ import warner
 from tests.parity.estimators.mle._oracle import BITS, _evidence, _kept, _oracle
 from tests.registry import MECHANISMS
 from warner.channels import DenseChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.newton import interior_point
-from warner.estimators.mle.objective import gap, log_likelihood, score
+from warner.estimators.base import LikelihoodData, gap, log_likelihood, score
+from warner.estimators.newton import interior_point
 from warner.results.from_tally import likelihood_data
 
 
@@ -175,7 +174,7 @@ def test_impossible_reports_are_refused() -> None:
 def test_a_gap_that_is_not_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     data = _evidence("HadamardResponse", 12, 2000, 1.0)
     assert interior_point(data.channel, data.weights, 1e-12)[2]
-    monkeypatch.setattr("warner.estimators.mle.newton._STEPS", 1)
+    monkeypatch.setattr("warner.estimators.newton._STEPS", 1)
     fit = warner.MaximumLikelihood(1e-9).fit(data)
     assert (
         fit.status is warner.Status.STEP_LIMIT and fit.iterations == 2

@@ -10,8 +10,8 @@ import warner
 from tests.parity.channels._matrices import CHANNELS
 from tests.registry import MECHANISMS
 from warner.channels import RepeatedRows
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.newton import (
+from warner.estimators.base import LikelihoodData, gap, log_likelihood
+from warner.estimators.newton import (
     _peaks,
     accelerated,
     constrained,
@@ -19,7 +19,6 @@ from warner.estimators.mle.newton import (
     nonnegative_quadratic,
     sequential,
 )
-from warner.estimators.mle.objective import gap, log_likelihood
 from warner.results.from_tally import likelihood_data
 
 

@@ -12,7 +12,7 @@ from tests.registry import COMBINED, KEYED, MECHANISMS, PLACES, REPEATED, smalle
 from warner import Integers, Reports
 from warner._core.sampling import Source
 from warner.channels import SupportChannel
-from warner.estimators.mle.objective import log_likelihood
+from warner.estimators.base import log_likelihood
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 

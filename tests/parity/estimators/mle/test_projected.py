@@ -8,9 +8,8 @@ import pytest
 import warner
 from warner import Integers, MaximumLikelihood
 from warner.channels import DirectChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.newton import constrained, projected
-from warner.estimators.mle.objective import gap, log_likelihood
+from warner.estimators.base import LikelihoodData, gap, log_likelihood
+from warner.estimators.newton import constrained, projected
 
 
 @pytest.mark.parametrize("make", [warner.HadamardResponse, warner.ProjectiveGeometry])

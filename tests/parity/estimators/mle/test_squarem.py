@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from warner.channels import GeometricChannel
-from warner.estimators.mle.newton import accelerated
-from warner.estimators.mle.objective import gap, log_likelihood, score
+from warner.estimators.base import gap, log_likelihood, score
+from warner.estimators.newton import accelerated
 
 
 def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None:

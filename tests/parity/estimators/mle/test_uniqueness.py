@@ -11,7 +11,7 @@ import warner
 from tests.parity.estimators.mle._oracle import _evidence
 from tests.registry import SEEING
 from warner.channels import DenseChannel, GeometricChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def _three(matrix: list[list[float]], counts: list[int]) -> warner.Estimate:

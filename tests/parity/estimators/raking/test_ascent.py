@@ -7,8 +7,8 @@ import pytest
 
 from warner import Categorical, ExpectationMaximization, MaximumLikelihood, Product
 from warner.channels import DirectChannel, KroneckerChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.estimator import (
+from warner.estimators.base import LikelihoodData
+from warner.estimators.raking import (
     AscentState,
     ascend,
     ascent,

@@ -9,8 +9,8 @@ import pytest
 
 from warner import Categorical, Product
 from warner.channels import DirectChannel, KroneckerChannel
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.estimator import supported_part
+from warner.estimators.base import LikelihoodData
+from warner.estimators.raking import supported_part
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 5), (2, 3, 4)])

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.tables import (
+from warner.estimators.raked_tables import (
     Axes,
     JunctionTree,
     cliques_of,

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.tables import margin, margins, raked
+from warner.estimators.raked_tables import margin, margins, raked
 
 
 def _slow_raking(

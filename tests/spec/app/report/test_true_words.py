@@ -14,7 +14,7 @@ from warner.app.report.sections import Question, Settings
 from warner.design.privacy_words import Strength, certainty, of_guarantee, of_mechanism, strength
 from warner.domains import NO_ANSWER, with_missing
 from warner.mechanisms.gaussian import Gaussian
-from warner.privacy.composition import side_by_side
+from warner.privacy.guarantees import side_by_side
 
 STATUS = warner.Categorical(["ill", "well", "fit"])
 

@@ -10,7 +10,7 @@ from tests.spec.results._attributes import DOMAIN, SHAPE, fitted, keep, seen
 from warner import Grid, Integers, Interval, Inversion, MaximumLikelihood, Product
 from warner.channels import DenseChannel, KroneckerChannel
 from warner.estimators import Independent
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.mechanisms import PlanarLaplace
 
 

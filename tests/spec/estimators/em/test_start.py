@@ -12,7 +12,7 @@ from tests.registry import MECHANISMS
 from warner import Integers, Status
 from warner.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
 from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Observed
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import method

@@ -11,8 +11,7 @@ from tests.spec.estimators.empirical_bayes._data import _reported
 from warner import EmpiricalBayes, Integers
 from warner.channels import Channel
 from warner.estimators import Estimator
-from warner.estimators.fit import Fit
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import Fit, LikelihoodData
 
 BOTH = [EmpiricalBayes(), EmpiricalBayes("absolute")]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import warner
 from warner import Categorical
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 LABELS = Categorical([f"v{x}" for x in range(20)])
 

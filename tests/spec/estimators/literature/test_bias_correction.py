@@ -18,7 +18,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import StackChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import BiasCorrection
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.from_tally import likelihood_data

@@ -13,7 +13,7 @@ from tests.registry import KEYED, MECHANISMS
 from tests.spec.estimators.literature._data import _facts
 from warner import Categorical, Integers, Interval, Status
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.results.from_tally import likelihood_data
 

@@ -10,8 +10,7 @@ import pytest
 import warner
 from tests.spec.estimators._shapes import _bell, _facts
 from warner import Interval, SquareWave, Status
-from warner.estimators.literature import SmoothedEM
-from warner.estimators.literature.smoothed_em import smooth
+from warner.estimators.literature import SmoothedEM, smooth
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from warner import Categorical, Integers, PerAttribute, Product, RandomizedRespo
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel, summed
 from warner.domains import Domain
 from warner.estimators import EmpiricalBayes, ExpectationMaximization, MaximumLikelihood, RakedJoint
-from warner.estimators.fit import Status
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData, Status
 from warner.mechanisms import Mechanism
 from warner.reports.tally import Tally
 

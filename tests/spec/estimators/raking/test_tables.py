@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from warner.estimators.raking.tables import blocks_of, margin, product_of, raked
+from warner.estimators.raked_tables import blocks_of, margin, product_of, raked
 
 
 def test_margins_are_met_and_further_dependence_stays() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 import warner
 from warner import Integers
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def test_chosen_steps_err_little_more_than_the_best_number_of_steps() -> None:

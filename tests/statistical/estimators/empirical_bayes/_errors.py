@@ -6,7 +6,7 @@ import numpy as np
 
 import warner
 from warner import Integers
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 def _errors(

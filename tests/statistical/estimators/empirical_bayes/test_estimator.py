@@ -11,7 +11,7 @@ import warner
 from tests.statistical.estimators.empirical_bayes._errors import _errors
 from warner import EmpiricalBayes, Integers
 from warner.channels import StackChannel
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.base import LikelihoodData
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.1, 2.0])

@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 from warner import Categorical, EmpiricalBayes, Inversion, RandomizedResponse
 from warner.estimators import Estimator
-from warner.estimators.empirical_bayes import estimator as small_domain
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators import empirical_bayes as small_domain
+from warner.estimators.base import LikelihoodData
 
 PEOPLE, EPSILON = 2000, 0.4
 SHARES = np.linspace(0, 0.5, 26)

@@ -7,9 +7,10 @@ import pytest
 
 import warner
 from warner import Categorical, EmpiricalBayes
-from warner.estimators.empirical_bayes import estimator, noise
+from warner.estimators import empirical_bayes
+from warner.estimators.base import LikelihoodData
+from warner.estimators.empirical_bayes import noise
 from warner.estimators.empirical_bayes.noise import EstimateNoise
-from warner.estimators.likelihood_data import LikelihoodData
 
 
 def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
@@ -36,7 +37,7 @@ def test_a_pool_of_seeds_is_not_taken_for_independent_counts(
 
     right = error()
     monkeypatch.setattr(noise, "_pool_estimates", lambda channel, data, y, q, gap: (y, 1.0))
-    monkeypatch.setattr(estimator, "_without_collisions", lambda *_: None)
+    monkeypatch.setattr(empirical_bayes, "_without_collisions", lambda *_: None)
     assert error() > 1.1 * right
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.statistical.estimators.empirical_bayes._errors import _errors
 from warner import EmpiricalBayes
-from warner.estimators.empirical_bayes import estimator, noise, prior
+from warner.estimators import empirical_bayes
+from warner.estimators.empirical_bayes import noise, prior
 
 
 def test_rescaling_instead_of_the_sum_constraint_is_rejected(
@@ -23,8 +24,8 @@ def test_rescaling_instead_of_the_sum_constraint_is_rejected(
     """
     theta = np.append(0.4 * np.arange(1.0, 12.0) / 66, 0.6)
     right = _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean()
-    monkeypatch.setattr(estimator, "tilt_to_sum", lambda laws, *_: laws)
-    for module in (estimator, noise):
+    monkeypatch.setattr(empirical_bayes, "tilt_to_sum", lambda laws, *_: laws)
+    for module in (empirical_bayes, noise):
         monkeypatch.setattr(module, "move_to_sum", lambda v, variance: v / v.sum())
     assert _errors(EmpiricalBayes(), theta, 10**6, 1.0, 60).mean() > 1.15 * right
 
@@ -36,7 +37,9 @@ def test_a_prior_that_has_seen_the_value_itself_is_rejected(
     least a quarter more than the mixture.
     """
     theta = np.array([0.3, 0.25, 0.2, 0.15, 0.1])
-    monkeypatch.setattr(estimator, "SETTINGS", replace(estimator.SETTINGS, small_domain=0))
+    monkeypatch.setattr(
+        empirical_bayes, "SETTINGS", replace(empirical_bayes.SETTINGS, small_domain=0)
+    )
     right = _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean()
     monkeypatch.setattr(prior, "SETTINGS", replace(prior.SETTINGS, base_concentrations=(0.01,)))
     assert _errors(EmpiricalBayes(), theta, 3000, 1.0, 60).mean() > 1.25 * right

@@ -11,8 +11,8 @@ import warner
 from warner import Categorical, Product
 from warner.channels import Channel, KroneckerChannel, StackChannel
 from warner.domains import Domain
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.raking.estimator import energy_and_noise
+from warner.estimators.base import LikelihoodData
+from warner.estimators.raking import energy_and_noise
 from warner.mechanisms import Mechanism
 
 DOMAIN = Product(a=Categorical(list("abcd")), b=Categorical(list("xyz")))

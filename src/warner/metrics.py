@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from warner._core.checks import (
     distribution,
     integer,
     kind,
+    numbers_of,
     probability,
     real,
     show,
@@ -26,6 +28,35 @@ from warner._core.errors import (
     ArgumentTypeError,
     MissingExtraError,
 )
+
+__all__ = [
+    "ROUNDING",
+    "BiasVariance",
+    "PairedErrors",
+    "bias_variance",
+    "cramers_v",
+    "cumulative",
+    "earth_movers",
+    "jensen_shannon",
+    "kullback_leibler",
+    "l1",
+    "mean_absolute_error",
+    "mean_error",
+    "mean_squared_error",
+    "paired_errors",
+    "quantile_error",
+    "quantiles",
+    "range_error",
+    "shares",
+    "sum_of_squares",
+    "total_variation",
+    "variance_error",
+    "wasserstein1",
+    "base_cut",
+    "normalize",
+    "project",
+    "threshold",
+]
 
 
 def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -439,3 +470,221 @@ def shares(name: str, value: Any) -> np.ndarray:
     if array.ndim != 1 or array.size == 0 or not ((array >= 0) & (array <= 1)).all():
         raise ArgumentError(name, "must lie in [0, 1]", show(value))
     return array
+
+
+# -----------------------------------------------------------------------------------------------
+# Errors over repeated runs: bias and variance, and two methods on the same runs.
+
+
+class BiasVariance(NamedTuple):
+    """The expected sum of squared errors as a sum of two terms.
+
+    Attributes:
+        squared_bias: |E estimate - truth|^2.
+        variance: E |estimate - E estimate|^2.
+        error: E |estimate - truth|^2, their sum.
+    """
+
+    squared_bias: float
+    variance: float
+    error: float
+
+
+def bias_variance(truth: Any, estimates: Any, unbiased: bool = False) -> BiasVariance:
+    """Return squared bias, variance and expected squared error over R runs.
+
+        error = (1/R) sum_r |p_r - truth|^2 = |mean(p) - truth|^2 + (1/R) sum_r |p_r - mean(p)|^2
+
+    The first term is the squared bias, and the second is the variance. Let V be the true variance
+    of one estimate. On average, the first term is too large by V / R, and the second is too small
+    by V / R. ``unbiased=True`` corrects both terms, and their sum stays the same:
+
+        variance = R / (R - 1) times the second term,   squared bias = error - variance
+
+    The corrected squared bias can be negative. The R runs then give no evidence of a bias.
+
+    Args:
+        truth: (K,) a distribution.
+        estimates: (R, K), the estimates of R runs.
+        unbiased: whether both terms are right on average; R is then at least 2.
+
+    Returns:
+        BiasVariance: sums over the K values.
+
+    Raises:
+        ArgumentError: estimates of another shape, not finite, or too few.
+
+    Source: [P1 eqs 4-6].
+
+    >>> bias_variance([0.5, 0.5], [[0.75, 0.25], [0.5, 0.5]])
+    BiasVariance(squared_bias=0.03125, variance=0.03125, error=0.0625)
+    """
+    shares = distribution("truth", truth)
+    runs = numbers_of("estimates", estimates)
+    if runs.ndim != 2 or runs.shape[1] != shares.size or not np.isfinite(runs).all():
+        rule = f"must be finite, of shape (R, {shares.size})"
+        raise ArgumentError("estimates", rule, str(runs.shape))
+    count = len(runs)
+    if count < 1 + unbiased:
+        raise ArgumentError("estimates", f"must be of {1 + unbiased} runs or more")
+    mean = runs.mean(axis=0)
+    squared_bias = float(((mean - shares) ** 2).sum())
+    variance = float(((runs - mean) ** 2).sum() / count)
+    error = squared_bias + variance
+    if not unbiased:
+        return BiasVariance(squared_bias, variance, error)
+    variance *= count / (count - 1)
+    return BiasVariance(error - variance, variance, error)
+
+
+class PairedErrors(NamedTuple):
+    """How the errors of two methods on the same runs compare.
+
+    Attributes:
+        difference: the mean of the first method's error minus the second's.
+        margin: the standard error of that mean.
+        correlation: Pearson's r of the errors; NaN where a method's errors are all equal.
+        p_value: of the paired t-test that the mean difference is 0, two-sided; NaN where all
+            differences are 0.
+    """
+
+    difference: float
+    margin: float
+    correlation: float
+    p_value: float
+
+
+def paired_errors(first: Any, second: Any) -> PairedErrors:
+    """Return the comparison of two methods' errors on the same R runs.
+
+        t = mean(d) / (sd(d) / sqrt(R)),   d_r = first_r - second_r,   R - 1 degrees of freedom
+
+    Args:
+        first: (R,) errors, R at least 2.
+        second: (R,) errors on the same runs.
+
+    Raises:
+        ArgumentError: errors of other shapes, or not finite.
+
+    Source: [P1 sec 5.2, fig 9].
+
+    >>> found = paired_errors([1.0, 2.0, 3.0], [0.5, 2.0, 2.0])
+    >>> found.difference, round(found.p_value, 3)
+    (0.5, 0.225)
+    """
+    a, b = numbers_of("first", first), numbers_of("second", second)
+    if a.ndim != 1 or a.size < 2 or a.shape != b.shape or not np.isfinite([a, b]).all():
+        rule = "must both be finite, of one shape (R,), R at least 2"
+        raise ArgumentError("first and second", rule, f"{a.shape} and {b.shape}")
+    difference = a - b
+    mean = float(difference.mean())
+    margin = float(difference.std(ddof=1)) / math.sqrt(a.size)
+    spread = float(a.std() * b.std())
+    covariance = float(((a - a.mean()) * (b - b.mean())).mean())
+    correlation = min(1.0, max(-1.0, covariance / spread)) if spread > 0 else math.nan
+    if margin > 0:
+        from scipy.special import stdtr
+
+        p_value = float(2 * stdtr(a.size - 1, -abs(mean / margin)))
+    else:
+        p_value = math.nan if mean == 0 else 0.0
+    return PairedErrors(mean, margin, correlation, p_value)
+
+
+# -----------------------------------------------------------------------------------------------
+# Post-processing that turns unbiased estimates (K,) into shares (METHODS 5).
+
+
+def project(v: np.ndarray) -> np.ndarray:
+    """Return the projection on the simplex (Norm-Sub, INV-P).
+
+        p = argmin |p - v|^2 over p >= 0, sum p = 1
+        p_x = max(v_x - s, 0)
+
+    If the k largest entries stay positive, s = (their sum - 1) / k. Sorting gives the largest such
+    k. Entries are taken relative to the largest and the result is divided by its sum, so that
+    shares of very large entries sum to 1 too.
+
+    Args:
+        v: (K,), or (K, B) for the projection of every column.
+
+    >>> project(np.array([0.9, 0.4, -0.3])).tolist()
+    [0.75, 0.25, 0.0]
+    """
+    below = v - v.max(axis=0)
+    ordered = np.sort(below, axis=0)[::-1]
+    shift = ((np.cumsum(ordered, axis=0) - 1).T / np.arange(1, len(v) + 1)).T
+    # The last row of each column in which the entry exceeds its shift.
+    kept = len(v) - 1 - np.argmax((ordered > shift)[::-1], axis=0)
+    chosen = np.take_along_axis(shift, kept[None], axis=0)[0]
+    found = np.maximum(below - chosen, 0.0)
+    return np.asarray(found / found.sum(axis=0))
+
+
+def normalize(v: np.ndarray) -> np.ndarray:
+    """Return max(v, 0) divided by its sum (INV-N); uniform where no entry is positive.
+
+    Args:
+        v: (K,).
+
+    >>> normalize(np.array([0.75, 0.75, -0.5])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    clipped = np.maximum(v, 0.0)
+    total = clipped.sum()
+    return clipped / total if total > 0 else np.full(v.size, 1 / v.size)
+
+
+def base_cut(v: np.ndarray) -> np.ndarray:
+    """Return the largest estimates whose sum is at most 1, and 0 for the others (Base-Cut).
+
+    Estimates are not rescaled, so the result may sum to less than 1. If the largest estimate
+    exceeds 1, the result is 1 for its value and 0 for the others.
+
+    Args:
+        v: (K,).
+
+    >>> base_cut(np.array([0.7, 0.2, 0.2, -0.1])).tolist()
+    [0.7, 0.2, 0.0, 0.0]
+    """
+    order = np.argsort(-v, kind="stable")
+    positive = np.maximum(v[order], 0.0)
+    # Estimates with the sum 1 may exceed it by rounding, which grows with the entries.
+    keep = np.cumsum(positive) <= 1 + v.size * max(1e-12, 1e-14 * float(np.abs(v).max()))
+    keep[0] = True
+    out = np.zeros(v.size)
+    out[order[keep]] = np.minimum(positive[keep], 1.0)
+    return out
+
+
+def threshold(
+    v: np.ndarray, sd: np.ndarray, alpha: float = 0.05, rest: str = "spread"
+) -> np.ndarray:
+    """Return significant estimates, and equal shares for the other values (emp+thr) [P2 sec 6].
+
+    An estimate is significant above T = z(1 - alpha / K) sd, with the normal quantile z. The other
+    values share the remaining mass. [P2] does not cover two cases: where the significant estimates
+    sum to more than 1, and where all are significant. There they are divided by their sum, and the
+    other values get 0.
+
+    With ``rest="discard"`` the significant estimates stay as they are and the others are 0, so the
+    result need not sum to 1 [P2 sec 2.5].
+
+    Args:
+        v: unbiased estimates (K,).
+        sd: the standard deviation (K,) of each at a true share of 0.
+        alpha: the family-wise level of the Bonferroni test.
+        rest: ``"spread"`` or ``"discard"``, for the mass of the other values.
+
+    >>> threshold(np.array([0.9, 0.05, -0.02]), np.full(3, 0.1)).round(3).tolist()
+    [0.9, 0.05, 0.05]
+    """
+    kept = v > NormalDist().inv_cdf(1 - alpha / v.size) * sd
+    mass = float(v[kept].sum())
+    out = np.where(kept, v, 0.0)
+    if rest == "discard":
+        return out
+    if mass > 1 or kept.all():
+        return out / mass
+    out[~kept] = (1 - mass) / np.count_nonzero(~kept)
+    return out

@@ -9,10 +9,15 @@ from functools import partial
 import numpy as np
 
 from warner.channels import LikelihoodOperator, NearlyConstantRows
-from warner.estimators.base import iterate
+from warner.estimators.base import (
+    Status,
+    gap,
+    gap_of_score,
+    iterate,
+    safe_divide,
+    score_and_log_likelihood,
+)
 from warner.estimators.em import em_step, warm_up
-from warner.estimators.fit import Status
-from warner.estimators.mle.objective import gap, gap_of_score, safe_divide, score_and_log_likelihood
 from warner.metrics import project
 
 _PROJECTED_STEPS = 300  # 6 to 20 are usual

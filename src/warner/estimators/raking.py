@@ -20,14 +20,22 @@ from warner.channels import (
     summed,
 )
 from warner.domains import Domain
-from warner.estimators.base import Estimator, Run, iterate
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    LikelihoodData,
+    Run,
+    Status,
+    certify,
+    iterate,
+    require_possible,
+    safe_divide,
+    status_of_parts,
+)
 from warner.estimators.em import ExpectationMaximization, mixed_with_uniform, split_into_folds
-from warner.estimators.empirical_bayes.estimator import EmpiricalBayes
-from warner.estimators.fit import Fit, Status, status_of_parts
-from warner.estimators.likelihood_data import LikelihoodData
+from warner.estimators.empirical_bayes import EmpiricalBayes
 from warner.estimators.log_spline import LogSpline
-from warner.estimators.mle.objective import certify, require_possible, safe_divide
-from warner.estimators.raking.tables import (
+from warner.estimators.raked_tables import (
     Axes,
     blocks_of,
     margin,
@@ -322,12 +330,12 @@ class RakedJoint(Estimator):
 
     t_ab is close to the maximum of the likelihood of the reports on the two attributes, raked to
     m_a and m_b. c_ab in [0, 1] is the part of the dependence that the reports support, from the
-    noise of the score (``warner.estimators.raking.estimator``). The table without any further
+    noise of the score (``warner.estimators.raking``). The table without any further
     dependence, the log-linear model of all pairs, is raked from the product of the m_a. Three
     attributes that depend on each other beyond it get a target m_abc in the same way, where that
     dependence exceeds what chance gives among all triples. From the table raked to these targets,
     steps of expectation maximisation lead to phi, as many as held-out reports allow
-    (``warner.estimators.raking.estimator``). At last phi is raked to the pairs and triples again.
+    (``warner.estimators.raking``). At last phi is raked to the pairs and triples again.
 
     So the estimate of one attribute, and of any two, is the same as if it were asked for alone,
     except where no joint distribution has all these pairs. More attributes do not make the estimate

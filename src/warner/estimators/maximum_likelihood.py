@@ -19,17 +19,24 @@ from warner.channels import (
     LikelihoodOperator,
     SupportLaw,
 )
-from warner.estimators.base import Estimator
-from warner.estimators.fit import Fit, Status
-from warner.estimators.likelihood_data import LikelihoodData
-from warner.estimators.mle.newton import (
+from warner.estimators.base import (
+    Estimator,
+    Fit,
+    LikelihoodData,
+    Status,
+    certify,
+    gap,
+    require_possible,
+    score,
+    zero_small_shares,
+)
+from warner.estimators.newton import (
     accelerated,
     constrained,
     interior_point,
     projected,
     sequential,
 )
-from warner.estimators.mle.objective import certify, gap, require_possible, score, zero_small_shares
 
 
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:

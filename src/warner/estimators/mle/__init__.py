@@ -1,1 +1,0 @@
-"""The maximum of the likelihood, with a certificate."""
