@@ -34,6 +34,7 @@ ID_BYTES = 16
 MOST = 10_000  # submissions of one body
 HEAD_BYTES = len(MAGIC) + 32
 _INDEX = np.dtype("<i4")
+INDEX_BYTES = _INDEX.itemsize  # of the index of a public answer
 _PLACE = "submissions"
 
 

@@ -50,13 +50,14 @@ def _require_extra() -> None:
     """Refuse to go on without the packages that serving needs."""
     try:
         import httptools
+        import jinja2
         import starlette
         import uvicorn
     except ImportError as error:
         remedy = 'Install them: pip install "warner[serve]"'
         rule = f"needs packages that are not installed ({error.name})"
         raise MissingExtraError("warner serve", rule, None, remedy) from None
-    del httptools, starlette, uvicorn
+    del httptools, jinja2, starlette, uvicorn
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from warner.collector.live.downloads import (
 from warner.collector.live.events import live_events
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.state import LiveView
-from warner.collector.pages.live import FIELD, card_page, live_page
+from warner.collector.pages.live import FIELD, card_page, live_page, no_owner_page
 from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.intake import CONTENT_TYPE
 from warner.collector.web.limits import Held, Limits, Tokens
@@ -111,7 +111,7 @@ class OwnerPages:
         except HttpRefused as refused:
             if "text/html" not in request.headers.get("accept", ""):
                 raise
-            return page(_NO_OWNER, status=refused.reason.status)
+            return page(no_owner_page(), status=refused.reason.status)
         by = self._asked(request)
         text = self._text(by) if by is None else await self._in_turn(partial(self._text, by))
         return page(text, "'self'")
@@ -253,15 +253,3 @@ def _cookie(request: Request) -> str | None:
     except CookieError:
         return None
     return cookies[COOKIE].value if COOKIE in cookies else None
-
-
-_NO_OWNER = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Owner's page</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"></head>
-<body><main><h1>This page is the owner's</h1>
-<p>Open it by the address that <code>warner serve</code> printed. It ends in the token.
-Each store has a token of its own. If it is lost, stop the server, and start it again with
-<code>--new-token</code>.</p>
-<p>If you have just done so from a link in another page, <a href="live">go on here</a>.</p>
-</main></body></html>
-"""

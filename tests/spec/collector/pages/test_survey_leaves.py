@@ -7,9 +7,7 @@ import pytest
 from tests.registry import MECHANISMS
 from warner import Categorical, Grid, Integers, Interval
 from warner._core.errors import WarnerError
-from warner._core.html import Markup
-from warner.collector.pages.survey import Question, law, survey_page
-from warner.collector.pages.words import LANGUAGES, Words
+from warner.collector.pages.survey import LANGUAGES, Question, Words, law, survey_page
 from warner.mechanisms import Mechanism
 from warner.studies.study import Study
 from warner.studies.texts import Texts
@@ -22,7 +20,7 @@ def _told(mechanism: Mechanism, language: str = "en") -> str:
     words, domain = Words(language), mechanism.domain.answered
     silence = mechanism.domain.silence is not None
     return " ".join(
-        law(mechanism, Question("q0", "x", domain, silence, texts, language, words, Markup("")))
+        law(mechanism, Question("q0", "x", domain, silence, texts, language, words))
     )
 
 
