@@ -19,9 +19,7 @@ def _told(mechanism: Mechanism, language: str = "en") -> str:
     texts = Texts({"languages": [language], "attributes": {"x": {}}}, {"x": mechanism.domain})
     words, domain = Words(language), mechanism.domain.answered
     silence = mechanism.domain.silence is not None
-    return " ".join(
-        law(mechanism, Question("q0", "x", domain, silence, texts, language, words))
-    )
+    return " ".join(law(mechanism, Question("q0", "x", domain, silence, texts, language, words)))
 
 
 DOMAINS = (Categorical(LABELS), Integers(0, 9), Interval(0.0, 1.0, 16), Grid(2, 3))
