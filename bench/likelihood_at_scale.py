@@ -34,7 +34,7 @@ from warner import (
     UtilityOptimizedRR,
     estimate,
 )
-from warner._core.field_hash import FieldHash
+from warner._core.hashing import FieldHash
 from warner.reports.schema import (
     BitVector,
 )

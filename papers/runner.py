@@ -22,9 +22,9 @@ from papers.experiment import Claim, Experiment, Verdict
 from papers.measure import Cell
 from papers.registry import by_name
 from papers.table import Row, Table
-from warner._core.canonical_json import canonical
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
+from warner._core.text import canonical
 
 SEED = 20240229
 _FORMAT = 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warner._core.canonical_json import canonical
 from warner._core.sampling import Edges, Source
+from warner._core.text import canonical
 from warner.app.cli import main
 from warner.io import open_reports, read_reports, read_values, tally_file, write_reports
 from warner.io.file_format import UNSEALED, seal

@@ -16,8 +16,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import write_whole
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError
+from warner._core.text import canonical
 
 try:
     import resource

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -362,3 +363,284 @@ def _byte_table(threshold: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
     )
     table.setflags(write=False)
     return table, edges, exact
+
+
+# -----------------------------------------------------------------------------------------------
+# Uniform random subsets as packed bits, by exact integer arithmetic on random words.
+#
+# Two methods draw subsets of m of N items. Both are exactly uniform, and a rule of cost chooses.
+#
+# - Floyd's algorithm takes one step for each member, for all subsets at once.
+# - For many members, each item enters on its own with a probability slightly below m / N, and items
+#   drawn uniformly fill the subset up. A subset with too many members is drawn again. No step
+#   prefers one item to another, so given its size the subset is uniform, whatever the probability
+#   is.
+
+
+_SET_BYTES = 2**18  # bytes of subsets at a time, so that they fit the cache
+_SETS = 2**8, 2**13  # subsets at a time, where they are large: filled up, and by Floyd's algorithm
+_MASKS = (128 >> np.arange(8)).astype(np.uint8)
+# How far the expected number of members lies below the wanted one, in standard deviations.
+_MARGIN = 2.0
+# Measured costs of one byte of independent bits and of one item that fills up, in steps of Floyd's
+# algorithm for one subset; and of the calls of one step, and of filling up, whatever n is.
+_BYTE, _FILL = 0.19, 3.9
+_STEP_CALLS, _FILL_CALLS = 900, 15_000
+
+
+def uniform_subsets(
+    source: Source, total: int, size: int, fewer: np.ndarray, width: int
+) -> np.ndarray:
+    """Return subsets of the items 0..total-1 as packed bits, uint8 (n, width).
+
+    Shapes: fewer (n,).
+
+    >>> rng = np.random.default_rng(1)
+    >>> found = uniform_subsets(Source(rng), 10, 4, np.array([False, True]), 2)
+    >>> np.unpackbits(found, axis=1).sum(axis=1).tolist()
+    [4, 3]
+    """
+    if 2 * size > total + 1:
+        # The complements are smaller: total - size members, or one more.
+        others = uniform_subsets(source, total, total - size + 1, ~fewer, width)
+        others ^= _items(total, width)
+        return others
+    n = len(fewer)
+    packed = np.zeros((n, width), dtype=np.uint8)
+    fills = not source.one_at_a_time and _fills_up(total, size, n)
+    draw = _fill_up if fills else _floyd
+    rows = max(_SETS[not fills], _SET_BYTES // width)
+    for start in range(0, n, rows):
+        part = slice(start, start + rows)
+        draw(source, total, size, fewer[part], packed[part])
+    return packed
+
+
+def _items(total: int, width: int) -> np.ndarray:
+    """The set of all items as packed bits (width,)."""
+    return np.packbits(np.arange(8 * width) < total)
+
+
+def _spread(total: int, size: int) -> float:
+    """The standard deviation of the number of members where items enter on their own."""
+    return math.sqrt(size * (total - size) / total)
+
+
+def _fills_up(total: int, size: int, n: int) -> bool:
+    """Whether independent bits, filled up, cost less than Floyd's algorithm for n subsets."""
+    missing = _MARGIN * _spread(total, size) + 1
+    floyd = size * (1 + _STEP_CALLS / max(1, min(n, _SETS[1])))
+    filling = total / 8 * _BYTE + missing * _FILL + _FILL_CALLS / max(1, n)
+    return missing < size and filling < floyd
+
+
+def _floyd(source: Source, total: int, size: int, fewer: np.ndarray, packed: np.ndarray) -> None:
+    """Floyd's algorithm, in place: ``size`` steps, or one less for subsets with one member less."""
+    n, width = packed.shape
+    flat, base = packed.reshape(-1), np.arange(n) * width
+    for step in range(size):
+        top = total - size + step
+        rows = np.flatnonzero(~fewer) if step == 0 else slice(None)
+        start = base[rows]
+        drawn = source.uniform(top + 1, len(start))
+        where, mask = start + (drawn >> 3), _MASKS[drawn & 7]
+        before = flat[where]
+        flat[where] = before | mask
+        # Where the item is a member already, the last item enters instead.
+        flat[start[before & mask != 0] + (top >> 3)] |= _MASKS[top & 7]
+
+
+def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: np.ndarray) -> None:
+    """Independent bits, which uniform items fill up to the wanted sizes, in place."""
+    n, width = packed.shape
+    words = -(-width // 8)
+    wanted = size - fewer.astype(np.int64)
+    below = size - 1 - _MARGIN * _spread(total, size)
+    threshold = (int(below * 2**16) << 48) // total
+    items = _items(total, 8 * words).view(np.uint64)
+    sets = np.empty((n, words), dtype=np.uint64)
+    missing = np.full(n, -1, dtype=np.int64)
+    while (redo := np.flatnonzero(missing < 0)).size:
+        bits = source.bits(threshold, redo.size * words * 8).view(np.uint64).reshape(-1, words)
+        bits &= items
+        sets[redo] = bits
+        missing[redo] = wanted[redo] - _sizes(bits)
+    flat = sets.view(np.uint8).reshape(-1)
+    while (short := np.flatnonzero(missing)).size:
+        # As many items as are missing at most enter, so a set never has too many.
+        start = np.repeat(short * (8 * words), missing[short])
+        _enter(flat, start, source.uniform(total, len(start)))
+        missing[short] = wanted[short] - _sizes(sets[short])
+    packed[:] = sets.view(np.uint8)[:, :width]
+
+
+def _enter(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
+    """Enter items into sets that begin at the bytes ``start``; an item may be drawn twice.
+
+    Items at the same place within their bytes are entered together: then those that share a byte
+    are the same item, and none is lost.
+    """
+    where, place = start + (drawn >> 3), (drawn & 7).astype(np.uint8)
+    for bit in range(8):
+        flat[where[place == bit]] |= _MASKS[bit]
+
+
+def _sizes(sets: np.ndarray) -> np.ndarray:
+    """The numbers of members (m,) of sets as 64-bit words (m, words)."""
+    out: np.ndarray = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    return out
+
+
+# -----------------------------------------------------------------------------------------------
+# Uniform random orders of rows, in memory or on disk.
+#
+# The order of the rows in a file can tell whose report is whose, so reports are written in a random
+# order. All orders are exactly equally likely. The random words drawn and the bytes stored and read
+# depend on the number of rows and their width, never on their contents.
+
+
+_SHUFFLED = 2**21  # rows in memory at a time
+_PERMUTED = 2**18  # rows from a file that are permuted at a time, so that they fit the cache
+_BYTES = 2**26  # bytes in memory at a time
+_BUCKETS = 2**12  # random parts into which the rows of a file are divided
+
+
+def rows_at_a_time(width: int, most: int) -> int:
+    """Return the number of rows of ``width`` bytes to hold at a time, from 1 to ``most``."""
+    return max(1, min(most, _BYTES // max(width, 1)))
+
+
+def permutation(source: Source, n: int) -> np.ndarray:
+    """Return a uniform permutation of 0..n-1, (n,).
+
+    Each index gets one of 2^32 places, drawn uniformly. The indices are sorted by place, and
+    indices with the same place are permuted again.
+    """
+    low, high = source.words(n, np.uint16), source.words(n, np.uint16)
+    # Integers of 16 bits are sorted by their bytes, in a time that does not depend on them.
+    order = np.argsort(low, kind="stable")
+    order = order[np.argsort(high[order], kind="stable")]
+    place = (high.astype(np.uint32) << 16 | low)[order]
+    shared = np.flatnonzero(place[1:] == place[:-1])
+    if shared.size:
+        first = shared[np.diff(shared, prepend=-2) > 1]
+        for start in first.tolist():
+            stop = int(np.searchsorted(place, place[start], side="right"))
+            order[start:stop] = order[start:stop][permutation(source, stop - start)]
+    return order
+
+
+class Pieces:
+    """Collects rows and passes them on in pieces of a fixed size, and the rest at the end."""
+
+    def __init__(self, rows: int, width: int, take: Callable[[np.ndarray], None]) -> None:
+        """Make an empty collector."""
+        self._take = take
+        self._rows = rows
+        self._held = np.empty((0, width), np.uint8)
+        self._filled = 0
+
+    @property
+    def rest(self) -> np.ndarray:
+        """The rows that were not passed on yet, fewer than a piece."""
+        return self._held[: self._filled]
+
+    def add(self, rows: np.ndarray) -> None:
+        """Collect rows, (n, width) uint8."""
+        done = 0
+        while done < len(rows):
+            step = min(self._rows - self._filled, len(rows) - done)
+            self._grow(self._filled + step)
+            self._held[self._filled : self._filled + step] = rows[done : done + step]
+            self._filled += step
+            done += step
+            if self._filled == self._rows:
+                self._take(self._held)
+                self._filled = 0
+
+    def _grow(self, needed: int) -> None:
+        """Make room for ``needed`` rows, by doubling, so that few rows need little memory."""
+        if needed > len(self._held):
+            larger = np.empty(
+                (min(self._rows, max(needed, 2 * len(self._held))), self._held.shape[1]), np.uint8
+            )
+            larger[: self._filled] = self.rest
+            self._held = larger
+
+    def flush(self) -> None:
+        """Pass the rest on."""
+        if self._filled:
+            self._take(self.rest)
+            self._filled = 0
+
+
+class Shuffle:
+    """Takes rows of bytes and gives them back in a uniformly random order.
+
+    Each row of a piece that fills the memory gets a uniformly random bucket. The piece is sorted by
+    bucket and written to an unnamed temporary file. At the end a few buckets at a time are read
+    from all pieces, and their rows are permuted in memory.
+    """
+
+    def __init__(self, width: int, source: Source, folder: str) -> None:
+        """Make an empty shuffle."""
+        self._width = width
+        self._source = source
+        self._folder = folder
+        self._rows = rows_at_a_time(width, _SHUFFLED)
+        self._pieces = Pieces(self._rows, width, self._store)
+        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
+        # The position of each piece in the file.
+        self._starts: list[int] = []
+        # For each piece the first row of each bucket, (buckets + 1,).
+        self._bounds: list[np.ndarray] = []
+
+    def add(self, rows: np.ndarray) -> None:
+        """Take in rows, (n, width) uint8."""
+        self._pieces.add(rows)
+
+    def _store(self, rows: np.ndarray) -> None:
+        """Write a piece to the file, sorted by random buckets."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._folder, prefix=".warner-")  # type: ignore[assignment]  # noqa: SIM115
+        assert self._file is not None
+        bucket = self._source.words(len(rows), np.uint16) & (_BUCKETS - 1)
+        order = np.argsort(bucket, kind="stable")
+        self._starts.append(self._file.tell())
+        sizes = np.bincount(bucket, minlength=_BUCKETS)
+        self._bounds.append(np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32))
+        self._file.write(rows[order].data)
+
+    def shuffled(self) -> Iterator[np.ndarray]:
+        """Return all rows in a uniformly random order, in parts (m, width) uint8 for the memory."""
+        if self._file is None:
+            rest = self._pieces.rest
+            if len(rest):
+                yield rest[permutation(self._source, len(rest))]
+            return
+        self._pieces.flush()
+        bounds = np.array(self._bounds, dtype=np.int64)
+        total = bounds.sum(axis=0)
+        most = rows_at_a_time(self._width, _PERMUTED)
+        first = 0
+        while first < _BUCKETS:
+            last = max(
+                first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1
+            )
+            part = np.empty((int(total[last] - total[first]), self._width), np.uint8)
+            filled = 0
+            for start, bound in zip(self._starts, bounds, strict=True):
+                size = int(bound[last] - bound[first])
+                self._file.seek(start + int(bound[first]) * self._width)
+                part[filled : filled + size] = np.frombuffer(
+                    self._file.read(size * self._width), np.uint8
+                ).reshape(size, self._width)
+                filled += size
+            yield part[permutation(self._source, len(part))]
+            first = last
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from difflib import get_close_matches
+from typing import Any
 
 # Characters that no page, picture or terminal shows as text: control characters (C0, DEL, C1),
 # separators of lines and paragraphs, direction marks, surrogates and noncharacters. The list does
@@ -42,6 +44,17 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _NEXT = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:://|::))")
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")  # container@account.host
 _PORT = re.compile(r"[^:]*:\d+")
+
+
+def canonical(value: Any) -> str:
+    """Return the only JSON text of a value: sorted keys, no spaces, ASCII.
+
+    >>> canonical({"b": 1, "a": [True, None]})
+    '{"a":[true,null],"b":1}'
+    """
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def without_secrets(text: str) -> str:

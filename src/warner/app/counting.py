@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import click
 
 from warner import io as files
-from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import (
     ArgumentError,
@@ -23,7 +22,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import stage
-from warner._core.text import in_one_line
+from warner._core.text import canonical, in_one_line
 from warner.app.terminal import plural
 from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
 from warner.io.foreign_files import columns_of_texts

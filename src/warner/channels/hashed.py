@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner._core.field_hash import FieldHash
-from warner._core.hash_family import buckets
+from warner._core.hashing import FieldHash, buckets
 from warner.channels.arrays import FloatArray, HashPool, IntArray, SupportLaw
 from warner.channels.base import Channel, LikelihoodOperator, extremes, one_by_one
 from warner.channels.dense import DenseCompositeChannel
@@ -376,7 +375,7 @@ class WindowChannel(SupportInverse, Channel):
     """Local hashing over a prime field, where reports that support the same values are one row.
 
     A report supports the residues y with (alpha y + beta) mod p in 0..L-1 (see
-    :meth:`~warner._core.field_hash.FieldHash.progression`). In the order of alpha y mod p they are
+    :meth:`~warner._core.hashing.FieldHash.progression`). In the order of alpha y mod p they are
     a window of L neighbours, which starts at t = -beta. There are at most two lengths L, and -alpha
     has the windows of alpha in reverse. So the p (p - 1) g reports have about p^2 different rows,
     and both products are sums over windows: O(p^2) for all reports together.

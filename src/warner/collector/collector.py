@@ -40,8 +40,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError
+from warner._core.text import canonical
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of

@@ -17,8 +17,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError
+from warner._core.text import canonical
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
 from warner.studies.study import Study

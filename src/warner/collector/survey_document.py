@@ -15,10 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import WarnerError
-from warner._core.text import at_most
+from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism

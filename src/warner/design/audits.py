@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from warner._core import html
-from warner._core.canonical_json import canonical
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
+from warner._core.text import canonical
 from warner.io.csv_format import Tabular, cell
 from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.per_attribute import Combined

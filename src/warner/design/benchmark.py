@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from warner._core import html
-from warner._core.canonical_json import canonical
 from warner._core.checks import budget, choice, integer, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -29,7 +28,7 @@ from warner._core.errors import (
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
-from warner._core.text import meant
+from warner._core.text import canonical, meant
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.planning import Maker, candidates
 from warner.design.ranking import to_nine_digits

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import choice, distribution, integer, kind, real
 from warner._core.errors import (
     ArgumentError,
@@ -23,6 +22,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import steps
+from warner._core.text import canonical
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData

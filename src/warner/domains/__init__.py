@@ -11,15 +11,20 @@ from typing import Any
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
-from warner.domains.answers import Raster, StudyEntry, TextForm
-from warner.domains.base import LARGEST_SIZE, NO_ANSWER, Domain, Missing
+from warner.domains.base import (
+    LARGEST_SIZE,
+    NO_ANSWER,
+    Domain,
+    Missing,
+    Raster,
+    StudyEntry,
+    TextForm,
+)
 from warner.domains.categorical import Categorical
+from warner.domains.derived import Optional, Padded, Subset, Tagged, whole, with_missing
 from warner.domains.grid import Grid, Points
 from warner.domains.interval import Integers, Interval
-from warner.domains.optional import Optional, Padded, whole, with_missing
 from warner.domains.product import Product
-from warner.domains.subset import Subset
-from warner.domains.tagged import Tagged
 
 # Every class of domains. Study files list them in this order.
 DOMAINS: tuple[type[Domain], ...] = (

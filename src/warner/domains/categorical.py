@@ -11,8 +11,15 @@ import numpy as np
 from warner._core.checks import integer, kind, legible
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.text import ALIKE, DIFFER, alike, look
-from warner.domains.answers import StudyEntry, TextForm, built_in, refuse_types, sequence
-from warner.domains.base import LARGEST_SIZE, Domain
+from warner.domains.base import (
+    LARGEST_SIZE,
+    Domain,
+    StudyEntry,
+    TextForm,
+    built_in,
+    refuse_types,
+    sequence,
+)
 
 # The types that an answer may have, by the type of a label.
 _ANSWER_TYPES: dict[type, tuple[type, ...]] = {

@@ -10,15 +10,16 @@ import numpy as np
 
 from warner._core.checks import integer, kind, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, ValuesError, message
-from warner.domains.answers import (
+from warner.domains.base import (
     INTEGER_TYPES,
+    LARGEST_SIZE,
     NUMBER_TYPES,
+    Domain,
     Raster,
     StudyEntry,
     TextForm,
     numbers,
 )
-from warner.domains.base import LARGEST_SIZE, Domain
 
 # A cell as people write it, 3,5, and as estimates name it, [3, 5].
 _CELL = r"^([0-9]{1,9}, ?[0-9]{1,9}|\[[0-9]{1,9}, ?[0-9]{1,9}\])$"

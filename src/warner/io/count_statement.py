@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, MissingExtraError, ReportError
 from warner._core.foreign_tables import ColumnNames
+from warner._core.text import canonical
 from warner.domains import Domain
 from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, FileError
+from warner._core.text import canonical
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat

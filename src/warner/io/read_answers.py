@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
-from warner._core.shuffle import rows_at_a_time
-from warner._core.text import unreadable
+from warner._core.sampling import rows_at_a_time
+from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
 from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn
 from warner.io.csv_format import SEPARATOR

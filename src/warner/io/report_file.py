@@ -27,7 +27,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import stage
-from warner._core.shuffle import rows_at_a_time
+from warner._core.sampling import rows_at_a_time
 from warner._core.text import can_name_a_file, unreadable
 from warner.domains import Domain
 from warner.io.file_format import (

@@ -19,13 +19,11 @@ from typing import Any, Self
 import numpy as np
 
 from warner._core.atomic_files import temporary_file, whole_file
-from warner._core.canonical_json import canonical
 from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError
 from warner._core.progress import stage
-from warner._core.sampling import Source
-from warner._core.shuffle import Pieces, Shuffle, rows_at_a_time
-from warner._core.text import FILE_NAME_RULE, can_name_a_file
+from warner._core.sampling import Pieces, Shuffle, Source, rows_at_a_time
+from warner._core.text import FILE_NAME_RULE, can_name_a_file, canonical
 from warner.domains import Domain
 from warner.io.file_format import UNSEALED, ReportSink, file_columns, records_column, seal, to_file
 from warner.io.formats import output_format

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import budget, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -33,7 +32,7 @@ from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
 from warner._core.sampling import Source
-from warner._core.text import magnitude
+from warner._core.text import canonical, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import numbers_of
 from warner._core.errors import ArgumentError, BudgetError
 from warner._core.exact import ONE, SMALLEST, check_representable, divide, down, exp
 from warner._core.sampling import Source
+from warner._core.text import canonical
 from warner.channels import DenseChannel, DirectChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -16,6 +15,7 @@ from warner._core.errors import (
     MismatchError,
     WarnerError,
 )
+from warner._core.text import canonical
 from warner.domains import from_spec
 from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same

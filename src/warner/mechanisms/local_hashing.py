@@ -12,9 +12,15 @@ import numpy as np
 from warner._core.checks import integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import exp
-from warner._core.field_hash import FAMILY as FIELD_FAMILY
-from warner._core.field_hash import FieldHash, next_suitable, suits
-from warner._core.hash_family import FAMILY, LARGEST_BUCKETS, buckets
+from warner._core.hashing import (
+    FIELD_FAMILY,
+    LARGEST_BUCKETS,
+    MIXED_FAMILY,
+    FieldHash,
+    buckets,
+    next_suitable,
+    suits,
+)
 from warner._core.sampling import Source
 from warner.channels import (
     Channel,
@@ -215,7 +221,7 @@ class _Functions(ABC):
 class _Pool(_Functions):
     """A pool of hash functions, numbered by seeds."""
 
-    family = FAMILY
+    family = MIXED_FAMILY
 
     def __init__(self, size: int, count: int, seeds: int) -> None:
         most = _LARGEST_TABLE // count

@@ -12,8 +12,7 @@ import numpy as np
 
 from warner._core.checks import integer
 from warner._core.exact import ONE, check_representable, divide, down, exp
-from warner._core.sampling import Source
-from warner._core.subsets import uniform_subsets
+from warner._core.sampling import Source, uniform_subsets
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE

@@ -23,8 +23,8 @@ from warner._core.errors import (
     ValuesError,
 )
 from warner.domains import Categorical, Domain, Integers
-from warner.domains.answers import sequence
-from warner.domains.dates import Dates
+from warner.domains.base import sequence
+from warner.domains.interval import Dates
 
 Value = str | int | bool
 Key = tuple[Value, ...]
@@ -74,7 +74,7 @@ class PublicColumn:
     Raises:
         ArgumentTypeError: another domain.
 
-    >>> from warner.domains.dates import Dates
+    >>> from warner.domains.interval import Dates
     >>> PublicColumn(Dates("month"), ["2024-05-31"]).index.tolist()
     [24280]
     """

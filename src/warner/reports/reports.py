@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 
 from warner._core.atomic_files import read_whole, write_whole
-from warner._core.canonical_json import canonical
 from warner._core.checks import kind
 from warner._core.errors import MOST_POSITIONS, ArgumentTypeError, FileError, ReportError
-from warner._core.sampling import Source
-from warner._core.shuffle import permutation
+from warner._core.sampling import Source, permutation
+from warner._core.text import canonical
 from warner.reports.schema import ReportSchema
 
 SCHEMA = 1

@@ -17,7 +17,7 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
-from warner._core.field_hash import FieldHash
+from warner._core.hashing import FieldHash
 from warner.reports.counting import count_rows_of_groups, count_values, require_room, sum_bits
 from warner.reports.public_columns import Groups
 from warner.reports.tally_kinds import (
@@ -829,7 +829,7 @@ class WindowCounts(HashedColumns):
     """A schema of hashed reports, counted as whole reports.
 
     Reports that support the same residues are counted together, which loses nothing (see
-    :attr:`FieldHash.window_shape <warner._core.field_hash.FieldHash.window_shape>`). The tally has
+    :attr:`FieldHash.window_shape <warner._core.hashing.FieldHash.window_shape>`). The tally has
     about p^2 counts, instead of p (p - 1) g.
 
     >>> schema = WindowCounts.of(FieldHash(5, 4), 3)

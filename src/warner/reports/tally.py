@@ -35,7 +35,6 @@ import numpy as np
 
 from warner._core import html
 from warner._core.atomic_files import read_whole, write_whole
-from warner._core.canonical_json import canonical
 from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
     ArgumentError,
@@ -46,7 +45,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.pickles import narrow
-from warner._core.text import unreadable
+from warner._core.text import canonical, unreadable
 from warner.domains import Domain
 from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
 from warner.reports.public_columns import (

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.canonical_json import canonical
 from warner._core.checks import kind
 from warner._core.errors import (
     ArgumentError,
@@ -17,6 +16,7 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
+from warner._core.text import canonical
 from warner.channels import stacked
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import from_header

@@ -12,7 +12,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, meant, unreadable
 from warner.domains import Categorical, Domain, Integers
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.reports.public_columns import check_name
 from warner.studies.problems import Found, Path, Problem, StudyProblems, broken
 from warner.studies.schema import BY_KEY

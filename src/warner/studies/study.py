@@ -112,11 +112,11 @@ from functools import cached_property
 from typing import Any, Self
 
 from warner._core import html
-from warner._core.canonical_json import canonical
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
+from warner._core.text import canonical
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner._core import subsets
+from warner._core import sampling
 from warner._core.sampling import Source
 
 
@@ -35,8 +35,8 @@ def test_true_values_change_places_with_the_last_value_only(size: int, members: 
 def test_batches_are_independent_draws_of_one_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports do not repeat from one batch to the next, and all batches are filled."""
     mechanism = warner.SubsetSelection(warner.Integers(1, 300), 1.0)
-    monkeypatch.setattr(subsets, "_BLOCK", 1)
-    monkeypatch.setattr(subsets, "_ROWS", (7, 7))
+    monkeypatch.setattr(sampling, "_SET_BYTES", 1)
+    monkeypatch.setattr(sampling, "_SETS", (7, 7))
     packed = mechanism._sample(np.arange(100) * 3, Source(np.random.default_rng(1)))["bits"]
     assert (np.bitwise_count(packed).sum(axis=1) == mechanism.subset).all()
     assert len(np.unique(packed, axis=0)) == 100

@@ -11,7 +11,7 @@ import pytest
 from tests.laws._reports import _reports
 from tests.registry import ALL, COMBINED, smallest
 from warner import Categorical
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.mechanisms import Mechanism
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports

@@ -9,8 +9,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from warner._core import field_hash
-from warner._core.field_hash import FieldHash, next_suitable, suits
+from warner._core import hashing
+from warner._core.hashing import FieldHash, next_suitable, suits
 
 FIELDS = [(2, 2), (2, 5), (3, 2), (5, 4), (5, 7), (11, 2), (11, 4), (11, 11), (17, 3), (23, 9)]
 
@@ -76,7 +76,7 @@ def test_support_counts_by_testing_every_pair(
     p: int, g: int, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where terms are formed in several blocks, and where reports count several times."""
-    monkeypatch.setattr(field_hash, "_TERMS", 50)
+    monkeypatch.setattr(hashing, "_TERMS", 50)
     rng = np.random.default_rng(n)
     reports = np.stack(
         [rng.integers(1, p, n), rng.integers(0, p, n), rng.integers(0, g, n)], axis=1

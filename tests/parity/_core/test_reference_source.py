@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.registry import BOUNDARY_THRESHOLDS
-from warner._core import subsets
+from warner._core import sampling
 from warner._core.reference_source import ReferenceSource
 from warner._core.sampling import Edges, Source, geometric_digits
 from warner.errors import EmptyError
@@ -86,7 +86,7 @@ def test_subsets_are_drawn_by_one_method(total: int, size: int) -> None:
     words = rng.integers(0, TOP, 400, dtype=np.uint64, endpoint=True).tolist()
     for fewer in (False, True):
         asked.clear()
-        found = subsets.uniform_subsets(Asked(words), total, size, np.array([fewer]), 40)
+        found = sampling.uniform_subsets(Asked(words), total, size, np.array([fewer]), 40)
         wanted = size - fewer
         assert np.bitwise_count(found).sum() == wanted
         drawn = total - wanted if 2 * size > total + 1 else wanted
@@ -99,7 +99,7 @@ def test_every_subset_has_as_many_words() -> None:
     counts: Counter[bytes] = Counter()
     for i, j in product(range(3), range(4)):
         source = ReferenceSource([i * width[0], j * width[1]])
-        counts[subsets.uniform_subsets(source, 4, 2, np.array([False]), 1).tobytes()] += 1
+        counts[sampling.uniform_subsets(source, 4, 2, np.array([False]), 1).tobytes()] += 1
     assert sorted(counts.values()) == [2] * 6
 
 

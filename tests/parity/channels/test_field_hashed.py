@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from warner._core.field_hash import FieldHash
+from warner._core.hashing import FieldHash
 from warner.channels import (
     HashedReports,
     HashedRows,

@@ -12,7 +12,7 @@ import pytest
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import Categorical, Integers, io
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.io.parquet_format import ParquetFormat
 from warner.reports.public_columns import PublicColumn
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from warner._core import shuffle as _shuffle
-from warner._core.sampling import Source
-from warner._core.shuffle import Shuffle, permutation
+from warner._core import sampling as _shuffle
+from warner._core.sampling import Shuffle, Source, permutation
 
 
 class Coarse(Source):
@@ -50,7 +49,7 @@ def test_every_order_of_rows_that_do_not_fit_into_memory_is_equally_likely(
     """Rejects a program that shuffles pieces and does not mix them, or mixes them and does not
     permute the buckets.
     """
-    monkeypatch.setattr(_shuffle, "_ROWS", 2)
+    monkeypatch.setattr(_shuffle, "_SHUFFLED", 2)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 2)
     monkeypatch.setattr(_shuffle, "_BUCKETS", 4)
     source = Source(np.random.default_rng(5))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.vectors.surveys import ANSWERS, SURVEY
-from warner._core.canonical_json import canonical
+from warner._core.text import canonical
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
 from warner.errors import StudyError

@@ -22,7 +22,7 @@ from warner import (
 from warner.app.show_designs import in_odds
 from warner.design.privacy_words import odds_of
 from warner.design.proposal import LADDER, propose
-from warner.domains.optional import Optional
+from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms.gaussian import Gaussian
 

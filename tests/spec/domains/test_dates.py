@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warner.domains.dates import UNITS, Dates
+from warner.domains.interval import UNITS, Dates
 from warner.errors import ArgumentError, ArgumentTypeError, ValuesError
 
 EDGES = ["0001-01-01", "1969-12-31", "1970-01-01", "2024-02-29", "2024-12-30", "9999-12-31"]

@@ -25,7 +25,7 @@ from warner import (
     independence,
 )
 from warner.domains import Product
-from warner.domains.optional import Optional
+from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 from warner.groups.differences import holm
 from warner.mechanisms import Mechanism

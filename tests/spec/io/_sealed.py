@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import warner
 from warner import Categorical
-from warner._core.canonical_json import canonical
+from warner._core.text import canonical
 from warner.app.cli import main
 from warner.io.file_format import UNSEALED, seal
 from warner.mechanisms import Mechanism

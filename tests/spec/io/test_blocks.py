@@ -14,7 +14,7 @@ import pytest
 from tests.attack.metamorphic import besides_reports
 from tests.spec.io._people import STUDY, N, run
 from warner import Integers, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
-from warner._core.canonical_json import canonical
+from warner._core.text import canonical
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import ReportWriter, read_reports, report_writer, tally_file, write_reports
 from warner.io.file_format import UNSEALED, seal

@@ -12,7 +12,7 @@ import pytest
 import warner
 from tests.spec.io._people import ONE, STUDY, run
 from warner import Study
-from warner._core import shuffle as _shuffle
+from warner._core import sampling as _shuffle
 from warner.io import csv_format, read_answers, read_values, report_writer, tally_file
 
 

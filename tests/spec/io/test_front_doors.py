@@ -20,7 +20,7 @@ from warner import (
     RandomizedResponse,
     UnaryEncoding,
 )
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, ReportError
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 1.0)

@@ -13,8 +13,8 @@ import pytest
 
 from tests.spec.io._sealed import COIN
 from warner import Categorical, Integers, RandomizedResponse, io
-from warner._core.canonical_json import canonical
-from warner.domains.dates import Dates
+from warner._core.text import canonical
+from warner.domains.interval import Dates
 from warner.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -16,11 +16,10 @@ import warner
 from tests.attack.metamorphic import besides_reports
 from tests.spec.io._people import COIN, LONG, ONE, STUDY, N, _sorted_people, run
 from warner import Study
-from warner._core import shuffle as _shuffle
+from warner._core import sampling as _shuffle
 from warner._core.atomic_files import write_whole
 from warner._core.progress import Stage
-from warner._core.sampling import Source
-from warner._core.shuffle import Shuffle, rows_at_a_time
+from warner._core.sampling import Shuffle, Source, rows_at_a_time
 from warner.io import (
     ReportWriter,
     csv_format,

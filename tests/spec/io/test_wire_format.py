@@ -9,7 +9,7 @@ import pytest
 
 import warner
 from tests.spec.io._sealed import COIN
-from warner._core.canonical_json import canonical
+from warner._core.text import canonical
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 import warner
 from warner import Categorical, Integers, RandomizedResponse, Tally, UnaryEncoding
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -10,7 +10,7 @@ import pytest
 
 import warner
 from tests.spec.io._people import COIN, ONE, STUDY
-from warner._core.canonical_json import canonical
+from warner._core.text import canonical
 from warner.io import ReportWriter, open_reports, read_reports, tally_file, write_reports
 from warner.reports.reports import Reports
 

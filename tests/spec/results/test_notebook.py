@@ -24,7 +24,7 @@ from warner import (
     Tally,
     estimate,
 )
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
 
 LABELS = Categorical(["<i>tea", "coffee", *(f"s{i:03d}" for i in range(58))])

@@ -15,7 +15,7 @@ import warner.spark
 from tests.spec.spark._frame import Frame
 from warner import Integers, LocalHashing, RandomizedResponse, Reports, Study, SubsetSelection
 from warner import UnaryEncoding as Bits
-from warner.domains.dates import Dates
+from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, ValuesError
 from warner.spark import _Job, _places
 

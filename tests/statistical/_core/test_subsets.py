@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chisquare
 
-from warner._core import subsets
+from warner._core import sampling
 from warner._core.sampling import Source
 
 ALPHA = 1e-9
@@ -38,7 +38,7 @@ def _p_values(draw: Draw) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("draw", [subsets._floyd, subsets._fill_up])
+@pytest.mark.parametrize("draw", [sampling._floyd, sampling._fill_up])
 def test_all_subsets_are_equally_likely(draw: Draw) -> None:
     assert min(_p_values(draw)) > ALPHA
 
@@ -47,22 +47,22 @@ def test_items_that_share_a_byte_must_not_be_lost(monkeypatch: pytest.MonkeyPatc
     """Rejects the program that writes all items at once: of two in one byte, one is lost."""
 
     def at_once(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
-        flat[start + (drawn >> 3)] |= subsets._MASKS[drawn & 7]
+        flat[start + (drawn >> 3)] |= sampling._MASKS[drawn & 7]
 
-    monkeypatch.setattr(subsets, "_enter", at_once)
-    assert min(_p_values(subsets._fill_up)) < ALPHA
+    monkeypatch.setattr(sampling, "_enter", at_once)
+    assert min(_p_values(sampling._fill_up)) < ALPHA
 
 
 def test_items_that_are_missing_must_be_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rejects the program that takes the item beside a drawn one that is a member."""
-    enter = subsets._enter
+    enter = sampling._enter
 
     def beside(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
-        taken = flat[start + (drawn >> 3)] & subsets._MASKS[drawn & 7] != 0
+        taken = flat[start + (drawn >> 3)] & sampling._MASKS[drawn & 7] != 0
         enter(flat, start, np.where(taken, (drawn + 1) % TOTAL, drawn))
 
-    monkeypatch.setattr(subsets, "_enter", beside)
-    assert min(_p_values(subsets._fill_up)) < ALPHA
+    monkeypatch.setattr(sampling, "_enter", beside)
+    assert min(_p_values(sampling._fill_up)) < ALPHA
 
 
 @pytest.mark.parametrize(("total", "size"), [(999, 119), (700, 500), (64, 9), (65, 65)])
@@ -70,7 +70,7 @@ def test_items_of_large_subsets_are_equally_likely(total: int, size: int) -> Non
     """The number of subsets with an item has the variance n p (1 - p), and the sum is fixed."""
     n, width = 4_000, -(-total // 8) + 1
     fewer = np.arange(n) % 3 == 0
-    packed = subsets.uniform_subsets(Source(np.random.default_rng(5)), total, size, fewer, width)
+    packed = sampling.uniform_subsets(Source(np.random.default_rng(5)), total, size, fewer, width)
     bits = np.unpackbits(packed, axis=1)
     assert not bits[:, total:].any()
     assert bits.sum(axis=1).tolist() == (size - fewer).tolist()

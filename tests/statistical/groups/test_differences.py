@@ -19,7 +19,7 @@ from warner import (
     independence,
 )
 from warner.domains import Product
-from warner.domains.optional import Optional
+from warner.domains.derived import Optional
 from warner.estimators import Inversion
 from warner.estimators.base import LikelihoodData
 from warner.groups.differences import Sample, no_difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from warner._core.exact import ONE
-from warner._core.hash_family import buckets
+from warner._core.hashing import buckets
 from warner._core.sampling import Source
 from warner.mechanisms import Mechanism
 from warner.mechanisms.direct import direct_sample

@@ -1,21 +1,14 @@
-"""Hash functions over a prime field, whose collisions are exactly alike for all pairs of values.
+"""Hash functions of local hashing: a family that mixes bits, and one over a prime field.
 
-    h(x) = ((a x^3 + b) mod p) mod g,   a uniform in 1..p-1,   b uniform in 0..p-1
+The mixed family, version 1, is in 32-bit arithmetic as browsers have it.
 
-p is a prime that is not 1 modulo 3, at least the number of values. Then x -> x^3 is one to one, and
-(a, b) -> (a y + b, a z + b) is one to one from these pairs to the pairs of different residues. So
-two values have every pair of different residues equally often, and the same bucket with probability
+    key(s)    = mix(s * 0x9E3779B1 + 0x7F4A7C15)
+    h_s(x)    = ((mix(key(s) ^ (x * 0x85EBCA77)) >> 16) * g) >> 16        in 0..g-1
 
-    c = sum_j c_j (c_j - 1) / (p (p - 1))
-
-c_j is the number of residues in bucket j. With r = p mod g, c <= 1/g is r (g - r) <= (g - 1) p. It
-holds because r <= p and g - r <= g - 1. So c never exceeds that of independent buckets.
-
-a = 0 would put all values into one bucket, and such a report tells nothing. Where a > 0 a bucket
-holds a nearly fixed number of values, so sums over many values vary less: their share in the lower
-half of a domain has about half the variance. The cube matters for values in order. Without it, the
-values of a bucket are an arithmetic progression, which is long or short or all on one side. Sums of
-cubes over progressions are at most 2 sqrt(p) (Weil), so each bucket is spread over every range.
+All products are modulo 2^32, and ``mix`` is Wellons' lowbias32 finaliser. The last line maps the
+upper 16 bits to g buckets by a multiplication, which is exact in JavaScript's numbers. Buckets need
+not be equally likely over seeds, because estimation uses the collision matrix of the actual seeds
+(METHODS 1). Known answers: tests/parity/_core/hash_vectors.json.
 """
 
 from __future__ import annotations
@@ -31,7 +24,64 @@ import numpy as np
 from warner._core.progress import stage
 from warner._core.projective_space import is_prime
 
-FAMILY = 2
+MIXED_FAMILY = 1
+LARGEST_BUCKETS = 2**16 - 1
+
+_STEP, _OFFSET, _SPREAD = np.uint32(0x9E3779B1), np.uint32(0x7F4A7C15), np.uint32(0x85EBCA77)
+_M1, _M2 = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
+_15, _16 = np.uint32(15), np.uint32(16)
+
+
+def _mix(h: np.ndarray) -> np.ndarray:
+    """The lowbias32 finaliser of 32-bit words, in place."""
+    h ^= h >> _16
+    h *= _M1
+    h ^= h >> _15
+    h *= _M2
+    h ^= h >> _16
+    return h
+
+
+def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
+    """Return the buckets h_s(x).
+
+    Here s is ``seeds``, x is ``index``, g is ``count``.
+
+    >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
+    [0, 0, 1]
+    """
+    key = _mix(seeds.astype(np.uint32) * _STEP + _OFFSET)
+    h = _mix(key ^ (index.astype(np.uint32) * _SPREAD))
+    h >>= _16
+    h *= np.uint32(count)
+    h >>= _16
+    return h
+
+
+# -----------------------------------------------------------------------------------------------
+# Hash functions over a prime field, whose collisions are exactly alike for all pairs of values.
+#
+#     h(x) = ((a x^3 + b) mod p) mod g,   a uniform in 1..p-1,   b uniform in 0..p-1
+#
+# p is a prime that is not 1 modulo 3, at least the number of values. Then x -> x^3 is one to one,
+# and (a, b) -> (a y + b, a z + b) is one to one from these pairs to the pairs of different
+# residues. So two values have every pair of different residues equally often, and the same bucket
+# with probability
+#
+#     c = sum_j c_j (c_j - 1) / (p (p - 1))
+#
+# c_j is the number of residues in bucket j. With r = p mod g, c <= 1/g is r (g - r) <= (g - 1) p.
+# It holds because r <= p and g - r <= g - 1. So c never exceeds that of independent buckets.
+#
+# a = 0 would put all values into one bucket, and such a report tells nothing. Where a > 0 a bucket
+# holds a nearly fixed number of values, so sums over many values vary less: their share in the
+# lower half of a domain has about half the variance. The cube matters for values in order. Without
+# it, the values of a bucket are an arithmetic progression, which is long or short or all on one
+# side. Sums of cubes over progressions are at most 2 sqrt(p) (Weil), so each bucket is spread over
+# every range.
+
+
+FIELD_FAMILY = 2
 _SECONDS = 3.5e-8  # of one of the p sqrt(n) steps of counting supports
 _TERMS = 2**15  # members of progressions that are formed at a time, in the processor's cache
 
