@@ -65,7 +65,7 @@ from warner.metrics import jensen_shannon, mean_absolute_error, mean_squared_err
 
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "GRR": RandomizedResponse,
-    "OUE": lambda d, e: UnaryEncoding(d, e, keep="optimized"),
+    "OUE": lambda d, e: UnaryEncoding(d, e, variant="oue"),
     "OLH": lambda d, e: LocalHashing(d, e, seeds=1024),
 }
 PEOPLE: tuple[int | None, ...] = (10**3, 10**4, 10**5, None)

@@ -77,7 +77,7 @@ SHARE_RUNS, BAR = 1000, 0.93
 LABELS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "k-RR": RandomizedResponse,
     "SUE": UnaryEncoding,
-    "OUE": lambda d, e: UnaryEncoding(d, e, keep="optimized"),
+    "OUE": lambda d, e: UnaryEncoding(d, e, variant="oue"),
     "OLH": LocalHashing,
     "SS": SubsetSelection,
     "HR": HadamardResponse,
@@ -157,7 +157,7 @@ def each_share() -> None:
     domain = Integers(0, TRUTH.size - 1)
     mechanisms = {
         "k-RR": RandomizedResponse(domain, EPSILON),
-        "OUE": UnaryEncoding(domain, EPSILON, keep="optimized"),
+        "OUE": UnaryEncoding(domain, EPSILON, variant="oue"),
         "OLH": LocalHashing(domain, EPSILON, seeds=256),
         "HR": HadamardResponse(domain, EPSILON),
     }

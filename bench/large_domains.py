@@ -48,7 +48,7 @@ from warner import (
     Integers,
     Inversion,
     LocalHashing,
-    ProjectiveGeometry,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -62,9 +62,9 @@ EPSILON = 2.0
 MAKERS: dict[str, Callable[[Domain], Mechanism]] = {
     "k-RR": lambda d: RandomizedResponse(d, EPSILON),
     "Hadamard": lambda d: HadamardResponse(d, EPSILON),
-    "projective": lambda d: ProjectiveGeometry(d, EPSILON),
+    "projective": lambda d: ProjectiveGeometryResponse(d, EPSILON),
     "subset": lambda d: SubsetSelection(d, EPSILON),
-    "OUE": lambda d: UnaryEncoding(d, EPSILON, keep="optimized"),
+    "OUE": lambda d: UnaryEncoding(d, EPSILON, variant="oue"),
     "OLH": lambda d: LocalHashing(d, EPSILON),
     "BLH": lambda d: LocalHashing(d, EPSILON, buckets=2),
 }

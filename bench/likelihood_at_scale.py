@@ -20,10 +20,10 @@ import numpy as np
 
 from _measure import OUT, SEED, alternate, claim, peak, resident, run_json
 from warner import (
-    ChannelMechanism,
     HadamardResponse,
     Integers,
     LocalHashing,
+    MatrixMechanism,
     MaximumLikelihood,
     RandomizedResponse,
     Reports,
@@ -132,13 +132,13 @@ def every_mechanism(rng: np.random.Generator) -> None:
         for mechanism in (
             RandomizedResponse(domain, epsilon),
             UnaryEncoding(domain, epsilon),
-            UnaryEncoding(domain, epsilon, keep="optimized"),
+            UnaryEncoding(domain, epsilon, variant="oue"),
             SubsetSelection(domain, epsilon),
             HadamardResponse(domain, epsilon),
             LocalHashing(domain, epsilon),
             LocalHashing(domain, epsilon, seeds=1024),
             LocalHashing(domain, epsilon, buckets=2),
-            ChannelMechanism(domain, ramp / ramp.sum(axis=0)),
+            MatrixMechanism(domain, ramp / ramp.sum(axis=0)),
             UtilityOptimizedRR(domain, epsilon, range(40)),
             UtilityOptimizedRappor(domain, epsilon, range(40)),
         ):

@@ -18,7 +18,7 @@ from warner import (
     HadamardResponse,
     Integers,
     LocalHashing,
-    ProjectiveGeometry,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -64,7 +64,7 @@ def main() -> None:
     plan = {
         "k-RR": (RandomizedResponse(domain, EPSILON), "observed"),
         "k-RR, sandwich": (RandomizedResponse(domain, EPSILON), "sandwich"),
-        "OUE": (UnaryEncoding(domain, EPSILON, keep="optimized"), "observed"),
+        "OUE": (UnaryEncoding(domain, EPSILON, variant="oue"), "observed"),
         "OLH": (LocalHashing(domain, EPSILON, seeds=256), "observed"),
         "HR": (HadamardResponse(domain, EPSILON), "observed"),
     }
@@ -90,11 +90,11 @@ def main() -> None:
     slowest = 0.0
     for made in (
         RandomizedResponse(large, 2.0),
-        UnaryEncoding(large, 2.0, keep="optimized"),
+        UnaryEncoding(large, 2.0, variant="oue"),
         LocalHashing(large, 2.0),
         SubsetSelection(large, 2.0),
         HadamardResponse(large, 2.0),
-        ProjectiveGeometry(large, 2.0),
+        ProjectiveGeometryResponse(large, 2.0),
     ):
         reports = made.randomize(values, rng=rng)
         seconds = []

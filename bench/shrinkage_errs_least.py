@@ -91,7 +91,7 @@ def mechanism(kind: int, size: int, epsilon: float) -> Mechanism:
     if kind == 0:
         return RandomizedResponse(domain, epsilon)
     return (
-        UnaryEncoding(domain, epsilon, keep="optimized")
+        UnaryEncoding(domain, epsilon, variant="oue")
         if kind == 1
         else LocalHashing(domain, epsilon, seeds=256)
     )

@@ -32,8 +32,8 @@ def _ramp(domain: Domain, epsilon: float) -> np.ndarray:
 MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "RandomizedResponse": warner.RandomizedResponse,
     "UnaryEncoding symmetric": warner.UnaryEncoding,
-    "UnaryEncoding optimized": lambda d, e: warner.UnaryEncoding(d, e, keep="optimized"),
-    "UnaryEncoding keep 0.8": lambda d, e: warner.UnaryEncoding(d, e, keep=0.8),
+    "UnaryEncoding optimized": lambda d, e: warner.UnaryEncoding(d, e, variant="oue"),
+    "UnaryEncoding keep 0.8": lambda d, e: warner.UnaryEncoding(d, e, variant=0.8),
     "LocalHashing optimized": lambda d, e: warner.LocalHashing(d, e, seeds=max(12, 2 * d.size)),
     "LocalHashing binary": lambda d, e: warner.LocalHashing(
         d, e, buckets=2, seeds=max(16, 2 * d.size)
@@ -43,9 +43,11 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
-    "ProjectiveGeometry": warner.ProjectiveGeometry,
-    "ProjectiveGeometry over five": lambda d, e: warner.ProjectiveGeometry(d, e, prime=5),
-    "ProjectiveGeometry in blocks": lambda d, e: warner.ProjectiveGeometry(
+    "ProjectiveGeometryResponse": warner.ProjectiveGeometryResponse,
+    "ProjectiveGeometryResponse over five": lambda d, e: warner.ProjectiveGeometryResponse(
+        d, e, prime=5
+    ),
+    "ProjectiveGeometryResponse in blocks": lambda d, e: warner.ProjectiveGeometryResponse(
         d, e, prime=2, blocks=min(2, d.size)
     ),
     "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
@@ -56,7 +58,7 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
         d, e, sensitive=d.labels[::3]
     ),
     "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(
-        d, e, sensitive=d.labels[1:3], keep=0.7
+        d, e, sensitive=d.labels[1:3], variant=0.7
     ),
     "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
     "Piecewise": lambda d, e: warner.mechanisms.Piecewise(d, e, cells=256),
@@ -68,7 +70,7 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "Geometric": lambda d, e: warner.Geometric(d, e, reach=2),
     "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
     "Exponential": warner.mechanisms.Exponential,
-    "ChannelMechanism": lambda d, e: warner.ChannelMechanism(d, _ramp(d, e)),
+    "MatrixMechanism": lambda d, e: warner.MatrixMechanism(d, _ramp(d, e)),
 }
 
 
@@ -113,14 +115,14 @@ KEYED: dict[str, Callable[[Domain, Domain, float], Mechanism]] = {
         k, v, e, key="direct", value="piecewise", cells=5, pairs=2
     ),
 }
-# Mechanisms of numbers with silence beside them: of the numbers that can be answered, and epsilon.
+# Mechanisms of numbers with nonresponse beside them: of the numbers that can be answered, and epsilon.
 SILENT: dict[str, Callable[[Domain, float], Mechanism]] = {
-    name: lambda d, e, name=name: warner.mechanisms.WithSilence(  # type: ignore[misc]
+    name: lambda d, e, name=name: warner.mechanisms.WithNonresponse(  # type: ignore[misc]
         MECHANISMS[name](d, e)
     )
     for name in ("SquareWave", "Piecewise", "StochasticRounding", "Laplace")
 }
-SILENT = {f"{name} with silence": make for name, make in SILENT.items()}
+SILENT = {f"{name} with nonresponse": make for name, make in SILENT.items()}
 ALL = [*MECHANISMS, *PLACES, *KEYED, *SILENT]
 
 
@@ -137,7 +139,7 @@ _ABC, _FOUR, _BINS = Categorical(["a", "b", "c"]), Integers(0, 3), Interval(0.0,
 PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
     "RR x OUE x OLH": lambda e: _each(
         a=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
-        b=(Categorical(["n", "y"]), lambda d: warner.UnaryEncoding(d, e / 2, keep="optimized")),
+        b=(Categorical(["n", "y"]), lambda d: warner.UnaryEncoding(d, e / 2, variant="oue")),
         c=(Categorical(["u", "v"]), lambda d: warner.LocalHashing(d, e, seeds=4, buckets=3)),
     ),
     "RR x SquareWave": lambda e: _each(
@@ -154,7 +156,7 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
     ),
     "uRAP x OUE": lambda e: _each(
         a=(_FOUR, lambda d: warner.UtilityOptimizedRappor(d, e, sensitive=[0, 1])),
-        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized")),
+        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, variant="oue")),
     ),
     "subsets x RR": lambda e: _each(
         a=(_FOUR, lambda d: warner.SubsetSelection(d, e, size=2)),
@@ -176,14 +178,16 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         a=(Categorical(["n", "y"]), lambda d: warner.RandomizedResponse(d, e)),
         b=(_ABC, lambda d: warner.LocalHashing(d, e, buckets=2)),
     ),
-    "silence x OUE": lambda e: _each(
+    "nonresponse x OUE": lambda e: _each(
         a=(warner.domains.Optional(Integers(0, 1)), lambda d: warner.SubsetSelection(d, e)),
-        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, keep="optimized")),
+        b=(_ABC, lambda d: warner.UnaryEncoding(d, e, variant="oue")),
     ),
-    "SquareWave and silence x RR": lambda e: _each(
+    "SquareWave and nonresponse x RR": lambda e: _each(
         a=(
             warner.domains.Optional(Integers(0, 2)),
-            lambda d: warner.mechanisms.with_silence(warner.SquareWave(d.answered, e, cells=12), d),
+            lambda d: warner.mechanisms.with_nonresponse(
+                warner.SquareWave(d.answered, e, cells=12), d
+            ),
         ),
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
@@ -191,7 +195,7 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
 }
 REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
     "RR three times": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 3),
-    "OUE twice": lambda e: warner.Repeated(warner.UnaryEncoding(_FOUR, e, keep="optimized"), 2),
+    "OUE twice": lambda e: warner.Repeated(warner.UnaryEncoding(_FOUR, e, variant="oue"), 2),
     "RR, OUE, OLH": lambda e: warner.Repeated(
         [
             warner.RandomizedResponse(_FOUR, e),
@@ -223,11 +227,11 @@ COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED
 
 # Whose channel has no inverse that double precision knows: two reports tell no more than a mean,
 # normal noise not much more.
-BLIND = ["StochasticRounding", "StochasticRounding with silence", "Gaussian"]
+BLIND = ["StochasticRounding", "StochasticRounding with nonresponse", "Gaussian"]
 SEEING = [name for name in MECHANISMS if name not in BLIND]
 # Whose epsilon is not the one asked for but the one they have, or means nothing without a delta.
 LOOSE = [
-    "ChannelMechanism",
+    "MatrixMechanism",
     "Exponential",
     "Gaussian",
     "PlanarLaplace",

@@ -19,7 +19,7 @@ from papers.verdicts import Check, all_of, less, ratios, ratios_in, spread
 from warner import metrics
 from warner.estimators import MaximumLikelihood
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
+from warner.mechanisms import PersonalizedULDP, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner.results.estimate import Estimate
 from warner.results.redistribution import redistribute
 
@@ -41,10 +41,10 @@ def _city(name: str, path: str | None) -> Sensitive:
 
 
 @lru_cache(maxsize=4)
-def _mechanism(name: str, common: str, epsilon: float, path: str | None) -> Personalized:
+def _mechanism(name: str, common: str, epsilon: float, path: str | None) -> PersonalizedULDP:
     people = _city(name, path)
     mechanism = COMMON[common](people.domain, epsilon, sensitive=people.sensitive.tolist())
-    return Personalized(mechanism, list(people.hidden))
+    return PersonalizedULDP(mechanism, list(people.hidden))
 
 
 def _known(people: Sensitive) -> dict[str, dict[str, np.ndarray] | None]:

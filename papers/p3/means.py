@@ -20,10 +20,14 @@ from warner.estimators import Estimator, SampleMean
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
 from warner.mechanisms import Mechanism, Piecewise, SquareWave, StochasticRounding
-from warner.mechanisms.numeric import Window
+from warner.mechanisms.numeric import WindowMechanism
 from warner.results.estimate import Estimate
 
-_PROTOCOLS: dict[str, type[Window]] = {"SR": StochasticRounding, "PM": Piecewise, "SW": SquareWave}
+_PROTOCOLS: dict[str, type[WindowMechanism]] = {
+    "SR": StochasticRounding,
+    "PM": Piecewise,
+    "SW": SquareWave,
+}
 _SETS = {
     "S-MN, n = 1,000": ("S-MN", 1_000),
     "S-MN, n = 5,000": ("S-MN", 5_000),

@@ -152,7 +152,7 @@ def _takers() -> dict[str, Any]:
         warner.UtilityOptimizedRR(abc, 1.0, sensitive=["a"]),
         warner.SquareWave(unit, 1.0, cells=8),
         warner.mechanisms.Piecewise(five, 1.0, cells=8),
-        warner.mechanisms.WithSilence(warner.SquareWave(unit, 1.0, cells=8)),
+        warner.mechanisms.WithNonresponse(warner.SquareWave(unit, 1.0, cells=8)),
         warner.Laplace(unit, 1.0, cells=4, reach=1),
         warner.Geometric(five, 1.0, reach=1),
         warner.mechanisms.Gaussian(unit, 1.0, delta=1e-3),
@@ -171,7 +171,7 @@ def _takers() -> dict[str, Any]:
     ]
     found |= {f"{type(m).__name__} {i}": m for i, m in enumerate(made)}
     common = warner.UtilityOptimizedRR(five, 1.0, sensitive=[1])
-    found["device"] = warner.Personalized(common, ["home"]).device({"home": [2]})
+    found["device"] = warner.PersonalizedULDP(common, ["home"]).device({"home": [2]})
     return found
 
 

@@ -119,7 +119,7 @@ def _line(mechanism: Mechanism, point: int) -> Law:
     return law
 
 
-def _with_silence(mechanism: Any, answer: Any) -> Law:
+def _with_nonresponse(mechanism: Any, answer: Any) -> Law:
     """The report of an answer, or of a dummy for None; and one more report that says so."""
     inner, found = mechanism.inner, _thresholds(mechanism)
     if answer is not None:
@@ -257,8 +257,8 @@ def law(mechanism: Any, answer: Any) -> Law:
         return whole
     if isinstance(m, warner.KeyValue):
         return _keyed(m, answer)
-    if isinstance(m, warner.mechanisms.WithSilence):
-        return _with_silence(m, answer)
+    if isinstance(m, warner.mechanisms.WithNonresponse):
+        return _with_nonresponse(m, answer)
     if (steps := steps_of(m)) is not None:
         found = _thresholds(m)
         parts = []
@@ -277,7 +277,7 @@ def law(mechanism: Any, answer: Any) -> Law:
         return _planar(m, answer)
     size = m.domain.size
     if isinstance(
-        m, warner.ChannelMechanism | warner.mechanisms.Exponential | warner.mechanisms.Gaussian
+        m, warner.MatrixMechanism | warner.mechanisms.Exponential | warner.mechanisms.Gaussian
     ):
         return _stated(m, answer)
     found = _thresholds(m)
@@ -315,7 +315,7 @@ def law(mechanism: Any, answer: Any) -> Law:
             (y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2)
             for y in range(order)
         }
-    if isinstance(m, warner.ProjectiveGeometry):
+    if isinstance(m, warner.ProjectiveGeometryResponse):
         return _projective(m.prime, m.blocks, size, Fraction(found["include"], ONE), answer)
     if isinstance(m, warner.UtilityOptimizedRR):
         members = [x for x in range(size) if m.sensitive_mask[x]]
@@ -380,7 +380,7 @@ def answers(mechanism: Any) -> list[Any]:
             else [Fraction(k, steps) for k in range(steps + 1)]
         )
         return list(itertools.product(range(m.domain.shape[0]), places))
-    if isinstance(m, warner.mechanisms.WithSilence):
+    if isinstance(m, warner.mechanisms.WithNonresponse):
         return [*answers(m.inner), None]
     steps = steps_of(m)
     if steps is not None and isinstance(m.domain, warner.Interval):

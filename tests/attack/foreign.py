@@ -48,7 +48,7 @@ def _mechanisms() -> list[Mechanism]:
         warner.PlanarGeometric(warner.Grid(2, 3), 1.0),
         warner.mechanisms.Exponential(warner.Integers(0, 3), 1.0),
         warner.mechanisms.Gaussian(warner.Integers(0, 2), 1.0, delta=1e-3),
-        warner.ChannelMechanism(abc, [[0.7, 0.1, 0.2], [0.3, 0.9, 0.8]]),
+        warner.MatrixMechanism(abc, [[0.7, 0.1, 0.2], [0.3, 0.9, 0.8]]),
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, key="direct"),
         warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
@@ -545,7 +545,7 @@ def studies(rng: np.random.Generator) -> str | None:
 
 
 _OF_VALUES = ("RandomizedResponse", "UnaryEncoding", "LocalHashing", "SubsetSelection")
-_OF_VALUES += ("HadamardResponse", "ProjectiveGeometry")
+_OF_VALUES += ("HadamardResponse", "ProjectiveGeometryResponse")
 _OF_NUMBERS = ("SquareWave", "Piecewise", "StochasticRounding", "Laplace", "Geometric")
 
 

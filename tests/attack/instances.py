@@ -67,8 +67,8 @@ def _some(rng: np.random.Generator, domain: Domain) -> list[Any]:
 
 
 def _unary(rng: np.random.Generator) -> Mechanism:
-    keep = ["symmetric", "optimized", float(rng.uniform(0.2, 0.95))][rng.integers(3)]
-    return warner.UnaryEncoding(labels(rng), epsilon(rng), keep=keep)
+    variant = ["sue", "oue", float(rng.uniform(0.2, 0.95))][rng.integers(3)]
+    return warner.UnaryEncoding(labels(rng), epsilon(rng), variant=variant)
 
 
 def _hashing(rng: np.random.Generator) -> Mechanism:
@@ -90,7 +90,9 @@ def _projective(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng, 12)
     each = int(rng.integers(1, domain.size + 1))  # values of a block; no block is without values
     blocks = [None, -(-domain.size // each)][rng.integers(2)]
-    return warner.ProjectiveGeometry(domain, epsilon(rng, 1e-4, 15), prime=prime, blocks=blocks)
+    return warner.ProjectiveGeometryResponse(
+        domain, epsilon(rng, 1e-4, 15), prime=prime, blocks=blocks
+    )
 
 
 def _utility_rr(rng: np.random.Generator) -> Mechanism:
@@ -100,16 +102,16 @@ def _utility_rr(rng: np.random.Generator) -> Mechanism:
 
 def _utility_rappor(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng)
-    keep = ["symmetric", "optimized", 0.6][rng.integers(3)]
+    variant = ["sue", "oue", 0.6][rng.integers(3)]
     return warner.UtilityOptimizedRappor(
-        domain, epsilon(rng), sensitive=_some(rng, domain), keep=keep
+        domain, epsilon(rng), sensitive=_some(rng, domain), variant=variant
     )
 
 
 def _personalized(rng: np.random.Generator) -> Mechanism:
     common = (_utility_rr, _utility_rappor)[rng.integers(2)](rng)
     assert isinstance(common, warner.UtilityOptimizedRR | warner.UtilityOptimizedRappor)
-    return warner.Personalized(common, ["home", "work"][: rng.integers(1, 3)]).mechanism
+    return warner.PersonalizedULDP(common, ["home", "work"][: rng.integers(1, 3)]).mechanism
 
 
 def _laplace(rng: np.random.Generator) -> Mechanism:
@@ -136,7 +138,7 @@ def _matrix(rng: np.random.Generator) -> Mechanism:
         weights[rng.random(weights.shape) < 0.2] = 0
         weights[0] = np.maximum(weights[0], 0.1)
         sensitive = _some(rng, domain) if rng.random() < 0.5 else None
-    return warner.ChannelMechanism(domain, weights / weights.sum(axis=0), sensitive=sensitive)
+    return warner.MatrixMechanism(domain, weights / weights.sum(axis=0), sensitive=sensitive)
 
 
 def _keyed(rng: np.random.Generator) -> Mechanism:
@@ -155,12 +157,12 @@ def _keyed(rng: np.random.Generator) -> Mechanism:
     return warner.KeyValue(keys, values, total, **options)
 
 
-def _with_silence(rng: np.random.Generator) -> Mechanism:
+def _with_nonresponse(rng: np.random.Generator) -> Mechanism:
     while True:
         makers = ("SquareWave", "Piecewise", "StochasticRounding", "Laplace")
         inner = SINGLE[str(rng.choice(makers))](rng)
         if inner.dummies() is not None:
-            return warner.mechanisms.WithSilence(inner)
+            return warner.mechanisms.WithNonresponse(inner)
 
 
 SINGLE: dict[str, Make] = {
@@ -169,10 +171,10 @@ SINGLE: dict[str, Make] = {
     "LocalHashing": _hashing,
     "SubsetSelection": _subsets,
     "HadamardResponse": lambda r: warner.HadamardResponse(labels(r), epsilon(r, 1e-4, 15)),
-    "ProjectiveGeometry": _projective,
+    "ProjectiveGeometryResponse": _projective,
     "UtilityOptimizedRR": _utility_rr,
     "UtilityOptimizedRappor": _utility_rappor,
-    "Personalized": _personalized,
+    "PersonalizedULDP": _personalized,
     "SquareWave": lambda r: warner.SquareWave(numbers(r), epsilon(r), cells=int(r.integers(2, 20))),
     "Piecewise": lambda r: warner.mechanisms.Piecewise(
         numbers(r), epsilon(r), cells=int(r.integers(2, 20))
@@ -191,7 +193,7 @@ SINGLE: dict[str, Make] = {
         holed(r), epsilon(r, 0.1, 2.0), bool(r.integers(2)), int(r.integers(3))
     ),
     "Exponential": lambda r: warner.mechanisms.Exponential(places(r), epsilon(r, 0.1, 3.0)),
-    "ChannelMechanism": _matrix,
+    "MatrixMechanism": _matrix,
     "KeyValue": _keyed,
 }
 
@@ -218,7 +220,7 @@ def single(rng: np.random.Generator) -> Mechanism:
 
 ALL: dict[str, Make] = {
     **SINGLE,
-    "WithSilence": _with_silence,
+    "WithNonresponse": _with_nonresponse,
     "PerAttribute": _tuple,
     "Repeated": _repeated,
 }

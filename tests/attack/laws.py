@@ -203,7 +203,7 @@ def _same(mechanism: Any, asked: list[Any], laws: list[own.Law]) -> None:
             )
     if isinstance(mechanism, warner.mechanisms.Exponential):
         _exponential(mechanism, laws)
-    if isinstance(mechanism, warner.ChannelMechanism):
+    if isinstance(mechanism, warner.MatrixMechanism):
         matrix = mechanism.parameters()["matrix"]
         for x, one in enumerate(laws):
             for (y,), share in one.items():

@@ -33,9 +33,9 @@ def case(rng: np.random.Generator, largest: int = 40_000) -> str:
         f"grid = {{ rows = {side}, columns = {side}, side = 1.0 }}",
     )[rng.integers(3)]
     mechanism = rng.choice(_MECHANISMS)
-    silence = 'missing = "answer"\n' * int(rng.integers(2))
+    nonresponse = 'missing = "answer"\n' * int(rng.integers(2))
     study = Study.parse(
-        f'[attributes.place]\n{values}\n{silence}mechanism = "{mechanism}"\nepsilon = 2.0\n'
+        f'[attributes.place]\n{values}\n{nonresponse}mechanism = "{mechanism}"\nepsilon = 2.0\n'
     )
     asked = study.mechanisms["place"]
     answers = asked.domain.decode(rng.integers(0, side**2, 200))

@@ -15,7 +15,7 @@ import warner
 from tests.attack._frame import require
 from tests.attack.canaries import run
 from tests.attack.samplers import words
-from warner.mechanisms import Mechanism, WithSilence
+from warner.mechanisms import Mechanism, WithNonresponse
 
 LONG = "yes, for many years and on every day of each of them"
 STUDY = f"""
@@ -186,13 +186,13 @@ def timing(rng: np.random.Generator) -> str:
         warner.Laplace(eight, 1.0),
         warner.mechanisms.TruncatedGeometric(eight, 1.0),
         warner.mechanisms.Exponential(eight, 1.0),
-        warner.ChannelMechanism(eight, np.full((8, 8), 0.1) + 0.2 * np.eye(8)),
-        WithSilence(warner.SquareWave(eight, 1.0)),
-        WithSilence(warner.Laplace(eight, 1.0)),
+        warner.MatrixMechanism(eight, np.full((8, 8), 0.1) + 0.2 * np.eye(8)),
+        WithNonresponse(warner.SquareWave(eight, 1.0)),
+        WithNonresponse(warner.Laplace(eight, 1.0)),
     ]
     mechanism = made[rng.integers(len(made))]
     people, rounds = ((1, 1500), (20_000, 7))[rng.integers(2)]
-    size = mechanism.domain.size  # silence is the last value
+    size = mechanism.domain.size  # nonresponse is the last value
     # Many people at once, or one person after the other as on a device.
     values = [[x] * people if people == 1 else np.full(people, x) for x in range(8)]
     if size > 8:

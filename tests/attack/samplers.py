@@ -329,7 +329,7 @@ def _answer(rng: np.random.Generator, mechanism: Any, n: int) -> tuple[own.Law |
         key, position = int(rng.integers(m.keys.size)), None
         value, position = _number(rng, m.values)
         return own.law(m, (key, position)), [{"key": m.keys.labels[key], "value": value}] * n
-    if isinstance(m, warner.mechanisms.WithSilence):
+    if isinstance(m, warner.mechanisms.WithNonresponse):
         if rng.random() < 0.4:
             return own.law(m, None), [None] * n
         value, position = _number(rng, m.inner.domain)

@@ -109,7 +109,7 @@ def test_every_mechanism_has_random_instances() -> None:
     made = {type(make(np.random.default_rng(7))).__name__ for make in instances.ALL.values()}
     abstract = {
         "Mechanism",
-        "Personalized",
+        "PersonalizedULDP",
     }  # the latter sends reports of a utility-optimised mechanism
     public = {
         n

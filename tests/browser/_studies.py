@@ -36,7 +36,7 @@ access = "open"
 weak_protection = true
 """
 
-# Every kind of control, with and without silence.
+# Every kind of control, with and without nonresponse.
 WHOLE = """
 title = { en = "Wellbeing at work", de = "Wohlbefinden bei der Arbeit" }
 introduction = { en = "We ask once a year.\\n\\nIt takes two minutes.", de = "Wir fragen einmal im Jahr.\\n\\nEs dauert zwei Minuten." }

@@ -44,7 +44,7 @@ def _too_wide(page: Any, width: int) -> list[str]:
 
 
 def _fill(page: Any) -> None:
-    """Answer everything, by silence where there is one."""
+    """Answer everything, by nonresponse where there is one."""
     page.check("#q0-1")
     page.fill("#q1-0", "7.5")
     page.check("#q2-silence")

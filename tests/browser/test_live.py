@@ -33,7 +33,7 @@ epsilon = 1.0
 [attributes.drinks]
 integers = [0, 40]
 mechanism = "UnaryEncoding"
-keep = "optimized"
+variant = "oue"
 epsilon = 2.0
 """
 RUN = """

@@ -120,7 +120,7 @@ def test_readme_study_is_valid() -> None:
 def test_the_study_of_every_mechanism_has_every_mechanism() -> None:
     study = warner.Study.load(ROOT / "docs" / "every_mechanism.toml")
     found = {type(m).__name__ for m in study.mechanisms.values()}
-    assert found - {"Repeated", "WithSilence"} == set(MECHANISMS)
+    assert found - {"Repeated", "WithNonresponse"} == set(MECHANISMS)
     assert all(warner.audit(m).holds for m in study.mechanisms.values())
 
 

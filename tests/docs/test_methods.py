@@ -159,7 +159,7 @@ def test_examples_of_mechanisms_run() -> None:
 def test_every_mechanism_has_a_section_and_an_example() -> None:
     """Every public mechanism has a heading, the same six parts, and an example that makes one."""
     text = (DOCS / "mechanisms.md").read_text()
-    public = {*warner.mechanisms.MECHANISMS, "Personalized"}
+    public = {*warner.mechanisms.MECHANISMS, "PersonalizedULDP"}
     parts = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, flags=re.S | re.M))
     assert set(parts) == public
     for name, body in parts.items():
@@ -176,7 +176,7 @@ VALUES = warner.Integers(1, 6)
 def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: float) -> None:
     """The sums of variances in docs/mechanisms.md and in section 6 of docs/methods.md, to rounding."""
     e, h, size, squares = np.exp(epsilon), np.exp(epsilon / 2), P.size, float(P @ P)
-    optimized = warner.UnaryEncoding(VALUES, epsilon, keep="optimized")
+    optimized = warner.UnaryEncoding(VALUES, epsilon, variant="oue")
     subset = warner.SubsetSelection(VALUES, epsilon, size=2)
     p = 2 * e / (2 * e + size - 2)
     q = p / (size - 1) + (1 - p) * 2 / (size - 1)
@@ -206,12 +206,14 @@ def test_expected_errors_of_labels_are_the_formulae_of_the_documents(epsilon: fl
         )
 
 
-@pytest.mark.parametrize("keep", [0.3, 0.5, 0.8])
-def test_the_variance_of_unary_encoding_is_the_formula_that_fixes_its_constant(keep: float) -> None:
+@pytest.mark.parametrize("variant", [0.3, 0.5, 0.8])
+def test_the_variance_of_unary_encoding_is_the_formula_that_fixes_its_constant(
+    variant: float,
+) -> None:
     """At a share of 0 it is e / (t (1 - t) (e - 1)^2), which is least at t = 1/2."""
-    channel = warner.UnaryEncoding(VALUES, 1.0, keep=keep).channel()
+    channel = warner.UnaryEncoding(VALUES, 1.0, variant=variant).channel()
     assert channel.variance(np.eye(6)[0])[1] == pytest.approx(
-        np.e / (keep * (1 - keep) * (np.e - 1) ** 2), rel=1e-9
+        np.e / (variant * (1 - variant) * (np.e - 1) ** 2), rel=1e-9
     )
 
 

@@ -37,19 +37,19 @@ def mechanisms(epsilon: float) -> dict[str, Mechanism]:
         "hash": warner.LocalHashing(three, epsilon, buckets=2),
         "subset": warner.SubsetSelection(five, epsilon, size=2),
         "hadamard": warner.HadamardResponse(three, epsilon),
-        "table": warner.ChannelMechanism(
+        "table": warner.MatrixMechanism(
             three, warner.RandomizedResponse(three, epsilon).channel().dense()
         ),
         "utility_direct": warner.UtilityOptimizedRR(three, epsilon, ["a", "b"]),
         "utility_bits": warner.UtilityOptimizedRappor(three, epsilon, ["a", "b"]),
-        "projective": warner.ProjectiveGeometry(five, epsilon, prime=2),
+        "projective": warner.ProjectiveGeometryResponse(five, epsilon, prime=2),
         "window": warner.SquareWave(five, epsilon, cells=12),
         "noise": warner.Geometric(five, epsilon, reach=3),
         "exponential": warner.mechanisms.Exponential(five, epsilon),
         "gaussian": warner.mechanisms.Gaussian(five, epsilon, delta=1e-3),
         "planar": warner.PlanarGeometric(Grid(2, 3), epsilon),
         "repeated": warner.Repeated(warner.RandomizedResponse(three, epsilon), 2),
-        "silence": warner.mechanisms.WithSilence(
+        "silence": warner.mechanisms.WithNonresponse(
             warner.mechanisms.StochasticRounding(silent.answered, epsilon)
         ),
     }

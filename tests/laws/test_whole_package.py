@@ -32,7 +32,7 @@ def test_numbers_beyond_every_float_and_narrow_floats() -> None:
         lambda: warner.Tally.load("no such file"),
         lambda: warner.Reports.load("no such file"),
         lambda: warner.metrics.wasserstein1([1], [1], spacing=-3),
-        lambda: warner.ChannelMechanism(Integers(0, 3), np.full((2, 4), 0.5)),
+        lambda: warner.MatrixMechanism(Integers(0, 3), np.full((2, 4), 0.5)),
         lambda: warner.estimate(5),
         lambda: warner.estimate(smallest("RandomizedResponse").randomize([0])),
     )

@@ -182,7 +182,7 @@ def test_the_device_half_needs_numpy_and_the_standard_library_only() -> None:
 import warner as w
 domain = w.Categorical(["a", "b", "c"])
 for m in (w.RandomizedResponse(domain, 1.0), w.UnaryEncoding(domain, 1.0), w.LocalHashing(domain, 1.0, seeds=8),
-          w.SubsetSelection(domain, 1.0), w.HadamardResponse(domain, 1.0), w.ChannelMechanism(domain, [[.7, .1, .2], [.3, .9, .8]])):
+          w.SubsetSelection(domain, 1.0), w.HadamardResponse(domain, 1.0), w.MatrixMechanism(domain, [[.7, .1, .2], [.3, .9, .8]])):
     reports = w.Reports.from_bytes(m.randomize(["a", "c"]).to_bytes())
     channel = m.channel()
     channel.rmatvec(channel.matvec(channel.naive_estimate(channel.matvec(__import__("numpy").ones(3) / 3)))) if channel.shape[0] != 2 else None

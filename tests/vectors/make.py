@@ -34,8 +34,8 @@ ONE = 2**64
 _WORDS = 400  # offered for a draw; the file holds those that were used, and one more
 
 
-def with_silence(mechanism: Mechanism) -> Mechanism:
-    return warner.mechanisms.WithSilence(mechanism)
+def with_nonresponse(mechanism: Mechanism) -> Mechanism:
+    return warner.mechanisms.WithNonresponse(mechanism)
 
 
 def mechanisms() -> dict[str, Mechanism]:
@@ -50,7 +50,7 @@ def mechanisms() -> dict[str, Mechanism]:
         "direct, six values": warner.RandomizedResponse(six, 0.5),
         "direct, 300 values": warner.RandomizedResponse(Integers(0, 299), 3.0),
         "bits, six values": warner.UnaryEncoding(six, 1.0),
-        "bits, 17 values, optimised": warner.UnaryEncoding(seventeen, 2.0, keep="optimized"),
+        "bits, 17 values, optimised": warner.UnaryEncoding(seventeen, 2.0, variant="oue"),
         "hash, functions over a field": warner.LocalHashing(six, 1.0),
         "hash, the field of two residues": warner.LocalHashing(two, 1.0),
         "hash, 70,000 values": warner.LocalHashing(Integers(1, 70_000), 2.0),
@@ -62,8 +62,8 @@ def mechanisms() -> dict[str, Mechanism]:
         "subset, two values": warner.SubsetSelection(two, 1.0),
         "hadamard, six values": warner.HadamardResponse(six, 1.0),
         "hadamard, 300 values": warner.HadamardResponse(Integers(0, 299), 2.0),
-        "table": warner.ChannelMechanism(Categorical(["a", "b", "c"]), matrix / matrix.sum(axis=0)),
-        "table, one value not sensitive": warner.ChannelMechanism(
+        "table": warner.MatrixMechanism(Categorical(["a", "b", "c"]), matrix / matrix.sum(axis=0)),
+        "table, one value not sensitive": warner.MatrixMechanism(
             Categorical(["a", "b", "c"]), blocked, sensitive=["a", "b"]
         ),
         "utility_direct": warner.UtilityOptimizedRR(six, 1.0, sensitive=[1, 4]),
@@ -71,15 +71,17 @@ def mechanisms() -> dict[str, Mechanism]:
         "utility_direct, all sensitive": warner.UtilityOptimizedRR(two, 1.0, ["no", "yes"]),
         "utility_bits": warner.UtilityOptimizedRappor(six, 1.0, sensitive=[1, 4]),
         "utility_bits, nine of 17": warner.UtilityOptimizedRappor(
-            seventeen, 2.0, sensitive=list(range(2, 11)), keep=0.7
+            seventeen, 2.0, sensitive=list(range(2, 11)), variant=0.7
         ),
         "utility_bits, one sensitive": warner.UtilityOptimizedRappor(two, 1.0, ["yes"]),
         "utility_bits, all sensitive": warner.UtilityOptimizedRappor(two, 1.0, ["no", "yes"]),
-        "projective, a plane": warner.ProjectiveGeometry(seventeen, 1.0),
-        "projective, a line": warner.ProjectiveGeometry(two, 0.5),
-        "projective, five digits": warner.ProjectiveGeometry(Integers(0, 99), 1.0, prime=3),
-        "projective, blocks": warner.ProjectiveGeometry(seventeen, 2.0, prime=2, blocks=3),
-        "projective, blocks of one value": warner.ProjectiveGeometry(six, 2.0, prime=2, blocks=6),
+        "projective, a plane": warner.ProjectiveGeometryResponse(seventeen, 1.0),
+        "projective, a line": warner.ProjectiveGeometryResponse(two, 0.5),
+        "projective, five digits": warner.ProjectiveGeometryResponse(Integers(0, 99), 1.0, prime=3),
+        "projective, blocks": warner.ProjectiveGeometryResponse(seventeen, 2.0, prime=2, blocks=3),
+        "projective, blocks of one value": warner.ProjectiveGeometryResponse(
+            six, 2.0, prime=2, blocks=6
+        ),
         "window, square wave": warner.SquareWave(Interval(0, 1, 8), 1.0, cells=64),
         "window, square wave of integers": warner.SquareWave(six, 3.0),
         "window, piecewise": warner.mechanisms.Piecewise(Interval(-1, 1, 4), 1.0, cells=9),
@@ -118,16 +120,18 @@ def mechanisms() -> dict[str, Mechanism]:
         ),
         "repeated, steps": warner.Repeated(warner.Geometric(six, 0.5, reach=2), 2),
         "silence as a value": warner.SubsetSelection(Optional(six), 1.0),
-        "silence, square wave": with_silence(warner.SquareWave(Interval(0, 1, 8), 1.0, cells=16)),
-        "silence, stochastic rounding": with_silence(
+        "silence, square wave": with_nonresponse(
+            warner.SquareWave(Interval(0, 1, 8), 1.0, cells=16)
+        ),
+        "silence, stochastic rounding": with_nonresponse(
             warner.mechanisms.StochasticRounding(six, 1.0)
         ),
-        "silence, Laplace of integers": with_silence(warner.Laplace(six, 1.0, reach=1)),
-        "silence, Laplace of an interval": with_silence(
+        "silence, Laplace of integers": with_nonresponse(warner.Laplace(six, 1.0, reach=1)),
+        "silence, Laplace of an interval": with_nonresponse(
             warner.Laplace(Interval(0, 1, 4), 2.0, cells=5, reach=1)
         ),
         "silence, repeated": warner.Repeated(
-            with_silence(warner.SquareWave(six, 1.0, cells=16)), 2
+            with_nonresponse(warner.SquareWave(six, 1.0, cells=16)), 2
         ),
         "two attributes together": warner.RandomizedResponse(
             Product(smokes=two, age=Integers(0, 2)), 1.0

@@ -337,7 +337,7 @@ def sentences(planned: Planned) -> list[str]:
         )
     if found.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
-        whose = "" if proposal.domain.silence is None else " of those who answer"
+        whose = "" if proposal.domain.nonresponse is None else " of those who answer"
         out.append(
             f"Expect an interval {found.mean:.3g} wide for the mean{whose}, of values from "
             f"{low:.6g} to {high:.6g}."

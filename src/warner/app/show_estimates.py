@@ -88,7 +88,7 @@ def show_estimate(
         out.print(_about_intervals(used, target))
         if about := _about_shrunk([every[i] for i in largest]):
             out.print(about)
-        if result.domain.silence is not None:
+        if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.answered.points is not None
@@ -218,7 +218,7 @@ def _about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _means(result: Estimate, level: float, kind: str | None) -> str:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
-    whose = "" if result.domain.silence is None else " of those who answered"
+    whose = "" if result.domain.nonresponse is None else " of those who answered"
     lines = [
         f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level, kind=kind))}"
     ]

@@ -52,7 +52,7 @@ from warner.channels.hashed import (
     HashSupportChannel,
     WindowChannel,
 )
-from warner.channels.key_value import DilutedChannel, SilenceChannel, TiedChannel, keyed_groups
+from warner.channels.key_value import DilutedChannel, NonresponseChannel, TiedChannel, keyed_groups
 from warner.channels.kronecker import KhatriRaoChannel, KroneckerChannel
 from warner.channels.marginal import SummedChannel
 from warner.channels.merged import MergedChannel, SomeValues, on_cells
@@ -93,7 +93,7 @@ __all__ = [
     "ProjectiveBlocksChannel",
     "ProjectiveChannel",
     "RepeatedRows",
-    "SilenceChannel",
+    "NonresponseChannel",
     "SomeValues",
     "SpreadChannel",
     "StackChannel",

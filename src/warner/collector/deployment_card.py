@@ -180,7 +180,7 @@ def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
         "sensitive": None if promised.sensitive is None else list(promised.sensitive),
         "silence": (
             "is one more answer, and as protected as the others"
-            if mechanism.domain.silence is not None
+            if mechanism.domain.nonresponse is not None
             else "is not possible: an answer is required"
         ),
         "in_words": of_mechanism(mechanism),

@@ -107,7 +107,7 @@ def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
         raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
     if domain.missing.policy == "drop":
         rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
-        remedy = 'Write missing = "answer", which protects silence, or leave it out'
+        remedy = 'Write missing = "answer", which protects nonresponse, or leave it out'
         raise broken((), rule, None, remedy, place)
     _refuse_domain(place, domain.answered)
 
@@ -168,7 +168,7 @@ def _question(texts: Texts, name: str, mechanism: Mechanism, weak: bool) -> dict
     domain, guarantee = mechanism.domain, mechanism.guarantee
     return {
         **_asked(texts, name, domain.answered),
-        "silence": domain.silence is not None,
+        "silence": domain.nonresponse is not None,
         "epsilon": guarantee.total,
         "delta": guarantee.delta,
         "program": _program(f"attributes.{name}", mechanism, weak),

@@ -37,7 +37,7 @@ from warner.mechanisms import (
     Piecewise,
     PlanarGeometric,
     PlanarLaplace,
-    ProjectiveGeometry,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     SquareWave,
     SubsetSelection,
@@ -46,7 +46,7 @@ from warner.mechanisms import (
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
     from_header,
-    with_silence,
+    with_nonresponse,
 )
 from warner.mechanisms.headers import added_mechanisms
 from warner.results.marginals import within
@@ -69,11 +69,11 @@ Maker = Callable[[Domain, float], Mechanism]
 _PROTECT_ALL: dict[str, Maker] = {
     "RandomizedResponse": RandomizedResponse,
     "UnaryEncoding symmetric": UnaryEncoding,
-    "UnaryEncoding optimized": partial(UnaryEncoding, keep="optimized"),
+    "UnaryEncoding optimized": partial(UnaryEncoding, variant="oue"),
     "LocalHashing": LocalHashing,
     "SubsetSelection": SubsetSelection,
     "HadamardResponse": HadamardResponse,
-    "ProjectiveGeometry": ProjectiveGeometry,
+    "ProjectiveGeometryResponse": ProjectiveGeometryResponse,
 }
 _LARGEST_PROJECTIVE = 2**24  # values, beyond which its tally could be too long
 _PROTECT_SENSITIVE: dict[str, Callable[..., Mechanism]] = {
@@ -114,7 +114,7 @@ def candidates(
         yield from _added(distance, near)
         return
     for name, make in _PROTECT_ALL.items():
-        if name != "ProjectiveGeometry" or domain.size <= _LARGEST_PROJECTIVE:
+        if name != "ProjectiveGeometryResponse" or domain.size <= _LARGEST_PROJECTIVE:
             yield name, make
     if sensitive is not None:
         values = list(sensitive)
@@ -124,7 +124,7 @@ def candidates(
     if not near:
         return
     for name, make in _NUMERIC.items():
-        yield name, make if domain.silence is None else _with_silence(make)
+        yield name, make if domain.nonresponse is None else _with_nonresponse(make)
     for name, make in _METRIC.items():
         yield name, _over_all(make)
     if delta is not None:
@@ -163,9 +163,9 @@ def _of_kind(
     return change(domain, epsilon)
 
 
-def _with_silence(make: Maker) -> Maker:
-    """A maker for a domain in which silence is a value, from one for the answers."""
-    return lambda domain, epsilon: with_silence(make(domain.answered, epsilon), domain)
+def _with_nonresponse(make: Maker) -> Maker:
+    """A maker for a domain in which nonresponse is a value, from one for the answers."""
+    return lambda domain, epsilon: with_nonresponse(make(domain.answered, epsilon), domain)
 
 
 def _per_unit(make: Maker, distance: float) -> Maker:
@@ -177,7 +177,7 @@ def options_of(make: Maker) -> dict[str, Any]:
     """The options that a maker passes to its mechanism, as a study file states them.
 
     >>> options_of(_PROTECT_ALL["UnaryEncoding optimized"]), options_of(SquareWave)
-    ({'keep': 'optimized'}, {})
+    ({'variant': 'oue'}, {})
     """
     return dict(getattr(make, "keywords", {}))
 
@@ -456,7 +456,7 @@ def _check_guarantee(
 
 
 def measured(domain: Domain) -> Domain:
-    """The domain in whose unit errors are measured: of numbers with silence, the numbers alone."""
+    """The domain in whose unit errors are measured: the numbers, without nonresponse."""
     return domain.answered if domain.answered.is_ordered else domain
 
 
@@ -466,7 +466,7 @@ def distance_of_values(p: np.ndarray, q: np.ndarray, domain: Domain) -> float:
     Shapes: p, q (K,).
     """
     total, points = 0.0, domain.points
-    if domain.silence is not None:
+    if domain.nonresponse is not None:
         p, q = within(p, slice(0, -1)), within(q, slice(0, -1))
         points = domain.answered.points
     assert points is not None
@@ -510,7 +510,7 @@ def made_shares(domain: Domain) -> np.ndarray:
 
 
 def with_silent(shares: np.ndarray, domain: Domain) -> np.ndarray:
-    """Made shares of numbers on a domain in which silence may be a value: of one in ten people.
+    """Made shares of numbers on a domain in which nonresponse may be a value: of one in ten people.
 
     Shapes: shares (K,).
     """

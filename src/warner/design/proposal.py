@@ -100,8 +100,8 @@ class Question:
         """(2, K) weights of the judged share and of the mean, for numbers.
 
         The share is that of the largest numbers: of as many values as hold it, the last one in
-        part. Where silence is a value, the mean is that of the f people in 1 who answered. It is
-        a ratio m, whose weights (point - m) / f have its width to first order.
+        part. Where nonresponse is a value, the mean is that of the f people in 1 who answered. It
+        is a ratio m, whose weights (point - m) / f have its width to first order.
         """
         points = self.domain.answered.points
         assert points is not None
@@ -113,7 +113,7 @@ class Question:
             if left <= 0:
                 break
         mean[:size] = points[:, 0]
-        if self.domain.silence is not None:
+        if self.domain.nonresponse is not None:
             answered = self.theta[:size]
             mean[:size] = (mean[:size] - mean @ self.theta / answered.sum()) / answered.sum()
         return np.stack([tail, mean])
@@ -398,7 +398,7 @@ def propose(
       tally, see :func:`warner.design.proposal.expected_at_once`;
     - places by simulated estimates.
 
-    Numbers with silence are judged by the distribution among those who answered, nine in ten.
+    Numbers with nonresponse are judged by the distribution among those who answered, nine in ten.
 
     Without an epsilon, the least one of ``ladder`` is proposed at which the interval of a share has
     the wanted width, and that of the mean of numbers at most the same part of the range. If none
@@ -513,7 +513,7 @@ def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
     """Sorts mechanisms that err alike: those with the shortest reports first."""
     if name in ("RandomizedResponse", "UtilityOptimizedRR"):
         return 0, error  # one value
-    short = name in ("HadamardResponse", "ProjectiveGeometry")  # one number
+    short = name in ("HadamardResponse", "ProjectiveGeometryResponse")  # one number
     return 1 if short and size > _FEW else 2, error
 
 
@@ -595,7 +595,7 @@ def questions_of(
 
     The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
     image and one with two humps; of places the first of these; of labels, shares that fall as
-    1 / rank, equal shares and shares that fall as 0.7^rank. Where silence is a value beside
+    1 / rank, equal shares and shares that fall as 0.7^rank. Where nonresponse is a value beside
     numbers, one person in ten is silent.
 
     Shapes: theta (K,), sensitive (K,).

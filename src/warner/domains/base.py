@@ -253,9 +253,9 @@ class Missing:
     None, NaN, masked entries and pandas' missing values are always missing.
 
     Args:
-        policy: ``"refuse"`` stops at the first missing answer. ``"answer"`` makes silence a value
-            of its own, which is randomised like any other. ``"drop"`` leaves the person out, which
-            tells the collector how many were silent, and who sent no report.
+        policy: ``"refuse"`` stops at the first missing answer. ``"answer"`` makes nonresponse a
+            value of its own, which is randomised like any other. ``"drop"`` leaves the person out,
+            which tells the collector how many were silent, and who sent no report.
         empty: the texts that are missing answers too, such as ``["", "NA"]``.
 
     Raises:
@@ -380,7 +380,7 @@ class Domain(ABC):
         tags: the names of tags, each with a placeholder among the values.
         missing: which answers are missing, and what becomes of them; see
             :func:`warner.domains.with_missing`.
-        silence: the index of silence, where it is a value of its own; else None.
+        nonresponse: the index of nonresponse, where it is a value of its own; else None.
     """
 
     size: int
@@ -535,11 +535,11 @@ class Domain(ABC):
 
     @property
     def answered(self) -> Domain:
-        """The domain of the people who answered; the domain itself where silence is no value."""
+        """The domain of the people who answered; the domain itself without nonresponse."""
         return self
 
     @property
-    def silence(self) -> int | None:
+    def nonresponse(self) -> int | None:
         return None
 
     @property

@@ -213,28 +213,28 @@ def _is_plain(tag: str) -> bool:
 
 
 # -----------------------------------------------------------------------------------------------
-# A domain with silence as a value of its own.
+# A domain with nonresponse as a value of its own.
 
 
 class Optional(Domain):
-    """The values of a domain, and silence: a person may give no answer.
+    """The values of a domain, and nonresponse: a person may give no answer.
 
-    Silence is one more value, which is randomised like any other. So a report does not tell whether
-    its sender answered. The K values keep their indices 0..K-1. Silence is the last value, with the
-    index K and the label ``"(no answer)"``.
+    Nonresponse is one more value, which is randomised like any other. So a report does not tell
+    whether its sender answered. The K values keep their indices 0..K-1. Nonresponse is the last
+    value, with the index K and the label ``"(no answer)"``.
 
-    The K + 1 values have no coordinates, since silence has none, so mechanisms of labels take the
-    domain and mechanisms of numbers do not. ``Estimate.answered()`` is about those who answered: on
-    the K values in their order, with means and quantiles where they are numbers.
+    The K + 1 values have no coordinates, since nonresponse has none, so mechanisms of labels take
+    the domain and mechanisms of numbers do not. ``Estimate.answered()`` is about those who
+    answered: on the K values in their order, with means and quantiles where they are numbers.
 
     Args:
         domain: the domain of the answers, of a single question.
-        empty: the texts that are missing answers, beside None, NaN and the label of silence. They
-            say how answers are read, and are not part of ``spec``.
+        empty: the texts that are missing answers, beside None, NaN and the label of nonresponse.
+            They say how answers are read, and are not part of ``spec``.
 
     Raises:
         ArgumentError: a text in ``empty`` that is a value of the domain.
-        ArgumentTypeError: not a domain of a single question, or one with silence or tags.
+        ArgumentTypeError: not a domain of a single question, or one with nonresponse or tags.
 
     >>> from warner import Integers
     >>> units = Optional(Integers(0, 2), empty=["", "NA"])
@@ -251,7 +251,7 @@ class Optional(Domain):
         self._spelled = Missing("answer", [*dict.fromkeys((*self.missing.empty, NO_ANSWER))])
         self.domain = domain
         self._stand_in = domain.decode([0])[0]
-        self.size = integer("values and silence", domain.size + 1, 2, LARGEST_SIZE)
+        self.size = integer("values and nonresponse", domain.size + 1, 2, LARGEST_SIZE)
         self.remedy = domain.remedy
 
     @property
@@ -259,7 +259,7 @@ class Optional(Domain):
         return self.domain
 
     @property
-    def silence(self) -> int:
+    def nonresponse(self) -> int:
         return self.domain.size
 
     @property
@@ -270,40 +270,40 @@ class Optional(Domain):
         return replace(form, labels=[*form.labels, NO_ANSWER])
 
     def position(self, values: Any) -> NoReturn:
-        rule = "has silence as a value, which is no number"
+        rule = "has nonresponse as a value, which is no number"
         remedy = "Use a mechanism of labels, such as SubsetSelection or UnaryEncoding"
         raise ArgumentTypeError("domain", rule, None, remedy)
 
     def encode(self, values: Any) -> np.ndarray:
-        return self.encode_with(self.domain.encode, values, self.silence)
+        return self.encode_with(self.domain.encode, values, self.nonresponse)
 
     def encode_with(
-        self, encode: Callable[[Any], np.ndarray], values: Any, silence: float
+        self, encode: Callable[[Any], np.ndarray], values: Any, nonresponse: float
     ) -> np.ndarray:
         """Encode answers by a function, and missing ones as one number.
 
         Args:
             encode: a function of n answers that returns (n,) numbers.
             values: answers, some of them missing.
-            silence: the number of a missing answer. With an integer all numbers are integers.
+            nonresponse: the number of a missing answer. With an integer all numbers are integers.
         """
         is_masked = np.ma.isMaskedArray(values)
         answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
         absent = self._spelled.mask(values if is_masked else answers)
-        index = np.full(len(absent), silence)
+        index = np.full(len(absent), nonresponse)
         present, missing = np.flatnonzero(~absent), np.flatnonzero(absent)
-        # A person's silence is encoded as an answer would be, so that time does not tell it.
+        # A person's nonresponse is encoded as an answer would be, so that time does not tell it.
         stand_ins = [self._stand_in] * len(absent)
         for given, places in ((whole(answers, absent), present), (stand_ins, missing[:1])):
             if places.size:
                 index[places] = encoded_at(encode, given, places)
-        index[missing] = silence
+        index[missing] = nonresponse
         return index
 
     def decode(self, index: Any) -> list[Any]:
         index = self._index(index)
         found = np.full(index.size, NO_ANSWER, dtype=object)
-        proper = np.flatnonzero(index < self.silence)
+        proper = np.flatnonzero(index < self.nonresponse)
         for i, value in zip(proper, self.domain.decode(index[proper]), strict=True):
             found[i] = value
         return list(found)
@@ -325,13 +325,13 @@ def with_missing(domain: Domain, policy: str, empty: Sequence[str] = ("",)) -> D
 
     Args:
         domain: the domain of the answers, of a single question.
-        policy: ``"answer"`` makes silence a value of its own, see :class:`Optional`. ``"drop"``
+        policy: ``"answer"`` makes nonresponse a value of its own, see :class:`Optional`. ``"drop"``
             leaves people without an answer out where a file is read, and ``"refuse"`` refuses the
             file. Both leave the values and the law as they are.
         empty: the texts that are missing answers, beside null and NaN.
 
     Returns:
-        The domain with silence as a value, or a copy of ``domain`` with the policy.
+        The domain with nonresponse as a value, or a copy of ``domain`` with the policy.
 
     Raises:
         ArgumentError: another policy, or a text in ``empty`` that is a value of the domain.
@@ -372,7 +372,7 @@ def whole(answers: Any, absent: np.ndarray) -> Any:
 
 
 def _require_single(domain: Any) -> None:
-    """Refuse what is no domain of a single question without silence."""
+    """Refuse what is no domain of a single question without nonresponse."""
     is_domain = isinstance(domain, Domain)
     if (
         not is_domain
@@ -381,7 +381,7 @@ def _require_single(domain: Any) -> None:
         or domain.pairs
         or domain.answered != domain
     ):
-        rule = "must be a Domain of a single question, without silence, tags or pairs"
+        rule = "must be a Domain of a single question, without nonresponse, tags or pairs"
         raise ArgumentTypeError("domain", rule, kind(domain))
 
 

@@ -589,7 +589,7 @@ class ExpectationMaximization(Estimator):
         ImpossibleReportError: a report was seen that has probability 0 under every value, or, with
             K numbers as the start, under every value with a positive share.
         ArgumentError: a start of another length than K; or ``"histogram"`` where reports do not
-            point at values, as of ChannelMechanism and Repeated.
+            point at values, as of MatrixMechanism and Repeated.
 
     Source: [P1 sec 3.2, alg 1], [P2 sec 6], [P4 alg 1, sec III-B, IV]; METHODS 0, 5.
 

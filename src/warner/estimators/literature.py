@@ -148,7 +148,7 @@ class SmoothedEM(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain.answered, "SmoothedEM")
-        silence = data.domain.silence is not None
+        nonresponse = data.domain.nonresponse is not None
         rows, weights = data.channel.restrict_to_observed(data.weights)
         require_possible(rows, weights)
         n = data.n
@@ -160,7 +160,7 @@ class SmoothedEM(Estimator):
             else:
                 ahead = advance(rows, weights, state)
                 moved, pace = ahead.theta, ahead.pace
-            moved = smooth_but_last(moved) if silence else smooth(moved)
+            moved = smooth_but_last(moved) if nonresponse else smooth(moved)
             score, value = score_and_log_likelihood(rows, weights, moved)
             distance = float(np.abs(moved - state.theta).sum())
             return _Smoothed(moved, score, value, pace, value - state.value, distance)
@@ -195,7 +195,7 @@ def smooth(p: np.ndarray) -> np.ndarray:
 
 
 def smooth_but_last(p: np.ndarray) -> np.ndarray:
-    """:func:`smooth` of all shares but the last, that of silence, which keeps its share.
+    """:func:`smooth` of all shares but the last, that of nonresponse, which keeps its share.
 
     Shapes: p (K + 1,) -> (K + 1,).
     """

@@ -307,10 +307,10 @@ def _labelled(
 
 
 @lru_cache(maxsize=16)
-def design_with_silence(size: int, basis: int, order: int) -> Design:
-    """X for ``size`` - 1 ordered values and silence, which is last and has a column of its own.
+def design_with_nonresponse(size: int, basis: int, order: int) -> Design:
+    """X for ``size`` - 1 ordered values and nonresponse, which is last and has a column of its own.
 
-        theta_x = exp(X_x phi) / Z,   theta_silence = (size - 1) exp(gamma) / Z
+        theta_x = exp(X_x phi) / Z,   theta_nonresponse = (size - 1) exp(gamma) / Z
 
     The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
     as not.
@@ -571,32 +571,32 @@ _NEGLIGIBLE = 12.0  # nats below the best model at which an order's scales end
 
 
 def fit_grid(
-    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+    likelihood: Likelihood, cells: Cells | None = None, nonresponse: bool = False
 ) -> list[Model]:
     """Fit every order and scale, on the coarsest basis that a finer one does not improve."""
-    size = likelihood.rows.shape[1] - silence
+    size = likelihood.rows.shape[1] - nonresponse
     finest = size if cells is None else size // _CELLS_OF_SPLINE
     basis = min(_BASIS, size)
     while True:
-        models = _grid(likelihood, basis, cells, silence)
+        models = _grid(likelihood, basis, cells, nonresponse)
         best = models[int(np.argmax(posterior_of_models(models)))]
         if basis == size or basis > _FINEST or best.determined() < _DETERMINED * best.phi.size:
             return models
         basis = min(2 * basis, size)
         if basis > finest:
             return models
-        x = _design(likelihood, basis, best.order, cells, silence)
+        x = _design(likelihood, basis, best.order, cells, nonresponse)
         finer = maximize_penalized(likelihood, x, best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
 
 
 def _design(
-    likelihood: Likelihood, basis: int, order: int, cells: Cells | None, silence: bool
+    likelihood: Likelihood, basis: int, order: int, cells: Cells | None, nonresponse: bool
 ) -> Design:
     """The columns on the values or cells that the likelihood is of."""
     if cells is None:
-        made = design_with_silence if silence else design
+        made = design_with_nonresponse if nonresponse else design
         return made(likelihood.rows.shape[1], basis, order)
     return design_of_cells(cells, basis, order)
 
@@ -612,7 +612,9 @@ def posterior_of_models(models: list[Model]) -> np.ndarray:
     return out
 
 
-def _grid(likelihood: Likelihood, basis: int, cells: Cells | None, silence: bool) -> list[Model]:
+def _grid(
+    likelihood: Likelihood, basis: int, cells: Cells | None, nonresponse: bool
+) -> list[Model]:
     """The models of every order, its scales from small to large.
 
     Each scale starts from the maximum of the one before. An order ends where larger scales cannot
@@ -621,7 +623,7 @@ def _grid(likelihood: Likelihood, basis: int, cells: Cells | None, silence: bool
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
-        x = _design(likelihood, basis, order, cells, silence)
+        x = _design(likelihood, basis, order, cells, nonresponse)
         phi, before = None, -np.inf
         for scale in _SCALES:
             model = maximize_penalized(likelihood, x, order, scale, phi)
@@ -741,7 +743,7 @@ _CELLS = 128
 
 
 def weight_of_smoothed_em(
-    likelihood: Likelihood, cells: Cells | None = None, silence: bool = False
+    likelihood: Likelihood, cells: Cells | None = None, nonresponse: bool = False
 ) -> float:
     """How much of the estimate is smoothed EM's.
 
@@ -755,7 +757,7 @@ def weight_of_smoothed_em(
     J(z) and w is 0: such reports show single high shares, which smoothed EM would spread.
     """
     rows = likelihood.rows
-    size = rows.shape[1] - silence if cells is None else cells.size
+    size = rows.shape[1] - nonresponse if cells is None else cells.size
     if size < _LEAST:
         return 0.0
     z = np.linspace(-1, 1, size)
@@ -765,7 +767,7 @@ def weight_of_smoothed_em(
         z, uniform = cells.averages(z[:, None])[:, 0], cells.sizes / size
     v = np.where(np.arange(z.size) % 2, -1.0, 1.0)
     directions = uniform[:, None] * np.stack([z, v - uniform @ v], axis=1)
-    if silence:
+    if nonresponse:
         uniform = np.append(uniform, 1.0) / 2
         directions = np.append(directions / 2, np.zeros((1, 2)), axis=0)
     d = rows.matvec(uniform)
@@ -783,17 +785,17 @@ def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarr
     From 256 values smoothed EM has 128 to 255 cells of consecutive values, whose shares are
     even within cells.
     """
-    silence = data.domain.silence is not None
-    size = theta.size - silence
+    nonresponse = data.domain.nonresponse is not None
+    size = theta.size - nonresponse
     width = size // _CELLS
     if width <= 1:
         return _average(theta, SmoothedEM().fit(data).shares, weight)
     starts = range(0, size, width)
-    # Silence is a cell of its own.
-    cells = Cells(theta.size, (*starts, size) if silence else tuple(starts))
+    # Nonresponse is a cell of its own.
+    cells = Cells(theta.size, (*starts, size) if nonresponse else tuple(starts))
     rows, weights = on_cells(data.channel, data.weights, cells.index)
     domain: Domain = Integers(0, len(starts) - 1)
-    if silence:
+    if nonresponse:
         domain = Optional(domain)
     shares = SmoothedEM().fit(LikelihoodData(rows, weights, data.n, domain)).shares
     return _average(theta, cells.spread(np.asarray(shares / cells.sizes)), weight)
@@ -839,8 +841,8 @@ class LogSpline(Estimator):
     likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
     estimate are on all values.
 
-    Where silence is a value of its own, log theta of silence is a coefficient with a Cauchy(0, 1)
-    prior, and the spline is over the other values. Both
+    Where nonresponse is a value of its own, log theta of nonresponse is a coefficient with a
+    Cauchy(0, 1) prior, and the spline is over the other values. Both
     together are at most 2048.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
@@ -872,13 +874,13 @@ class LogSpline(Estimator):
 
     def _fit(self, data: LikelihoodData) -> Fit:
         require_order(data.domain.answered, "LogSpline")
-        silence = data.domain.silence is not None
-        if silence and data.domain.size > MOST_CELLS:
-            rule = f"of LogSpline with silence must have at most {MOST_CELLS} values"
+        nonresponse = data.domain.nonresponse is not None
+        if nonresponse and data.domain.size > MOST_CELLS:
+            rule = f"of LogSpline with nonresponse must have at most {MOST_CELLS} values"
             remedy = "Use EmpiricalBayes(), or wider bins"
             raise ArgumentError("domain", rule, str(data.domain.size), remedy)
         counted = data.by_sums()
-        cells = None if silence else cells_for(counted.channel)
+        cells = None if nonresponse else cells_for(counted.channel)
         if cells is None:
             rows, weights = counted.channel.restrict_to_observed(counted.weights)
         else:
@@ -896,7 +898,7 @@ class LogSpline(Estimator):
                 likelihood = Expansion(
                     rows, weights, likelihood.count, likelihood.steps, centre=theta
                 )
-            models = fit_grid(likelihood, cells, silence)
+            models = fit_grid(likelihood, cells, nonresponse)
             # A model whose maximum was not found is left out, unless there is no other.
             models = [model for model in models if model.converged] or models
             chances = posterior_of_models(models)
@@ -909,7 +911,7 @@ class LogSpline(Estimator):
                 if chance > _TINY:
                     theta += chance * model.design.theta_of_values(model.phi)
         theta, tilt = theta / theta.sum(), None
-        if (weight := weight_of_smoothed_em(likelihood, cells, silence)) > 0:
+        if (weight := weight_of_smoothed_em(likelihood, cells, nonresponse)) > 0:
             smooth, theta = theta, averaged(data, theta, weight)
             tilt = theta / np.maximum(smooth, np.finfo(float).tiny)
         status = Status.COMPLETED if models[0].converged else Status.STEP_LIMIT

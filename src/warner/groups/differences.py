@@ -160,7 +160,7 @@ class Differences(Tabular):
 
         Returns:
             One dict per pair of groups and quantity: ``"group"``, ``"reference"``, ``"value"``
-            (of shares; else ``"mean"``, ``"mean of those who answered"`` where silence is a
+            (of shares; else ``"mean"``, ``"mean of those who answered"`` where nonresponse is a
             value, or the quantile), ``"estimate"`` and
             ``"reference_estimate"``, ``"difference"``, ``"low"``, ``"high"``, ``"p"`` and
             ``"p_holm"``.
@@ -245,7 +245,7 @@ def difference(
         d = c'(T_a - T_b),   d -+ z sqrt(c'C_a c / n_a + c'C_b c / n_b)
 
     where c picks a share, or holds the numbers that values stand for. C_g is taken at the shares of
-    group g. Where silence is a value of its own, the mean is that of the people who answered, a
+    group g. Where nonresponse is a value of its own, the mean is that of the people who answered, a
     ratio, whose variance is taken to first order. For a quantile each group has the interval of
     Woodruff (1952), which inverts intervals of its cumulative shares. The two are combined by the
     method of Zou and Donner (2008), and the p-value is 1 less the largest level whose interval
@@ -421,12 +421,15 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
         return lambda a, b: zip(labels, _of_shares(a, b, z), strict=True)
     if of == "mean":
         points = _points(domain.answered)
-        if domain.silence is not None:
+        if domain.nonresponse is not None:
             return lambda a, b: [("mean of those who answered", _of_answers(a, b, points, z))]
         return lambda a, b: [("mean", _of_weights(a, b, points, z))]
     assert not isinstance(of, str)
-    if domain.silence is not None:
-        rule, remedy = "has no quantile where silence is a value", "Use of='mean' or of='shares'"
+    if domain.nonresponse is not None:
+        rule, remedy = (
+            "has no quantile where nonresponse is a value",
+            "Use of='mean' or of='shares'",
+        )
         raise ArgumentTypeError("of", rule, None, remedy)
     line = cumulative_on(domain)
     name = "median" if of == 0.5 else f"quantile {of:g}"
@@ -460,11 +463,12 @@ def _of_weights(a: Sample, b: Sample, weights: np.ndarray, z: float) -> Compared
 
 
 def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
-    """The difference of the means of those who answered, where silence is a value of its own.
+    """The difference of the means of those who answered, where nonresponse is a value of its own.
 
-        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f, and 0 of silence
+        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f, and 0 of
+        nonresponse
 
-    v runs over the values but silence, and c_v are their numbers. The variance is that of the
+    v runs over the values but nonresponse, and c_v are their numbers. The variance is that of the
     linear part, which needs f well above its noise. Where f is within z standard deviations of 0,
     in either group, nothing is known of its mean.
     """

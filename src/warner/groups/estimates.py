@@ -482,7 +482,7 @@ def estimate(
     Source of the pooled estimates: METHODS 10.5.
 
     >>> from warner import Integers, UnaryEncoding
-    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
+    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, variant="oue")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
     (4,)
     >>> weeks = {w: mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 50)) for w in range(5)}

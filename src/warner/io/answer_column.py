@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _EMPTY = "an empty cell"
 _MISSING = ("no answer", _EMPTY)
 _POLICIES = (
-    'In the study, missing = "answer" makes silence a value that is protected, and '
+    'In the study, missing = "answer" makes nonresponse a value that is protected, and '
     'missing = "drop" leaves the person out'
 )
 _NUMBERS = "Write a number alone, as in 12, without a unit or a word"
@@ -57,10 +57,10 @@ class AnswerColumn:
         import pyarrow.compute as pc
 
         missing, column = self.domain.missing, _plain(column)
-        # That NaN is no number of the domain is for the domain to say, unless it means silence.
+        # That NaN is no number of the domain is for the domain to say, unless it means nonresponse.
         nan = missing.policy != "refuse" or bool(missing.empty)
         found = pc.is_null(column, nan_is_null=nan).to_numpy(zero_copy_only=False)
-        empty = missing.empty if self.domain.silence is None else (*missing.empty, NO_ANSWER)
+        empty = missing.empty if self.domain.nonresponse is None else (*missing.empty, NO_ANSWER)
         if not empty:
             return np.array(found, dtype=bool)
         if _is_text(column):
@@ -75,7 +75,7 @@ class AnswerColumn:
     def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
         """Indices, or what else ``encode`` makes of the answers in an Arrow column.
 
-        Where silence is a value, ``encode`` says which number it has. Where people who gave no
+        Where nonresponse is a value, ``encode`` says which number it has. Where people who gave no
         answer are left out, some answer stands in their rows, which :meth:`absent` names.
         """
         column = _plain(column)
@@ -85,7 +85,7 @@ class AnswerColumn:
                 return self._with_placeholders(column)
             plain = self.domain.untagged
             return replace(self, domain=plain).encoded(column, plain.encode)
-        absent, silence = self.absent(column), self.domain.silence
+        absent, nonresponse = self.absent(column), self.domain.nonresponse
         if self.domain.missing.policy == "refuse":
             self._refuse(column, absent, self._outside, "no answer", encode)
             return self._present(column, encode)
@@ -98,7 +98,7 @@ class AnswerColumn:
         index = np.repeat(encode(given.decode([0])), len(absent), axis=0)
         if not absent.all():
             index[~absent] = inside._among(column, ~absent, encode)
-        return index if silence is None else np.where(absent, encode([None]), index)
+        return index if nonresponse is None else np.where(absent, encode([None]), index)
 
     def _present(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
         """What ``encode`` makes of a column without missing answers."""

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from warner.mechanisms.additive_noise import Geometric, Laplace, TruncatedGeometric
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.direct import ChannelMechanism, RandomizedResponse
+from warner.mechanisms.direct import MatrixMechanism, RandomizedResponse
 from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian
 from warner.mechanisms.hadamard_response import HadamardResponse
 from warner.mechanisms.headers import MECHANISMS, from_header
 from warner.mechanisms.key_value import KeyValue
 from warner.mechanisms.local_hashing import LocalHashing
+from warner.mechanisms.nonresponse import WithNonresponse, with_nonresponse
 from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
 from warner.mechanisms.per_attribute import PerAttribute
-from warner.mechanisms.personalized import Device, Personalized
+from warner.mechanisms.personalized import Device, PersonalizedULDP
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
-from warner.mechanisms.projective_geometry import ProjectiveGeometry
+from warner.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from warner.mechanisms.repeated import Repeated
-from warner.mechanisms.silence import WithSilence, with_silence
 from warner.mechanisms.subset_selection import SubsetSelection
 from warner.mechanisms.unary_encoding import UnaryEncoding
 from warner.mechanisms.utility_optimized import UtilityOptimizedRappor, UtilityOptimizedRR
@@ -35,8 +35,8 @@ MECHANISMS.update(
         LocalHashing,
         SubsetSelection,
         HadamardResponse,
-        ProjectiveGeometry,
-        ChannelMechanism,
+        ProjectiveGeometryResponse,
+        MatrixMechanism,
         UtilityOptimizedRR,
         UtilityOptimizedRappor,
         SquareWave,
@@ -52,13 +52,13 @@ MECHANISMS.update(
         PerAttribute,
         Repeated,
         KeyValue,
-        WithSilence,
+        WithNonresponse,
     )
 )
 
 
 __all__ = [
-    "ChannelMechanism",
+    "MatrixMechanism",
     "Device",
     "Exponential",
     "Gaussian",
@@ -70,11 +70,11 @@ __all__ = [
     "MECHANISMS",
     "Mechanism",
     "PerAttribute",
-    "Personalized",
+    "PersonalizedULDP",
     "Piecewise",
     "PlanarGeometric",
     "PlanarLaplace",
-    "ProjectiveGeometry",
+    "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "Repeated",
     "SquareWave",
@@ -84,7 +84,7 @@ __all__ = [
     "UnaryEncoding",
     "UtilityOptimizedRR",
     "UtilityOptimizedRappor",
-    "WithSilence",
+    "WithNonresponse",
     "from_header",
-    "with_silence",
+    "with_nonresponse",
 ]

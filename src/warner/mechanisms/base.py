@@ -77,8 +77,8 @@ class Mechanism(ABC):
         version: the version of the law and of the report format. It is raised when either changes.
         is_of_studies: whether a study file can name the mechanism.
         takes_keys: whether a study file must state the keys of a key-value mechanism.
-        leaves_silence_out: whether the mechanism is made on the answers alone, where silence is a
-            value, and goes with it by :func:`~warner.mechanisms.with_silence`.
+        excludes_nonresponse: whether the mechanism is made on the answers alone, where nonresponse
+            is a value, and goes with it by :func:`~warner.mechanisms.with_nonresponse`.
         takes_tags: whether a study file may state tags, whose placeholders join the values.
         references: the sources, as keys of the package's list or as BibTeX entries.
         not_options: the constructor's arguments that a study file cannot set as options.
@@ -90,7 +90,7 @@ class Mechanism(ABC):
     is_of_studies: ClassVar[bool] = True
     takes_keys: ClassVar[bool] = False
     takes_tags: ClassVar[bool] = False
-    leaves_silence_out: ClassVar[bool] = False
+    excludes_nonresponse: ClassVar[bool] = False
     not_options: ClassVar[frozenset[str]] = frozenset({"domain", "epsilon"})
     references: ClassVar[tuple[str, ...]] = ()
 
@@ -188,16 +188,16 @@ class Mechanism(ABC):
         return self.domain.decode(np.flatnonzero(self.sensitive_mask))
 
     @property
-    def shows_silence(self) -> bool:
+    def shows_nonresponse(self) -> bool:
         """Whether a report can show that its sender gave no answer, since that is not sensitive."""
         if self.sensitive_mask is None:
             return False
         domain, shown = self.domain.untagged, np.flatnonzero(~self.sensitive_mask)
         if not domain.attributes:
-            return domain.silence is not None and domain.silence in shown
+            return domain.nonresponse is not None and domain.nonresponse in shown
         index = np.unravel_index(shown, domain.shape)
         parts = zip(domain.attributes.values(), index, strict=True)
-        return any(part.silence is not None and part.silence in own for part, own in parts)
+        return any(part.nonresponse is not None and part.nonresponse in own for part, own in parts)
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
-from warner.privacy.report_laws import Table, TwoLevel, epsilon_of, fractions
+from warner.privacy.report_laws import Table, TwoProbabilities, epsilon_of, fractions
 from warner.reports.schema import IntegerColumns, smallest_dtype
 
 # -----------------------------------------------------------------------------------------------
@@ -63,14 +63,14 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
     return two_widths(share, e)
 
 
-def direct_law(size: int, true_width: int, other_width: int) -> TwoLevel:
+def direct_law(size: int, true_width: int, other_width: int) -> TwoProbabilities:
     """The law of randomised response with these widths of cells.
 
     A random number outside all cells is drawn again, so each probability is a width over the sum of
     all widths.
     """
     total = true_width + (size - 1) * other_width
-    return TwoLevel(Fraction(true_width, total), Fraction(other_width, total))
+    return TwoProbabilities(Fraction(true_width, total), Fraction(other_width, total))
 
 
 def direct_sample(
@@ -114,7 +114,7 @@ class RandomizedResponse(Mechanism):
 
     references = ("warner1965", "kairouz2016", "P1", "P3")
 
-    law: TwoLevel
+    law: TwoProbabilities
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, infinite=True)
@@ -149,7 +149,7 @@ class RandomizedResponse(Mechanism):
         return self.law.table(np.eye(self.domain.size, dtype=bool))
 
 
-class ChannelMechanism(Mechanism):
+class MatrixMechanism(Mechanism):
     """Any finite channel given as a matrix: value x is reported as y with probability matrix[y, x].
 
     The matrix is rounded to integers over 2**64, column by column. Every column then sums to one
@@ -169,7 +169,7 @@ class ChannelMechanism(Mechanism):
         BudgetError: the channel needs more than ``epsilon``.
 
     >>> from warner import Categorical
-    >>> noisy = ChannelMechanism(Categorical(["a", "b"]), [[0.75, 0.25], [0.25, 0.75]])
+    >>> noisy = MatrixMechanism(Categorical(["a", "b"]), [[0.75, 0.25], [0.25, 0.75]])
     >>> round(noisy.epsilon, 6)  # ln 3
     1.098612
     """

@@ -13,7 +13,7 @@ from warner.channels import HadamardChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
-from warner.privacy.report_laws import TwoLevel
+from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.schema import IntegerColumns
 
 
@@ -44,7 +44,7 @@ class HadamardResponse(Mechanism):
     references = ("acharya2019",)
 
     schema: IntegerColumns
-    law: TwoLevel
+    law: TwoProbabilities
 
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon)
@@ -55,7 +55,7 @@ class HadamardResponse(Mechanism):
         self.order = 1 << domain.size.bit_length()
         self.schema = IntegerColumns(("report",), (self.order,))
         half = self.order // 2
-        self.law = TwoLevel(
+        self.law = TwoProbabilities(
             Fraction(self._agree, ONE * half), Fraction(ONE - self._agree, ONE * half)
         )
         self.check_realisable()

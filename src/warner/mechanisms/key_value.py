@@ -28,8 +28,8 @@ from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample, two_widths
-from warner.mechanisms.numeric import Piecewise, StochasticRounding, Window
-from warner.privacy.report_laws import Law, TwoLevel
+from warner.mechanisms.numeric import Piecewise, StochasticRounding, WindowMechanism
+from warner.privacy.report_laws import Law, TwoProbabilities
 from warner.reports.reports import Reports
 from warner.reports.schema import DigitVector, IntegerColumns
 
@@ -40,7 +40,7 @@ _KEY, _VALUE = "key", "value"
 
 
 @dataclass(frozen=True)
-class Keyed(Law):
+class KeyValueDistribution(Law):
     """The exact law of a report of one of d keys and its value.
 
     A person's key is sent with probability ``keep``, together with a report of the value. Every
@@ -58,7 +58,7 @@ class Keyed(Law):
 
     keep: Fraction
     other: Fraction
-    value: TwoLevel
+    value: TwoProbabilities
     cells: int
     separate: bool
 
@@ -144,7 +144,7 @@ class KeyValue(Mechanism):
     # Columns of a file hold one pair for each person, so ``pairs`` is no option.
     not_options = frozenset({"keys", "values", "epsilon", "pairs"})
 
-    law: Keyed
+    law: KeyValueDistribution
     domain: Product
     schema: DigitVector | IntegerColumns
 
@@ -180,7 +180,7 @@ class KeyValue(Mechanism):
                 show(cells),
                 "Leave them out: rounding has two",
             )
-        self._value: Window = (
+        self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)
             if value == "rounding"
             else Piecewise(values, self.value_epsilon, _CELLS if cells is None else cells)
@@ -205,7 +205,9 @@ class KeyValue(Mechanism):
             total = self._keep_width + (d - 1) * self._other_width
             keep, other = Fraction(self._keep_width, total), Fraction(self._other_width, total)
             self.schema = IntegerColumns((_KEY, _VALUE), (d, self.cells))
-        self.law = Keyed(keep, other, self._value.law, self.cells, self.key == "unary")
+        self.law = KeyValueDistribution(
+            keep, other, self._value.law, self.cells, self.key == "unary"
+        )
         self.check_realisable()
 
     def _checked_value_epsilon(self, value_epsilon: float | None) -> float:

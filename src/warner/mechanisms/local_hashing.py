@@ -35,7 +35,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import direct_law, direct_sample, direct_widths
-from warner.privacy.report_laws import TwoLevel
+from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.counting import unique_rows
 from warner.reports.schema import IntegerColumns, SupportCounts, WindowCounts
 
@@ -102,7 +102,7 @@ class LocalHashing(Mechanism):
     references = ("wang2017", "carter1979", "P3")
 
     schema: IntegerColumns
-    law: TwoLevel
+    law: TwoProbabilities
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class LocalHashing(Mechanism):
         columns = {name: column.astype(np.int64) for name, column in self.outputs().items()}
         hit = self._functions.supported(columns)
         functions = self._functions.number
-        return TwoLevel(self.law.high / functions, self.law.low / functions).table(hit)
+        return TwoProbabilities(self.law.high / functions, self.law.low / functions).table(hit)
 
 
 class _Functions(ABC):

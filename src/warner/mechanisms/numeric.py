@@ -22,7 +22,7 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import two_widths
 from warner.mechanisms.dummies import Dummies
-from warner.privacy.report_laws import TwoLevel
+from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.schema import IntegerColumns
 
 _MOST_VALUES = 2**21
@@ -36,7 +36,7 @@ class Numeric(Mechanism):
     number is v * steps.
     """
 
-    leaves_silence_out = True
+    excludes_nonresponse = True
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         super().__init__(domain, epsilon, infinite)
@@ -93,7 +93,7 @@ class Numeric(Mechanism):
         return {k: weight for k, weight in weights.items() if weight}
 
 
-class Window(Numeric):
+class WindowMechanism(Numeric):
     """Base class of mechanisms that report one of M cells, likelier in a window of w cells.
 
         Pr(a cell inside the window) = e / (w e + M - w)
@@ -104,7 +104,7 @@ class Window(Numeric):
     of the number. A subclass states the width w.
     """
 
-    law: TwoLevel
+    law: TwoProbabilities
     schema: IntegerColumns
 
     def __init__(self, domain: Domain, epsilon: float, cells: int = 1024) -> None:
@@ -119,7 +119,7 @@ class Window(Numeric):
         self._true_width, self._other_width = two_widths(outside, e)
         self._total = self.width * self._true_width + (self.cells - self.width) * self._other_width
         self.schema = IntegerColumns(("report",), (self.cells,))
-        self.law = TwoLevel(
+        self.law = TwoProbabilities(
             Fraction(self._true_width, self._total), Fraction(self._other_width, self._total)
         )
         self.check_realisable()
@@ -197,7 +197,7 @@ def _triangle_cdf(s: Fraction) -> Fraction:
     return (1 + c) ** 2 / 2 if c <= 0 else 1 - (1 - c) ** 2 / 2
 
 
-class SquareWave(Window):
+class SquareWave(WindowMechanism):
     """Square wave (SW): for estimating the distribution of numbers.
 
     A report is one of M cells. A window of w cells lies around the position of the number. Each
@@ -208,7 +208,7 @@ class SquareWave(Window):
         with e = exp(epsilon)
 
     This width maximises an upper bound of the mutual information between a number and its report.
-    The docstring of the base class ``Window`` states the probabilities.
+    The docstring of the base class ``WindowMechanism`` states the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
@@ -235,7 +235,7 @@ class SquareWave(Window):
         return divide(2 * b, 1 + 2 * b)
 
 
-class Piecewise(Window):
+class Piecewise(WindowMechanism):
     """Piecewise mechanism (PM): for estimating the mean of numbers at larger epsilon.
 
     A report is one of M cells. A window of w cells lies around the position of the number. Each
@@ -244,8 +244,8 @@ class Piecewise(Window):
 
         w / M = 1 / (exp(epsilon / 2) + 1)
 
-    This width minimises the variance of the mean. The docstring of the base class ``Window`` states
-    the probabilities.
+    This width minimises the variance of the mean. The docstring of the base class
+    ``WindowMechanism`` states the probabilities.
 
     Args:
         domain: Integers or Interval. The device does not see the bins of an Interval.
@@ -269,7 +269,7 @@ class Piecewise(Window):
         return divide(1, exp(self.requested / 2) + 1)
 
 
-class StochasticRounding(Window):
+class StochasticRounding(WindowMechanism):
     """Stochastic rounding (SR, Duchi's mechanism): for estimating the mean of numbers.
 
         Pr(upper report | x) = (e - 1) x / (2 (e + 1)) + 1/2,   e = exp(epsilon)

@@ -91,8 +91,8 @@ class Combined(Mechanism):
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     @property
-    def shows_silence(self) -> bool:
-        return any(part.shows_silence for part in self.parts.values())
+    def shows_nonresponse(self) -> bool:
+        return any(part.shows_nonresponse for part in self.parts.values())
 
     @property
     def guarantee(self) -> Guarantee:

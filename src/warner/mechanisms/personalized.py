@@ -38,7 +38,7 @@ from warner.reports.tally import Tally
 _TABLE = 2**16  # values up to which a device looks answers up in a table
 
 
-class Personalized(Mechanism):
+class PersonalizedULDP(Mechanism):
     """A utility-optimised mechanism common to all people, with tags for individual secrets.
 
     Each device replaces its owner's secret values by the placeholder of their tag, for example
@@ -76,11 +76,11 @@ class Personalized(Mechanism):
 
     >>> from warner import Integers, UtilityOptimizedRR, audit
     >>> common = UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3])
-    >>> city = Personalized(common, ["home", "work"])
+    >>> city = PersonalizedULDP(common, ["home", "work"])
     >>> phone = city.device({"home": [4], "work": [7, 8]})
     >>> city.tally(phone.randomize([4, 9, 8])).n, audit(city).holds, audit(phone).holds
     (3, True, True)
-    >>> Personalized(UtilityOptimizedRR, ["home"], Integers(0, 9), 1.0).guarantee.sensitive
+    >>> PersonalizedULDP(UtilityOptimizedRR, ["home"], Integers(0, 9), 1.0).guarantee.sensitive
     ('@home',)
     """
 
@@ -124,7 +124,7 @@ class Personalized(Mechanism):
         tags: Sequence[str],
         sensitive: Sequence[Any] = (),
         **options: Any,
-    ) -> Personalized:
+    ) -> PersonalizedULDP:
         """Personalised protection by a class of mechanism.
 
         With no ``sensitive`` values, only the values that a person declares secret are protected.
@@ -144,7 +144,7 @@ class Personalized(Mechanism):
         Source: [P2 sec 5.1], where no value need be sensitive for everybody.
 
         >>> from warner import Integers, UtilityOptimizedRR
-        >>> city = Personalized.of(UtilityOptimizedRR, Integers(0, 99), 1.0, ["home"])
+        >>> city = PersonalizedULDP.of(UtilityOptimizedRR, Integers(0, 99), 1.0, ["home"])
         >>> city.guarantee.sensitive
         ('@home',)
         """
@@ -197,7 +197,7 @@ class Personalized(Mechanism):
         """Raise an error: only a :meth:`device` knows which answers are secret."""
         raise ArgumentTypeError(
             "values",
-            "of a Personalized mechanism go through a device, which knows its owner's secrets",
+            "of a PersonalizedULDP mechanism go through a device, which knows its owner's secrets",
             None,
             "Use city.device({tag: secret values}).randomize(values), or city.device() for a "
             "person without secrets",
@@ -249,12 +249,12 @@ class Personalized(Mechanism):
 
     def __repr__(self) -> str:
         if self.common is not None:
-            return f"Personalized({self.common!r}, {list(self.tags)!r})"
+            return f"PersonalizedULDP({self.common!r}, {list(self.tags)!r})"
         made = self.mechanism
         options = "".join(f", {name}={value!r}" for name, value in made.options().items())
         return (
-            f"Personalized.of({type(made).__name__}, {self.plain_domain!r}, {made.requested!r}, "
-            f"{list(self.tags)!r}{options})"
+            f"PersonalizedULDP.of({type(made).__name__}, {self.plain_domain!r}, "
+            f"{made.requested!r}, {list(self.tags)!r}{options})"
         )
 
 
@@ -292,10 +292,10 @@ class Device:
         secret: {tag: the owner's secret values}.
 
     Raises:
-        ArgumentError, ArgumentTypeError: see :meth:`Personalized.device`.
+        ArgumentError, ArgumentTypeError: see :meth:`PersonalizedULDP.device`.
 
     >>> from warner import Integers, UtilityOptimizedRR
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3]), ["home"])
+    >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[3]), ["home"])
     >>> phone = city.device({"home": [4]})
     >>> phone, len(phone.randomize([4, 9])), phone.violation() is None
     (Device(secret), 2, True)
@@ -303,7 +303,7 @@ class Device:
 
     __slots__ = ("__encode", "__secrets", "_mechanism", "_plain")
 
-    def __init__(self, personalized: Personalized, secret: Mapping[str, Iterable[Any]]) -> None:
+    def __init__(self, personalized: PersonalizedULDP, secret: Mapping[str, Iterable[Any]]) -> None:
         domain, placeholders = personalized.plain_domain, _placeholders(personalized, secret)
         # Secrets in order, and the value sent for each. A last place stands for all other values.
         hidden = np.array([*sorted(placeholders), domain.size], dtype=np.int64)
@@ -384,7 +384,7 @@ class Device:
 
 
 def _placeholders(
-    personalized: Personalized, secret: Mapping[str, Iterable[Any]]
+    personalized: PersonalizedULDP, secret: Mapping[str, Iterable[Any]]
 ) -> dict[int, int]:
     """{index of a secret value: index of the placeholder of its tag}, checked."""
     if not isinstance(secret, Mapping):
@@ -411,7 +411,7 @@ def _placeholders(
 
 
 def _secret_index(
-    personalized: Personalized, tag: str, values: Iterable[Any]
+    personalized: PersonalizedULDP, tag: str, values: Iterable[Any]
 ) -> tuple[list[int], str | None]:
     """The indices of one tag's secret values, or an error that names none of them."""
     if (

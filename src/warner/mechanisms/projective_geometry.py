@@ -24,7 +24,7 @@ from warner.channels import ProjectiveBlocksChannel, ProjectiveChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
-from warner.privacy.report_laws import TwoLevel
+from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.schema import IntegerColumns
 
 _LARGEST_TABLE = 2**25  # counts of a tally, the number of different reports
@@ -34,7 +34,7 @@ _LARGEST_PRIME = 257  # of several blocks; q / (q - 1) is at most 0.4 % above 1 
 _WORTH = 0.97
 
 
-class ProjectiveGeometry(Mechanism):
+class ProjectiveGeometryResponse(Mechanism):
     """Projective geometry response: a point of PG(t-1, q), preferably orthogonal to the value's.
 
         Pr(y | x) = e p0 where the points y and x are orthogonal, else p0
@@ -83,7 +83,7 @@ class ProjectiveGeometry(Mechanism):
     Source: Feldman, Nelson, Nguyen and Talwar (2022).
 
     >>> from warner import Integers
-    >>> mechanism = ProjectiveGeometry(Integers(0, 99), 1.5)
+    >>> mechanism = ProjectiveGeometryResponse(Integers(0, 99), 1.5)
     >>> mechanism.prime, mechanism.dimension, mechanism.n_reports
     (5, 4, 156)
     """
@@ -91,7 +91,7 @@ class ProjectiveGeometry(Mechanism):
     references = ("feldman2022",)
 
     schema: IntegerColumns
-    law: TwoLevel
+    law: TwoProbabilities
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class ProjectiveGeometry(Mechanism):
         )
         self._include = down(include)
         self.schema = IntegerColumns(("report",), (points,))
-        self.law = TwoLevel(
+        self.law = TwoProbabilities(
             Fraction(self._include, ONE * supported),
             Fraction(ONE - self._include, ONE * (points - supported)),
         )

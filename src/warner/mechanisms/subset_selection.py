@@ -16,9 +16,9 @@ from warner._core.sampling import Source, uniform_subsets
 from warner.channels import SupportChannel
 from warner.domains import Domain
 from warner.mechanisms.base import ENUMERABLE
-from warner.mechanisms.bits import BitMechanism
 from warner.mechanisms.device_program import number, program
-from warner.privacy.report_laws import TwoLevel
+from warner.mechanisms.unary_encoding import BitMechanism
+from warner.privacy.report_laws import TwoProbabilities
 from warner.reports.schema import BitVector
 
 
@@ -52,7 +52,7 @@ class SubsetSelection(BitMechanism):
     references = ("ye2018",)
 
     schema: BitVector
-    law: TwoLevel
+    law: TwoProbabilities
 
     def __init__(self, domain: Domain, epsilon: float, size: int | None = None) -> None:
         super().__init__(domain, epsilon)
@@ -71,7 +71,7 @@ class SubsetSelection(BitMechanism):
         log_binomial = (
             math.lgamma(total) - math.lgamma(self.subset) - math.lgamma(total - self.subset + 1)
         )
-        self.law = TwoLevel(
+        self.law = TwoProbabilities(
             Fraction(self._include, self.subset),
             Fraction(ONE - self._include, total - self.subset),
             math.log(self.subset) - math.log(ONE) - log_binomial,
@@ -133,4 +133,4 @@ class SubsetSelection(BitMechanism):
         others = self.domain.size - 1
         high = Fraction(self._include, ONE * math.comb(others, self.subset - 1))
         low = Fraction(ONE - self._include, ONE * math.comb(others, self.subset))
-        return TwoLevel(high, low).table(self._members() == 1)
+        return TwoProbabilities(high, low).table(self._members() == 1)

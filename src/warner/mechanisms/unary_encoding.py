@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -16,33 +17,74 @@ from warner._core.errors import (
 )
 from warner._core.exact import ONE, check_representable, divide, down, exp, up
 from warner._core.sampling import Source
-from warner.channels import SupportChannel
+from warner.channels import LikelihoodOperator, SupportChannel, SupportRows
 from warner.domains import Domain
-from warner.mechanisms.bits import BitMechanism, all_patterns, independent_bit_table
+from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
-from warner.privacy.report_laws import OneHotBits
+from warner.privacy.report_laws import OneHotBits, UnsupportedLikelihood
+from warner.reports.counting import unique_rows
 from warner.reports.schema import BitVector
 
 
-def keep_probability(keep: str | float, epsilon: float) -> tuple[str | float, Decimal]:
-    """The probability t that a bit of 1 stays 1, from the argument ``keep``."""
-    if isinstance(keep, str):
-        if keep in ("optimised", "optimized"):
-            return "optimized", Decimal("0.5")
-        if keep != "symmetric":
-            raise ArgumentError(
-                "keep", "must be 'symmetric', 'optimized' or a probability", show(keep)
-            )
-        root = exp(epsilon / 2)
-        return keep, divide(root, root + 1)
-    if not isinstance(keep, float):
-        raise ArgumentTypeError(
-            "keep", "must be 'symmetric', 'optimized' or a probability", show(keep)
+class BitMechanism(Mechanism):
+    """A mechanism that reports K bits. Abstract.
+
+    A tally keeps the K bit sums, or with ``keep_reports=True`` the distinct reports.
+    """
+
+    schema: BitVector
+
+    @abstractmethod
+    def channel(self) -> SupportChannel: ...
+
+    def report_channel(self, rows: np.ndarray) -> SupportRows:
+        """The channel whose rows are the given reports.
+
+        Row y is 1 + (e - 1) b_y. Here b_y are the bits of report y, and e is the law's exact
+        likelihood ratio.
+
+        Args:
+            rows: uint8 (m, bytes), the distinct reports as packed bits, 8 to a byte.
+
+        Returns:
+            The channel (m, K). Its row y is proportional to Pr(report y | value).
+        """
+        self.schema.check({"bits": rows})
+        support, law = self.channel(), self.law
+        assert isinstance(law, UnsupportedLikelihood)
+        ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
+        return SupportRows(
+            rows,
+            self.domain.size,
+            1.0,
+            float(law.ratio() - 1),
+            support.q,
+            support.gap,
+            log_factors=law.log_unsupported(ones, self.domain.size),
+            ones=support.ones,
         )
-    return probability("keep", keep), Decimal(keep)
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        different, place = unique_rows(columns["bits"])
+        return self.report_channel(different), place
 
 
-def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int, int]:
+def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:
+    """The probability t that a bit of 1 stays 1, from the argument ``variant``."""
+    if isinstance(variant, float):
+        return Decimal(probability("variant", variant))
+    if variant == "oue":
+        return Decimal("0.5")
+    if variant == "sue":
+        root = exp(epsilon / 2)
+        return divide(root, root + 1)
+    error = ArgumentError if isinstance(variant, str) else ArgumentTypeError
+    raise error("variant", "must be 'sue', 'oue' or a probability", show(variant))
+
+
+def bit_thresholds(variant: str | float, epsilon: float) -> tuple[int, int]:
     """Integer thresholds over 2**64 for the bits of unary encoding.
 
     A bit of 1 stays 1 with probability t, and a bit of 0 becomes 1 with probability q:
@@ -52,12 +94,12 @@ def bit_thresholds(keep: str | float, epsilon: float) -> tuple[str | float, int,
     t is rounded first, and q is computed from the rounded t. Then q is rounded up, towards t. So
     the realised epsilon is at most the requested one.
     """
-    written, t = keep_probability(keep, epsilon)
-    kept = down(t)
-    share = divide(kept, ONE)
+    t = true_bit_probability(variant, epsilon)
+    stays = down(t)
+    share = divide(stays, ONE)
     q = divide(share, (1 - share) * exp(epsilon) + share)
     check_representable(epsilon, min(t, 1 - t, q, 1 - q), "the rarer outcome of a bit")
-    return written, kept, up(q)
+    return stays, up(q)
 
 
 class UnaryEncoding(BitMechanism):
@@ -69,20 +111,21 @@ class UnaryEncoding(BitMechanism):
     Args:
         domain: K values.
         epsilon: budget in nats.
-        keep: t, a number strictly between 0 and 1. ``"symmetric"`` stands for t = e^(epsilon/2) /
-            (e^(epsilon/2) + 1) (SUE, basic one-time RAPPOR), and ``"optimized"`` for 1/2 (OUE).
+        variant: ``"sue"``, symmetric unary encoding (basic one-time RAPPOR), with t =
+            e^(epsilon/2) / (e^(epsilon/2) + 1); ``"oue"``, optimised unary encoding, with t = 1/2;
+            or t itself, a number strictly between 0 and 1.
 
     A report is K bits, packed 8 to a byte, and takes about 2 random bits for each of them. Its
     tally is the K bit sums, or whole reports with ``keep_reports=True``.
 
     Raises:
-        ArgumentError, ArgumentTypeError: a ``keep`` that is no probability.
+        ArgumentError, ArgumentTypeError: a ``variant`` that is neither a name nor a probability.
         BudgetError: epsilon not positive, NaN, or outside the range of 64-bit sampling.
 
     Source: generalised RAPPOR [P2 sec 2.4]; Wang et al. (2017) for the optimised form.
 
     >>> from warner import Categorical
-    >>> oue = UnaryEncoding(Categorical(list("abcdefghijk")), 1.0, keep="optimized")
+    >>> oue = UnaryEncoding(Categorical(list("abcdefghijk")), 1.0, variant="oue")
     >>> oue.randomize(["c"]).columns["bits"].shape
     (1, 2)
     """
@@ -92,17 +135,16 @@ class UnaryEncoding(BitMechanism):
     schema: BitVector
     law: OneHotBits
 
-    def __init__(self, domain: Domain, epsilon: float, keep: str | float = "symmetric") -> None:
+    def __init__(self, domain: Domain, epsilon: float, variant: str | float = "sue") -> None:
         super().__init__(domain, epsilon)
-        self.keep, self._keep_threshold, self._raise_threshold = bit_thresholds(
-            keep, self.requested
-        )
+        self.variant = variant
+        self._keep_threshold, self._raise_threshold = bit_thresholds(variant, self.requested)
         self.schema = BitVector(domain.size)
         self.law = OneHotBits(self._keep_threshold, self._raise_threshold)
         self.check_realisable()
 
     def parameters(self) -> dict[str, Any]:
-        return {"keep": self.keep}
+        return {"variant": self.variant}
 
     def thresholds(self) -> dict[str, str]:
         return {"keep": hex(self._keep_threshold), "raised": hex(self._raise_threshold)}
@@ -140,3 +182,28 @@ class UnaryEncoding(BitMechanism):
         chance = np.full((size, size), Fraction(self._raise_threshold, ONE), dtype=object)
         np.fill_diagonal(chance, Fraction(self._keep_threshold, ONE))
         return independent_bit_table(all_patterns(size), chance)
+
+
+def all_patterns(size: int) -> np.ndarray:
+    """All patterns of ``size`` bits in the order of binary numbers.
+
+    >>> all_patterns(2).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    shifts = np.arange(size - 1, -1, -1)
+    return np.asarray(np.arange(2**size)[:, None] >> shifts & 1, dtype=np.uint8)
+
+
+def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Exact probabilities of patterns whose bits are independent given the value.
+
+        Pr(pattern y | value x) = product over j of
+            chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x]
+
+    Shapes: patterns (m, K), chance (K, K) -> (m, K).
+    """
+    table = np.empty((len(patterns), chance.shape[1]), dtype=object)
+    for x in range(chance.shape[1]):
+        bits = np.where(patterns == 1, chance[:, x], 1 - chance[:, x])
+        table[:, x] = np.multiply.reduce(bits, axis=1)
+    return table

@@ -261,7 +261,7 @@ class UnsupportedLikelihood(ABC):
 
 
 @dataclass(frozen=True)
-class TwoLevel(Law, UnsupportedLikelihood):
+class TwoProbabilities(Law, UnsupportedLikelihood):
     """A report has probability ``high`` under the values it supports, ``low`` under the others.
 
     Attributes:
@@ -269,7 +269,7 @@ class TwoLevel(Law, UnsupportedLikelihood):
         log_scale: the natural logarithm of this factor; 0 if ``high`` and ``low`` are
             probabilities.
 
-    >>> TwoLevel(Fraction(3, 4), Fraction(1, 4)).ratio()
+    >>> TwoProbabilities(Fraction(3, 4), Fraction(1, 4)).ratio()
     Fraction(3, 1)
     """
 
@@ -458,7 +458,7 @@ class Independent(Law):
 
     They are of one value, or each is of another attribute.
 
-    >>> Independent((TwoLevel(Fraction(3, 4), Fraction(1, 4)),) * 2).ratio()
+    >>> Independent((TwoProbabilities(Fraction(3, 4), Fraction(1, 4)),) * 2).ratio()
     Fraction(9, 1)
     """
 

@@ -437,7 +437,7 @@ class Conditional(Tabular):
 class Answered(Conditional):
     """The estimated distribution among the people who gave an answer.
 
-        theta_(v | answered) = theta_v / f,   f = 1 - the share of silence
+        theta_(v | answered) = theta_v / f,   f = 1 - the share of nonresponse
 
     It has the methods of :class:`Conditional`: shares, mean, variance, quantiles and ranges, with
     intervals. The mean and the variance of places are tuples, of a number for each coordinate.
@@ -462,7 +462,7 @@ class Answered(Conditional):
 
     @property
     def domain(self) -> Domain:
-        """The K values, without silence."""
+        """The K values, without nonresponse."""
         return self.estimate.domain.answered
 
     @property
@@ -482,14 +482,15 @@ class Answered(Conditional):
 
         Returns:
             A dict with the keys of :meth:`warner.Estimate.rows`. Its interval is one minus that of
-            the share of silence: by the posterior of smooth estimates, otherwise a score interval.
+            the share of nonresponse: by the posterior of smooth estimates, otherwise a score
+            interval.
         """
         solution, limits = self.estimate, np.array([0.0, 1.0])
         if kind is None and solution.has_posterior_intervals and target == "population":
             limits = 1 - interval(solution, level, target, "posterior")[-1, ::-1]
         elif solution.has_intervals:
-            silence = interval(solution, level, target, kind or "score")[-1:]
-            limits = 1 - silence[0, ::-1]
+            nonresponse = interval(solution, level, target, kind or "score")[-1:]
+            limits = 1 - nonresponse[0, ::-1]
         return share_row("(answered)", self.frequency, limits, self.estimate.n)
 
     def interval(
@@ -516,7 +517,7 @@ class Answered(Conditional):
         return holding(bounds, self.probabilities)
 
     def _summary(self, summary: Callable[..., Any], *arguments: Any) -> Any:
-        """A summary of the answers: summaries of an estimate with silence are of its answers."""
+        """A summary of the answers, without nonresponse."""
         return summary(self.estimate, *arguments)
 
     @property
@@ -530,10 +531,10 @@ class Answered(Conditional):
 
 def answered(estimate: Solution) -> Answered:
     """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
-    if estimate.domain.silence is None:
+    if estimate.domain.nonresponse is None:
         raise ArgumentTypeError(
             "estimate",
-            "must be on a domain with silence as a value",
+            "must be on a domain with nonresponse as a value",
             type(estimate.domain).__name__,
             'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study',
         )

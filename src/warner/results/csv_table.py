@@ -96,12 +96,12 @@ def estimate_rows(
 ) -> Iterator[list[Any]]:
     """Attribute, value, estimate, low, high, n and shrunk_from of shares, keys, means, summaries.
 
-    Where silence is a value, the shares of those who answered follow those of all people.
+    Where nonresponse is a value, the shares of those who answered follow those of all people.
     """
     name = result.attribute or ""
     for row in result.rows(level, target, kind):
         yield [name, row["value"], *_figures(row)]
-    if result.domain.silence is not None and result.fit.probabilities is not None:
+    if result.domain.nonresponse is not None and result.fit.probabilities is not None:
         given = result.answered()
         looks = at_every_look(kind)
         yield [name, "(answered)", *_figures(given.row(level, target, looks))]

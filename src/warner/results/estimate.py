@@ -302,8 +302,9 @@ class Estimate(Solution):
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
 
-        Here point_x is the number or the place that value x stands for. Where silence is a value of
-        its own, this and the other summaries are of those who answered, see :meth:`answered`.
+        Here point_x is the number or the place that value x stands for. Where nonresponse is a
+        value of its own, this and the other summaries are of those who answered, see
+        :meth:`answered`.
 
         Returns:
             A float with a method ``interval``. For points in several dimensions it is a
@@ -432,14 +433,14 @@ class Estimate(Solution):
         return conditional.conditional(self, key)
 
     def answered(self) -> Answered:
-        """The distribution among the people who answered, where silence is a value of its own.
+        """The distribution among the people who answered, where nonresponse is a value of its own.
 
         Returns:
             Answered: shares, mean, variance, quantiles, each with intervals, and the share of
             people who answered; see :mod:`warner.results.conditional`.
 
         Raises:
-            ArgumentTypeError: silence is no value of the domain.
+            ArgumentTypeError: nonresponse is no value of the domain.
         """
         return conditional.answered(self)
 
@@ -650,7 +651,7 @@ def estimate(
             better one.
 
     >>> from warner import Integers, UnaryEncoding
-    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, keep="optimized")
+    >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, variant="oue")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
     (4,)
     >>> two = estimate(mechanism.tally(mechanism.randomize([1, 2] * 500)), values=[1, 2])

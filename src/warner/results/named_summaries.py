@@ -123,7 +123,7 @@ def summary_rows(
         for i, number in enumerate(numbers):
             low, high = number.interval(level, target, looks, rng=np.random.default_rng(_SEED))
             axis = f" of coordinate {i}" if len(numbers) > 1 else ""
-            whose = "" if estimate.domain.silence is None else ", of those who answered"
+            whose = "" if estimate.domain.nonresponse is None else ", of those who answered"
             rows.append(
                 {
                     "summary": named.code,

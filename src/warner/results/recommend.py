@@ -35,7 +35,9 @@ from warner.estimators.literature import BiasCorrection, MixtureReduction, Smoot
 from warner.mechanisms.headers import same_definition
 
 _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
-_MOST_WITH_SILENCE = 2048  # values and silence, up to which a log-spline has silence beside it
+_MOST_WITH_NONRESPONSE = (
+    2048  # values and nonresponse, up to which a log-spline has nonresponse beside it
+)
 # Standard deviations of twice the difference of two log-likelihoods that smoothness may cost.
 _ALLOWED = 6
 # Values above which the largest errors alone stay above 0.
@@ -77,7 +79,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       spikes (bench/logspline_against_smoothed_em). With 500 to 5000 people and epsilon up to 1 its
       Wasserstein distance from Adult's ages was 0.97 to 1.15 times that of smoothed EM, and from
       weekly hours 0.73 to 1.02 times. If the reports contradict a smooth distribution,
-      :func:`warner.estimate` takes ``MaximumLikelihood()`` instead. Where silence is a value of
+      :func:`warner.estimate` takes ``MaximumLikelihood()`` instead. Where nonresponse is a value of
       its own, it stands beside the smooth shares.
     - Places (Grid, Points): ``ExpectationMaximization("auto")``, because noise between places that
       are close cannot be inverted. It errs less than inversion and maximum likelihood
@@ -108,7 +110,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
         return Inversion("project")
     if channel is not None and channel.is_keyed:
         return KeyMeans() if channel.tells_means_only else PerKey()
-    if domain.is_ordered or (domain.answered.is_ordered and domain.size <= _MOST_WITH_SILENCE):
+    if domain.is_ordered or (domain.answered.is_ordered and domain.size <= _MOST_WITH_NONRESPONSE):
         return LogSpline()
     if domain.attributes:
         if channel is not None and all(

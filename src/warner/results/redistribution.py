@@ -39,8 +39,8 @@ class Redistributed:
         worst_case: 2 sum_k |r(tag k)|, the most that wrong background knowledge adds to the l1
             loss.
 
-    >>> from warner import Integers, Personalized, UtilityOptimizedRR, estimate, redistribute
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
+    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate, redistribute
+    >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
     >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
     >>> shares = redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10})
     >>> list(shares.tag_shares), shares.interval().shape
@@ -136,8 +136,8 @@ def redistribute(
     people hide under tag k.
 
     Args:
-        estimate: the estimate of values and tags, from the tally of a Personalized mechanism, or
-            from several tallies with different budgets.
+        estimate: the estimate of values and tags, from the tally of a PersonalizedULDP mechanism,
+            or from several tallies with different budgets.
         background: {tag: pi_k (K,)}, the distribution of the values that people hide under a tag,
             where it is known. For a tag that is not named, pi_k is in proportion to r over the
             values that are not sensitive for everyone, or uniform over them where r is 0 there.
@@ -151,8 +151,8 @@ def redistribute(
 
     Source: [P2 eq 22].
 
-    >>> from warner import Integers, Personalized, UtilityOptimizedRR, estimate
-    >>> city = Personalized(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
+    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
+    >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
     >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
     >>> redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10}).probabilities.shape
     (10,)
@@ -165,7 +165,7 @@ def redistribute(
             "estimate",
             "has no tags to redistribute",
             None,
-            "It must come from the tally of a Personalized mechanism",
+            "It must come from the tally of a PersonalizedULDP mechanism",
         )
     size = tagged.untagged.size
     known = _background(background, tagged.tags)
@@ -207,7 +207,7 @@ def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:
         law = channel.support_law()
         if law is None:
             rule = "does not say which values are sensitive for everyone"
-            remedy = "It must come from tallies of Personalized mechanisms"
+            remedy = "It must come from tallies of PersonalizedULDP mechanisms"
             raise MismatchError("estimate", rule, None, remedy)
         # Only the value itself makes the reports that support such a value.
         mask |= law.q[:size] == 0

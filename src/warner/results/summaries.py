@@ -16,8 +16,8 @@ The intervals of numbers hold for every distribution, see :mod:`warner.results.l
 Those of variances and quantiles also hold however numbers lie within the bins, but for terms of
 h^2.
 
-Where silence is a value of its own, summaries are of the people who answered: of theta_x / f, with
-f = 1 - the share of silence.
+Where nonresponse is a value of its own, summaries are of the people who answered: of theta_x / f,
+with f = 1 - the share of nonresponse.
 """
 
 from __future__ import annotations
@@ -478,13 +478,13 @@ class Quantile:
 
 
 def _of_answers(summary: _F) -> _F:
-    """A summary that is of the people who answered where silence is a value of its own."""
+    """A summary that is of the people who answered where nonresponse is a value of its own."""
 
     @wraps(summary)
     def of_those(estimate: Solution, *arguments: Any, **named: Any) -> Any:
-        if estimate.domain.silence is None or estimate.fit.probabilities is None:
+        if estimate.domain.nonresponse is None or estimate.fit.probabilities is None:
             return summary(estimate, *arguments, **named)
-        block = slice(0, estimate.domain.silence)
+        block = slice(0, estimate.domain.nonresponse)
         given = estimate.domain.answered
         alone = BlockShares(within(estimate.probabilities, block), given, estimate)
         found = summary(alone, *arguments, **named)
@@ -496,7 +496,7 @@ def _of_answers(summary: _F) -> _F:
 
 
 def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantity:
-    """A number of the answers, with an interval that knows the share of silence is estimated.
+    """A number of the answers, with an interval that knows the share of nonresponse is estimated.
 
     Numbers that are linear in the shares are ratios c'theta / f. Their intervals are Fieller's,
     around the unbiased estimates; where there are posterior draws, with slack that these choose.

@@ -117,8 +117,8 @@ def to_json(
 
 
 def _given(solution: Solution, level: float, target: str, kind: str | None) -> dict[str, Any]:
-    """The share of people who answered and the shares among them; {} without silence."""
-    if solution.domain.silence is None or solution.fit.probabilities is None:
+    """The share of people who answered and the shares among them; {} without nonresponse."""
+    if solution.domain.nonresponse is None or solution.fit.probabilities is None:
         return {}
     given = answered(solution)
     return {
@@ -141,7 +141,7 @@ def to_frame(
             row | {"shrunk_from": math.nan if row["shrunk_from"] is None else row["shrunk_from"]}
             for row in rows(solution, level, target)
         ]
-    if len({type(row["value"]) for row in table}) > 1:  # numbers, and silence
+    if len({type(row["value"]) for row in table}) > 1:  # numbers, and nonresponse
         table = [{**row, "value": as_text(row["value"])} for row in table]
     return frame_of_rows(table, backend, columns)
 

@@ -15,15 +15,15 @@ from warner._core.errors import WarnerError, message
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism, Repeated, with_silence
+from warner.mechanisms import Mechanism, Repeated, with_nonresponse
 from warner.studies.problems import Found, Path, Problem, StudyProblems, broken, in_words
 from warner.studies.schema import BY_KEY
 
-# What can be done where silence is a value and the mechanism does not go with it.
-_GO_WITH_SILENCE = (
+# What can be done where nonresponse is a value and the mechanism does not go with it.
+_GO_WITH_NONRESPONSE = (
     "For numbers use SquareWave, Piecewise, StochasticRounding or Laplace over the whole range; "
     "for all else SubsetSelection, UnaryEncoding or another mechanism of labels. With keys, use "
-    "KeyValue with a key for silence, whose value can be any number"
+    "KeyValue with a key for nonresponse, whose value can be any number"
 )
 
 
@@ -56,35 +56,36 @@ def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) ->
     def made(domain: Domain) -> Mechanism:
         nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
         labels = None if keys is None else _labels(keys, domain.missing)
-        values = domain.answered if cls.leaves_silence_out else domain
+        values = domain.answered if cls.excludes_nonresponse else domain
         one = cls.from_study(values, nats, others, labels, tags)
-        return with_silence(one, domain) if values is not domain else one
+        return with_nonresponse(one, domain) if values is not domain else one
 
     asked = domain
     try:
         asked = stated_domain(spec) if domain is None else domain
         found = made(asked)
-        if not found.shows_silence:
+        if not found.shows_nonresponse:
             return _several(found, spec.reports)
-        raise _silence_shown(f"{place}.sensitive", asked)
+        raise _nonresponse_shown(f"{place}.sensitive", asked)
     except StudyProblems:
         raise
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
-    if asked is not None and asked.silence is not None and _works(made, asked.answered):
-        rule = f'"answer" does not go with {spec.mechanism}, whose values have no silence'
-        text = message(f"{place}.missing", rule, None, _GO_WITH_SILENCE)
+    if asked is not None and asked.nonresponse is not None and _works(made, asked.answered):
+        rule = f'"answer" does not go with {spec.mechanism}, whose values have no nonresponse'
+        text = message(f"{place}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
 
 
-def _silence_shown(place: str, domain: Domain) -> StudyProblems:
-    """The error of a table whose silence, a value of its own, is not among the sensitive values.
+def _nonresponse_shown(place: str, domain: Domain) -> StudyProblems:
+    """The error of a table whose nonresponse, a value of its own, is not among the sensitive
+    values.
 
     A report could then show that a person gave no answer, which ``missing = "answer"`` promises to
     protect.
     """
-    rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes silence a value to protect'
+    rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes nonresponse a value to protect'
     remedy = "Otherwise a report shows who gave no answer"
     if domain.attributes:
         rule = rule.replace("list", "list all combinations with")

@@ -102,7 +102,7 @@ def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
         Field(
             None,
             description="people who gave no answer: refuse the file (the default); answer: "
-            "silence is a value of its own, randomised like any other; drop: leave the person "
+            "nonresponse is a value of its own, randomised like any other; drop: leave the person "
             "out, which the collector sees",
         ),
     )

@@ -12,14 +12,14 @@ budget = 2.0                      # optional: the most that one person may spend
 label = "Which is your highest degree?"   # optional: the text of the question
 values = ["HS-grad", "Bachelors", "other"]
 mechanism = "UnaryEncoding"
-keep = "optimized"                # options of the mechanism, by the names of its constructor
+variant = "oue"                   # options of the mechanism, by the names of its constructor
 epsilon = 1.0
 
 [attributes.alcohol]
 integers = [0, 60]
 mechanism = "SubsetSelection"
-missing = "answer"                # silence is one more value and as protected as any other; "drop"
-                                  # leaves the person out, which shows; default "refuse"
+missing = "answer"                # nonresponse is one more value, as protected as any other;
+                                  # "drop" leaves the person out, which shows; default "refuse"
 empty = ["", "NA"]                # spellings of a missing answer; default [""], an empty cell
 epsilon = 1.0
 

@@ -108,7 +108,7 @@ class Texts:
 
         Args:
             name: an attribute or a public column.
-            index: the index of the value in the domain. Silence, where it is a value, has its
+            index: the index of the value in the domain. Nonresponse, where it is a value, has its
                 label.
             language: one of ``languages``.
 

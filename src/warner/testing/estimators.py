@@ -97,7 +97,7 @@ def _problems() -> dict[str, LikelihoodData]:
     theta = np.array([0.4, 0.3, 0.15, 0.1, 0.05, 0.0])
     single: dict[str, Mechanism] = {
         "randomised response": RandomizedResponse(numbers, 1.5),
-        "unary encoding": UnaryEncoding(numbers, 1.5, keep="optimized"),
+        "unary encoding": UnaryEncoding(numbers, 1.5, variant="oue"),
         "local hashing": LocalHashing(numbers, 1.5, seeds=32),
         "subsets": SubsetSelection(numbers, 1.5),
         "Hadamard response": HadamardResponse(numbers, 1.5),
@@ -113,7 +113,7 @@ def _problems() -> dict[str, LikelihoodData]:
         "keys with values": KeyValue(Categorical(["a", "b"]), Integers(0, 2), 3.0),
     }
     problems = {name: _data(mechanism, theta) for name, mechanism in single.items()}
-    oue = UnaryEncoding(numbers, 1.5, keep="optimized")
+    oue = UnaryEncoding(numbers, 1.5, variant="oue")
     rng = np.random.default_rng(1)
     reports = oue.randomize(rng.choice(6, _PEOPLE, p=theta), rng)
     problems["whole reports of bits"] = likelihood_data(oue.tally(reports, keep_reports=True))

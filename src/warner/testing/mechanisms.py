@@ -682,7 +682,7 @@ def _answers(part: Any, domain: Domain, index: np.ndarray, source: Source) -> An
     points = domain.answered.points
     assert points is not None
     inside = source.words(len(index), np.uint64) / 2**64 - 0.5
-    silent = index == (domain.size if domain.silence is None else domain.silence)
+    silent = index == (domain.size if domain.nonresponse is None else domain.nonresponse)
     numbers = points[np.where(silent, 0, index), 0] + (points[1, 0] - points[0, 0]) * inside
     return np.where(silent, np.nan, numbers)
 

@@ -19,7 +19,7 @@ def test_every_estimator_runs_on_every_mechanism(
     theta = np.array([0.6, 0.3, 0.1, 0.0])
     rng = np.random.default_rng(7)
     tally = mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=theta), rng))
-    if isinstance(estimator, warner.estimators.Observed) and name == "ChannelMechanism":
+    if isinstance(estimator, warner.estimators.Observed) and name == "MatrixMechanism":
         with pytest.raises(warner.errors.ArgumentError, match="as many reports as values"):
             warner.estimate(tally, estimator)
         return

@@ -22,7 +22,7 @@ SHARED = [e for e in BAD_EPSILONS if e not in OF_THE_LAW]
 REPRESENTS_50 = ["Laplace", "Laplace between cells", "Gaussian", "Exponential"]
 
 
-BUDGETED = [n for n in MECHANISMS if n != "ChannelMechanism"]
+BUDGETED = [n for n in MECHANISMS if n != "MatrixMechanism"]
 
 
 BAD_BUDGETS = [

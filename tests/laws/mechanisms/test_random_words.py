@@ -130,7 +130,7 @@ def test_a_device_draws_the_same_words_for_secrets(monkeypatch: pytest.MonkeyPat
         warner.UtilityOptimizedRR(domain, 1.0, sensitive=[3]),
         warner.UtilityOptimizedRappor(domain, 1.0, sensitive=[3]),
     ):
-        personal = warner.Personalized(common, ["home"])
+        personal = warner.PersonalizedULDP(common, ["home"])
         devices = [
             personal.device({"home": [4]}),
             personal.device({"home": [4, 5, 6]}),
@@ -149,7 +149,7 @@ def test_a_device_draws_the_same_words_for_secrets(monkeypatch: pytest.MonkeyPat
 def test_a_device_maps_the_same_values_with_a_table_and_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    personal = warner.Personalized(
+    personal = warner.PersonalizedULDP(
         warner.UtilityOptimizedRR(warner.Integers(0, 9), 1.0, sensitive=[3]), ["home", "work"]
     )
     found = []

@@ -22,7 +22,9 @@ CHANNELS: dict[str, Callable[[int, float], Channel]] = {
         Integers(0, k - 1), e, sensitive=[0, 5, 6]
     ).channel(),
     "hadamard": lambda k, e: warner.HadamardResponse(Integers(0, k - 1), e).channel(),
-    "projective": lambda k, e: warner.ProjectiveGeometry(Integers(0, k - 1), e, prime=3).channel(),
+    "projective": lambda k, e: warner.ProjectiveGeometryResponse(
+        Integers(0, k - 1), e, prime=3
+    ).channel(),
     "windows": lambda k, e: warner.SquareWave(Interval(0, 1, k), e, cells=128).channel(),
 }
 

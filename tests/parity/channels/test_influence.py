@@ -12,7 +12,7 @@ from warner.results.from_tally import likelihood_data
 
 DOMAIN = Integers(0, 3)
 MECHANISMS: dict[str, Mechanism] = {
-    "unary": warner.UnaryEncoding(DOMAIN, 1.0, keep="optimized"),
+    "unary": warner.UnaryEncoding(DOMAIN, 1.0, variant="oue"),
     "uRAP": warner.UtilityOptimizedRappor(DOMAIN, 2.0, sensitive=[0, 1]),
     "k-RR twice": warner.Repeated(warner.RandomizedResponse(DOMAIN, 1.0), 2),
     "unary and hashes": warner.Repeated(

@@ -96,7 +96,7 @@ SUMMED = [
     "SubsetSelection",
     "SubsetSelection of two",
     "HadamardResponse",
-    "ChannelMechanism",
+    "MatrixMechanism",
 ]
 
 

@@ -14,7 +14,7 @@ from warner.results.from_tally import likelihood_data
 
 
 @pytest.mark.parametrize(
-    "name", ["RandomizedResponse", "LocalHashing optimized", "HadamardResponse", "ChannelMechanism"]
+    "name", ["RandomizedResponse", "LocalHashing optimized", "HadamardResponse", "MatrixMechanism"]
 )
 def test_rows_of_several_reports_of_one_person_are_products(name: str) -> None:
     size, times = 4, 3

@@ -11,7 +11,7 @@ import pytest
 
 import warner
 from tests.parity.estimators.mle._oracle import MIXED, _groups, _oracle
-from warner import ChannelMechanism, Integers
+from warner import Integers, MatrixMechanism
 from warner.channels import DenseChannel, StackChannel, SupportChannel
 from warner.estimators.base import score
 from warner.mechanisms import Mechanism
@@ -102,17 +102,17 @@ SHARES = np.array([0.4, 0.3, 0.1, 0.15, 0.05])
 
 FIRST: dict[str, Callable[[], Mechanism]] = {
     "values": lambda: warner.RandomizedResponse(DOMAIN, 1.0),
-    "independent bits": lambda: warner.UnaryEncoding(DOMAIN, 1.0, keep="optimized"),
+    "independent bits": lambda: warner.UnaryEncoding(DOMAIN, 1.0, variant="oue"),
     "subsets": lambda: warner.SubsetSelection(DOMAIN, 1.0, size=2),
     "hashes": lambda: warner.LocalHashing(DOMAIN, 1.0, seeds=24),
     "Hadamard": lambda: warner.HadamardResponse(DOMAIN, 1.0),
     "Laplace": lambda: warner.Laplace(DOMAIN, 1.0, reach=3),
-    "another cloaking": lambda: ChannelMechanism(DOMAIN, OTHER),
+    "another cloaking": lambda: MatrixMechanism(DOMAIN, OTHER),
 }
 
 
 def _cloaking() -> Mechanism:
-    return ChannelMechanism(DOMAIN, CLOAKING)
+    return MatrixMechanism(DOMAIN, CLOAKING)
 
 
 def _people(seed: int = 0, n: int = 3000) -> tuple[np.ndarray, np.random.Generator]:

@@ -12,8 +12,8 @@ from warner.channels import DenseChannel
 DOMAIN = Integers(0, 5)
 SETS = {
     "symmetric": UnaryEncoding,
-    "optimized": lambda d, e: UnaryEncoding(d, e, keep="optimized"),
-    "keep 0.9": lambda d, e: UnaryEncoding(d, e, keep=0.9),
+    "optimized": lambda d, e: UnaryEncoding(d, e, variant="oue"),
+    "keep 0.9": lambda d, e: UnaryEncoding(d, e, variant=0.9),
     "subsets": SubsetSelection,
     "subsets of four": lambda d, e: SubsetSelection(d, e, size=4),
     "sensitive": lambda d, e: UtilityOptimizedRappor(d, e, sensitive=[0, 1]),

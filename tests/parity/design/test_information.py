@@ -92,12 +92,12 @@ def test_at_a_share_of_zero_the_bound_is_the_limit_from_inside(mechanism: object
 def test_infinite_information_is_refused_and_undetermined_functions_have_no_bound() -> None:
     with pytest.raises(warner.errors.ArgumentError, match="infinite"):
         fisher_information(DOMAIN, [0.5, 0.5, 0, 0], 10)
-    blind = warner.ChannelMechanism(DOMAIN, [[0.7, 0.7, 0.2, 0.2], [0.3, 0.3, 0.8, 0.8]])
+    blind = warner.MatrixMechanism(DOMAIN, [[0.7, 0.7, 0.2, 0.2], [0.3, 0.3, 0.8, 0.8]])
     found = cramer_rao(blind, THETA, 10, [[1, 1, 0, 0], [1, 0, 0, 0]])
     assert np.isfinite(found[0]) and found[1] == math.inf
     assert effective_sample_size(blind, THETA, 10) == 0
     # Together with another mechanism the values are told apart.
-    other = warner.ChannelMechanism(DOMAIN, [[0.6, 0.3, 0.6, 0.3], [0.4, 0.7, 0.4, 0.7]])
+    other = warner.MatrixMechanism(DOMAIN, [[0.6, 0.3, 0.6, 0.3], [0.4, 0.7, 0.4, 0.7]])
     both = cramer_rao([blind, other], THETA, [10, 10], [[1, 1, 0, 0], [1, 0, 1, 0]])
     assert np.isfinite(both).all()
 

@@ -235,7 +235,7 @@ def test_limits_of_tables_three_and_four() -> None:
 
 def test_theory_refuses_what_it_does_not_cover() -> None:
     domain = Integers(0, 2)
-    blind = warner.ChannelMechanism(domain, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
+    blind = warner.MatrixMechanism(domain, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     coin = RandomizedResponse(domain, 1.0)
     for call in (
         lambda: worst_case_loss(blind, 10),

@@ -366,13 +366,13 @@ def dummy(inner: dict[str, Any], d: Any) -> Columns:
 
 
 def last_of(inner: dict[str, Any]) -> int:
-    """How many reports the inner program of a silence has."""
+    """How many reports the inner program of a nonresponse has."""
     if inner["sampler"] == "window":
         return int(inner["cells"])
     return int(inner["steps"]) + 1 + 2 * int(inner["reach"])
 
 
-def run_silence(p: dict[str, Any], x: Any, d: Any) -> Columns:
+def run_nonresponse(p: dict[str, Any], x: Any, d: Any) -> Columns:
     inner = p["inner"]
     y = run(inner, 0 if x is None else x, d)
     other = dummy(inner, d)
@@ -491,7 +491,7 @@ def law(p: dict[str, Any], x: Any) -> Law:
             for rows in product(*(one.items() for one in laws))
         }
     if name == "silence":
-        return _silence_law(p, x)
+        return _nonresponse_law(p, x)
     return _law_of_paths(json.dumps(p), x)
 
 
@@ -501,7 +501,7 @@ def _law_of_paths(text: str, x: Any) -> Law:
     return _paths(lambda path: record(p, run(p, x, path)))
 
 
-def _silence_law(p: dict[str, Any], x: Any) -> Law:
+def _nonresponse_law(p: dict[str, Any], x: Any) -> Law:
     inner, width = p["inner"], int(p["columns"][0]["dtype"][2:])
     none = Fraction(read(p["dropped"] if x is not None else p["silent"]), ONE)
     if x is not None:

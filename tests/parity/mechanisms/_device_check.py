@@ -258,7 +258,7 @@ def _parts(p: dict[str, Any]) -> bool:
     )
 
 
-def _silence(p: dict[str, Any]) -> bool:
+def _nonresponse(p: dict[str, Any]) -> bool:
     check(p["inner"])
     has_dummies = p["inner"]["sampler"] == "window" or (
         p["inner"]["sampler"] == "noise" and p["inner"]["odds"]["between"] == "any"
@@ -286,7 +286,7 @@ LAWS = {
     "planar": _planar,
     "gaussian": _gaussian,
     "repeated": _parts,
-    "silence": _silence,
+    "silence": _nonresponse,
     "each": _parts,
 }
 
@@ -429,7 +429,7 @@ def _planar_rows(p: dict[str, Any]) -> list[list[int]]:
     return [row for table in tables for row in [*table, *flip(table)]]
 
 
-def _silence_odds(p: dict[str, Any]) -> Fraction:
+def _nonresponse_odds(p: dict[str, Any]) -> Fraction:
     inner, q, s = p["inner"], read(p["dropped"]), read(p["silent"])
     if inner["sampler"] == "window":
         m, w, own, other = (read(inner[name]) for name in ("cells", "width", "own", "other"))
@@ -481,7 +481,7 @@ def _simple_odds(p: dict[str, Any]) -> Fraction:
     if s == "hadamard":
         return _up(read(p["agree"]), ONE - read(p["agree"]))
     made = {"bits": _bits, "utility_bits": _utility_bits, "table": _table_odds}
-    return {**made, "silence": _silence_odds}.get(s, _widths)(p)
+    return {**made, "silence": _nonresponse_odds}.get(s, _widths)(p)
 
 
 def _repeated_odds(p: dict[str, Any]) -> Odds | None:

@@ -231,7 +231,7 @@ class _Shy(warner.RandomizedResponse):
             warner.Categorical(["a", "b"]), warner.Integers(0, 2), 1.0
         ),
         lambda: warner.RandomizedResponse(warner.Integers(0, 3), float("inf")),
-        lambda: warner.ChannelMechanism(warner.Integers(0, 1), [[1.0, 0.5], [0.0, 0.5]]),
+        lambda: warner.MatrixMechanism(warner.Integers(0, 1), [[1.0, 0.5], [0.0, 0.5]]),
         lambda: _Shy(warner.Integers(0, 3), 1.0),
     ],
 )
@@ -250,7 +250,7 @@ def test_programs_of_many_values_are_short() -> None:
         warner.SquareWave(line, 1.0),
         warner.LocalHashing(warner.Integers(0, 2**20), 1.0),
         warner.SubsetSelection(line, 1.0),
-        warner.ProjectiveGeometry(line, 1.0),
+        warner.ProjectiveGeometryResponse(line, 1.0),
         warner.Laplace(line, 1.0),
     ):
         assert len(json.dumps(mechanism.device_program())) < 300 * mechanism.domain.size + 2**10

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from warner._core.exact import log_ratio
-from warner.mechanisms.key_value import Keyed
-from warner.privacy.report_laws import TwoLevel
+from warner.mechanisms.key_value import KeyValueDistribution
+from warner.privacy.report_laws import TwoProbabilities
 
 
-def _ratio(law: Keyed, keys: int) -> Fraction:
+def _ratio(law: KeyValueDistribution, keys: int) -> Fraction:
     """The worst ratio over all reports and pairs of answers, a value standing on any of the cells."""
     dummy = law.other / law.cells
     own = [
@@ -44,16 +44,18 @@ def _ratio(law: Keyed, keys: int) -> Fraction:
     return worst
 
 
-def _law(epsilon: float, second: float, first: float, keys: int, cells: int, apart: bool) -> Keyed:
+def _law(
+    epsilon: float, second: float, first: float, keys: int, cells: int, apart: bool
+) -> KeyValueDistribution:
     """Key-value reports with a window of one cell at epsilon_2 ``second`` and keys at epsilon_1
     ``first``.
     """
     e, one = Fraction(np.exp(second)), Fraction(np.exp(first))
-    value = TwoLevel(e / (e + cells - 1), 1 / (e + cells - 1))
+    value = TwoProbabilities(e / (e + cells - 1), 1 / (e + cells - 1))
     keep, other = (
         (Fraction(1, 2), 1 / (one + 1)) if apart else (one / (one + keys - 1), 1 / (one + keys - 1))
     )
-    return Keyed(keep, other, value, cells, apart)
+    return KeyValueDistribution(keep, other, value, cells, apart)
 
 
 @pytest.mark.parametrize("apart", [True, False])

@@ -34,7 +34,7 @@ def _spaces(size: int) -> list[ProjectiveSpace]:
 def test_the_prime_has_the_least_error_of_all(size: int) -> None:
     for epsilon in EPSILONS:
         e = math.exp(epsilon)
-        chosen = warner.ProjectiveGeometry(Integers(1, size), epsilon, blocks=1)
+        chosen = warner.ProjectiveGeometryResponse(Integers(1, size), epsilon, blocks=1)
         space = ProjectiveSpace(chosen.prime, chosen.dimension)
         least = min(squared_error(other, size, e) for other in _spaces(size))
         assert squared_error(space, size, e) <= least * (1 + 1e-12)
@@ -50,7 +50,7 @@ def test_the_error_is_that_of_the_matrix(q: int, t: int) -> None:
 
 def _excess(size: int, epsilon: float) -> float:
     """The error of the least prime relative to that of subset selection."""
-    one = warner.ProjectiveGeometry(Integers(1, size), epsilon).channel()
+    one = warner.ProjectiveGeometryResponse(Integers(1, size), epsilon).channel()
     p, subset = np.full(size, 1 / size), warner.SubsetSelection(Integers(1, size), epsilon)
     return float(one.variance(p).sum() / subset.channel().variance(p).sum())
 
@@ -66,7 +66,7 @@ def test_the_excess_over_subset_selection_is_at_most_the_documented_one() -> Non
 def test_the_expected_error_is_the_formula_of_the_documents() -> None:
     theta = np.array([0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
     for epsilon in (0.4, 1.0, 3.0):
-        mechanism = warner.ProjectiveGeometry(Integers(1, 6), epsilon, blocks=1)
+        mechanism = warner.ProjectiveGeometryResponse(Integers(1, 6), epsilon, blocks=1)
         space = ProjectiveSpace(mechanism.prime, mechanism.dimension)
         expected = squared_error(space, 6, math.exp(epsilon)) - float(theta @ theta)
         assert warner.theory.expected_loss(mechanism, theta, 1, "l2") == pytest.approx(

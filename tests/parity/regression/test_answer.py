@@ -68,11 +68,11 @@ def twin(rows: np.ndarray, z: np.ndarray, beta: np.ndarray) -> float:
 MECHANISMS: dict[str, Callable[[Domain], Mechanism]] = {
     "no protection": lambda d: warner.RandomizedResponse(d, INFINITE),
     "k-RR": lambda d: warner.RandomizedResponse(d, 2.0),
-    "OUE": lambda d: warner.UnaryEncoding(d, 2.0, keep="optimized"),
+    "OUE": lambda d: warner.UnaryEncoding(d, 2.0, variant="oue"),
     "OLH": lambda d: warner.LocalHashing(d, 2.0, seeds=64),
     "subsets": lambda d: warner.SubsetSelection(d, 2.0),
     "Hadamard": lambda d: warner.HadamardResponse(d, 2.0),
-    "projective": lambda d: warner.ProjectiveGeometry(d, 2.0),
+    "projective": lambda d: warner.ProjectiveGeometryResponse(d, 2.0),
     "uRR": lambda d: warner.UtilityOptimizedRR(d, 2.0, sensitive=[0]),
     "uRAP": lambda d: warner.UtilityOptimizedRappor(d, 2.0, sensitive=[0]),
     "k-RR and OUE": lambda d: warner.Repeated(

@@ -96,7 +96,7 @@ STACKED = (
     "HadamardResponse",
     "UtilityOptimizedRappor",
     "Geometric",
-    "ChannelMechanism",
+    "MatrixMechanism",
 )
 TWICE = ("RR three times", "OUE twice", "RR, OUE, OLH")
 

@@ -7,7 +7,7 @@ import pytest
 
 from warner import (
     Categorical,
-    ChannelMechanism,
+    MatrixMechanism,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -29,7 +29,7 @@ def _channel(name: str) -> LikelihoodOperator:
         "direct": lambda: RandomizedResponse(DOMAIN, 1.0).channel(),
         "bits": lambda: UnaryEncoding(DOMAIN, 1.0).channel(),
         "subsets": lambda: SubsetSelection(DOMAIN, 1.0).channel(),
-        "matrix": lambda: ChannelMechanism(DOMAIN, TABLE).channel(),
+        "matrix": lambda: MatrixMechanism(DOMAIN, TABLE).channel(),
         "two": lambda: stacked(
             [RandomizedResponse(DOMAIN, e).channel() for e in (1.0, 3.0)], [120, 80]
         ),

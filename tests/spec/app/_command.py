@@ -16,7 +16,7 @@ epsilon = 1.0
 [attributes.age]
 integers = [0, 9]
 mechanism = "UnaryEncoding"
-keep = "optimized"
+variant = "oue"
 epsilon = 1.5
 """
 

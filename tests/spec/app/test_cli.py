@@ -68,7 +68,7 @@ def test_answers_may_come_from_parquet_or_as_bare_lines(here: Path) -> None:
         '[attributes.x]\ninterval = { low = 0, high = 1, bins = 4 }\nmechanism = "HadamardResponse"\nepsilon = 1\n'
         '[attributes.b]\nvalues = [true, false]\nmechanism = "LocalHashing"\nseeds = 16\nepsilon = 1\n'
         '[attributes.k]\nvalues = [3, 1]\nmechanism = "SubsetSelection"\nepsilon = 1\n'
-        '[attributes.c]\nvalues = ["u", "v"]\nmechanism = "ChannelMechanism"\nmatrix = [[0.6, 0.4], [0.4, 0.6]]\nepsilon = 1\n'
+        '[attributes.c]\nvalues = ["u", "v"]\nmechanism = "MatrixMechanism"\nmatrix = [[0.6, 0.4], [0.4, 0.6]]\nepsilon = 1\n'
     )
     run("randomize", "n.toml", "-o", "n.parquet", text="x,b,k,c\n0.25,true,3,u\n1e0,False,1,v\n")
     assert run("audit", "n.parquet").stdout.count(" yes ") == 4

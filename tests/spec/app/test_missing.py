@@ -76,7 +76,7 @@ def test_a_missing_answer_is_refused_with_the_policies_as_remedy(here: Path) -> 
 
 
 @pytest.mark.parametrize("mechanism", ["Geometric", "TruncatedGeometric", "PlanarLaplace"])
-def test_a_metric_mechanism_refuses_silence_and_names_what_works(mechanism: str) -> None:
+def test_a_metric_mechanism_refuses_nonresponse_and_names_what_works(mechanism: str) -> None:
     text = STUDY.format(mechanism=mechanism, missing="answer")
     if mechanism == "PlanarLaplace":
         text = text.replace("integers = [0, 3]", "grid = { rows = 2, columns = 2 }")
@@ -86,11 +86,11 @@ def test_a_metric_mechanism_refuses_silence_and_names_what_works(mechanism: str)
 
 
 @pytest.mark.parametrize("mechanism", ["SquareWave", "Piecewise", "StochasticRounding", "Laplace"])
-def test_a_mechanism_of_numbers_has_silence_beside_it(here: Path, mechanism: str) -> None:
+def test_a_mechanism_of_numbers_has_nonresponse_beside_it(here: Path, mechanism: str) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism=mechanism, missing="answer"))
     study = warner.Study.load("study.toml")
     found = study.mechanisms["units"]
-    assert isinstance(found, warner.mechanisms.WithSilence) and found.epsilon <= 3.0
+    assert isinstance(found, warner.mechanisms.WithNonresponse) and found.epsilon <= 3.0
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1").output
     assert "1,500 people" in said and "left out" not in said
     run("tally", "r.parquet", "-o", "t.json")
@@ -101,7 +101,7 @@ def test_a_mechanism_of_numbers_has_silence_beside_it(here: Path, mechanism: str
 
 
 @pytest.mark.parametrize("more", ["", "reports = 2", 'tags = ["home"]'])
-def test_silence_must_be_sensitive_where_some_answers_are_not(more: str) -> None:
+def test_nonresponse_must_be_sensitive_where_some_answers_are_not(more: str) -> None:
     """Otherwise a report shows who gave no answer, and the study promises to protect it."""
     text = """
     [attributes.smokes]
@@ -114,7 +114,7 @@ def test_silence_must_be_sensitive_where_some_answers_are_not(more: str) -> None
     with pytest.raises(warner.errors.StudyError, match=r"sensitive: must list '.no answer.'"):
         warner.Study.parse(text % "" + more)
     study = warner.Study.parse(text % ', "(no answer)"' + more)
-    assert not study.mechanisms["smokes"].shows_silence
+    assert not study.mechanisms["smokes"].shows_nonresponse
 
 
 def test_keys_of_a_study_are_checked(here: Path) -> None:
@@ -133,11 +133,11 @@ def test_a_study_without_the_keys_is_what_it_was() -> None:
     bare = re.sub("(missing|empty) = .*\n", "", text)
     before, now = warner.Study.parse(bare), warner.Study.parse(text.replace('"answer"', '"drop"'))
     assert before.digest == now.digest
-    # Silence as a value makes another question.
+    # Nonresponse as a value makes another question.
     assert warner.Study.parse(text).digest != before.digest
 
 
-def test_pairs_leave_people_out_or_need_a_key_for_silence() -> None:
+def test_pairs_leave_people_out_or_need_a_key_for_nonresponse() -> None:
     text = """
     [attributes.pay]
     keys = ["a", "b"]
@@ -148,11 +148,11 @@ def test_pairs_leave_people_out_or_need_a_key_for_silence() -> None:
     """
     study = warner.Study.parse(text % "drop")
     assert study.answer_columns == ["pay_key", "pay_value"]
-    with pytest.raises(warner.errors.StudyError, match="a key for silence"):
+    with pytest.raises(warner.errors.StudyError, match="a key for nonresponse"):
         warner.Study.parse(text % "answer")
 
 
-def test_the_joint_shares_of_attributes_have_silence(here: Path) -> None:
+def test_the_joint_shares_of_attributes_have_nonresponse(here: Path) -> None:
     text = STUDY.format(mechanism="X", missing="answer")
     text = re.sub("(mechanism|epsilon) = .*\n", "", text)
     Path("study.toml").write_text(

@@ -47,7 +47,7 @@ epsilon = 1
 value = ["yes", "no"]
 mechanism = "RandomizedResponse"
 epsilon = 1.0
-keep = 3
+variant = 3
 
 [public.hospital]
 values = ["a", "a"]
@@ -98,7 +98,7 @@ def test_a_single_problem_is_one_line_with_the_file_and_the_line() -> None:
     "old, new, line",
     [
         ('mechanism = "UnaryEncoding"\n', "", 8),  # what is missing: the table
-        ('keep = "optimized"', "\nkeep = 2", 12),  # an argument of the mechanism
+        ('variant = "oue"', "\nvariant = 2", 12),  # an argument of the mechanism
         ("budget = 3.0", "budget = 1.0", 3),
         ("[0, 9]", "[9, 0]", 9),
         ("[attributes.age]", '[attributes."a.b"]', 8),

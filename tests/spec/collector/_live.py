@@ -28,7 +28,7 @@ epsilon = 1.0
 [attributes.alcohol]
 integers = [0, 9]
 mechanism = "UnaryEncoding"
-keep = "optimized"
+variant = "oue"
 epsilon = 1.5
 """
 STUDY = Study.parse(STUDY_TEXT)

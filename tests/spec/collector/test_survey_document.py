@@ -46,7 +46,7 @@ def test_a_document_holds_what_a_page_shows_and_a_device_needs() -> None:
     assert smokes["answers"]["de"] == ["nie", "im Café", "oft"]
     assert smokes["answers"]["en"] == smokes["domain"]["values"] == ["nie", "café", "oft"]
     assert (drinks["unit"], drinks["silence"]) == ("glasses", True)
-    # The domain is that of those who answer, and the program has silence as one more value.
+    # The domain is that of those who answer, and the program has nonresponse as one more value.
     assert drinks["domain"]["kind"] == "integers" and drinks["program"]["size"] == 22
     assert hours["answers"] == {"en": [], "de": []}
     assert hours["program"]["sampler"] == "silence"

@@ -181,10 +181,10 @@ def test_wrong_arguments_are_refused_with_a_remedy() -> None:
 def test_progress_is_told_and_a_partial_has_a_name() -> None:
     told: list[str] = []
     with warner.progress(lambda stages: told.extend(map(str, stages))):
-        make = partial(warner.UnaryEncoding, keep="optimized")
+        make = partial(warner.UnaryEncoding, variant="oue")
         found = benchmark(TRUTH, DOMAIN, [make], ["project"], n=[100, 200], runs=2)
     assert "benchmark: 2 of 2" in told
-    assert {row["mechanism"] for row in found.rows()} == {"UnaryEncoding keep='optimized'"}
+    assert {row["mechanism"] for row in found.rows()} == {"UnaryEncoding variant='oue'"}
 
 
 def test_pictures_are_saved(tmp_path: Path) -> None:

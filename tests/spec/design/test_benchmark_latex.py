@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from warner import ChannelMechanism, Integers, RandomizedResponse, benchmark
+from warner import Integers, MatrixMechanism, RandomizedResponse, benchmark
 from warner.design.benchmark import number
 
 TRUTH = [0.4, 0.3, 0.2, 0.1]
@@ -39,8 +39,8 @@ def test_each_column_has_its_least_mean_in_bold() -> None:
 
 
 def test_what_is_left_out_is_a_dash() -> None:
-    def only_much(domain: Any, epsilon: float) -> ChannelMechanism:
-        return ChannelMechanism(domain, [[0.7, 0.3], [0.3, 0.7]], epsilon)  # needs 0.847
+    def only_much(domain: Any, epsilon: float) -> MatrixMechanism:
+        return MatrixMechanism(domain, [[0.7, 0.3], [0.3, 0.7]], epsilon)  # needs 0.847
 
     found = benchmark(
         [0.5, 0.5], Integers(0, 1), [RandomizedResponse, only_much], ["mle"], [0.5, 1.0], 100, 2

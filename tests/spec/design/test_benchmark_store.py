@@ -10,7 +10,7 @@ import pytest
 
 import warner
 import warner.design.benchmark as module
-from warner import Categorical, ChannelMechanism, Integers, RandomizedResponse, benchmark
+from warner import Categorical, Integers, MatrixMechanism, RandomizedResponse, benchmark
 
 NUMBERS = Integers(0, 3)
 TRUTH = [0.4, 0.3, 0.2, 0.1]
@@ -19,9 +19,9 @@ run = partial(
 )
 
 
-def _blind(domain: Any, epsilon: float) -> ChannelMechanism:
+def _blind(domain: Any, epsilon: float) -> MatrixMechanism:
     """A channel without an inverse: the values 0 and 1 make the same reports."""
-    return ChannelMechanism(domain, [[0.6, 0.6, 0.4, 0.4], [0.4, 0.4, 0.6, 0.6]], epsilon)
+    return MatrixMechanism(domain, [[0.6, 0.6, 0.4, 0.4], [0.4, 0.4, 0.6, 0.6]], epsilon)
 
 
 def test_a_refusal_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None
 
 def test_a_function_that_fails_is_named() -> None:
     with pytest.raises(TypeError) as caught:
-        run(mechanisms={"OUE": partial(warner.UnaryEncoding, variant="optimized")})
+        run(mechanisms={"OUE": partial(warner.UnaryEncoding, form="optimized")})
     assert "'OUE'" in caught.value.__notes__[0]
 
 

@@ -117,7 +117,7 @@ def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(
         '[attributes.q]\nvalues = ["a", "b", "c"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
-        '[attributes.x]\nintegers = [0, 3]\nmechanism = "UnaryEncoding"\nkeep = 0.7\nepsilon = 1.0\n'
+        '[attributes.x]\nintegers = [0, 3]\nmechanism = "UnaryEncoding"\nvariant = 0.7\nepsilon = 1.0\n'
         "[attributes.place]\ngrid = { rows = 3, columns = 3 }\n"
         'mechanism = "PlanarGeometric"\nepsilon = 0.5\n'
         '[attributes.noisy]\nintegers = [0, 3]\nmechanism = "Gaussian"\ndelta = 1e-3\nepsilon = 1.0\n'

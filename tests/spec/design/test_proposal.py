@@ -116,7 +116,7 @@ def test_what_is_no_question_is_refused() -> None:
             propose(COIN, 100, 1.0, **wrong)
 
 
-def test_numbers_beside_silence_get_a_proposal_of_the_same_kind() -> None:
+def test_numbers_beside_nonresponse_get_a_proposal_of_the_same_kind() -> None:
     """A draft with missing = "answer" and numbers; the widths are those of an estimate."""
     domain = Optional(Interval(0, 60, bins=12))
     found = propose(domain, 2000, 1.7)
@@ -124,7 +124,7 @@ def test_numbers_beside_silence_get_a_proposal_of_the_same_kind() -> None:
     question = found.questions[0]
     tail, mean = question.functions
     assert tail @ question.theta == pytest.approx(0.1)  # the largest numbers, among all people
-    assert tail[domain.silence] == mean[domain.silence] == 0
+    assert tail[domain.nonresponse] == mean[domain.nonresponse] == 0
     # The weights are the derivative of the mean of those who answered.
     points, step = np.linspace(2.5, 57.5, 12), 1e-6
     moved = question.theta + step * np.eye(13)[3]

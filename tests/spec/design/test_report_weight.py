@@ -42,7 +42,7 @@ def test_the_weight_of_pure_mechanisms_is_one_over_the_difference_of_two_probabi
     assert max_influence(warner.RandomizedResponse(domain, epsilon)) == pytest.approx(
         (e + 99) / (e - 1)
     )
-    assert max_influence(warner.UnaryEncoding(domain, epsilon, keep="optimized")) == pytest.approx(
+    assert max_influence(warner.UnaryEncoding(domain, epsilon, variant="oue")) == pytest.approx(
         1 / (0.5 - 1 / (e + 1))
     )
     hashed = warner.LocalHashing(domain, epsilon)

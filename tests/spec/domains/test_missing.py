@@ -57,7 +57,7 @@ def test_missing_answers_are_recognised_in_every_container(values: Any) -> None:
     ],
     ids=lambda v: f"{type(v).__module__}.{type(v).__name__}",
 )
-def test_silence_is_encoded_as_the_last_value(values: Any) -> None:
+def test_nonresponse_is_encoded_as_the_last_value(values: Any) -> None:
     assert Optional(Integers(0, 3)).encode(values).tolist() == [1, 4, 2]
 
 
@@ -81,7 +81,7 @@ def test_each_answer_is_missing_or_not_by_its_class() -> None:
     assert found.tolist() == [True] * 5 + [False] * 6
 
 
-def test_silence_goes_with_every_domain_of_one_question() -> None:
+def test_nonresponse_goes_with_every_domain_of_one_question() -> None:
     for domain, answer in (
         (Categorical(["no", "yes"]), "yes"),
         (Categorical([True, False]), False),
@@ -92,7 +92,7 @@ def test_silence_goes_with_every_domain_of_one_question() -> None:
     ):
         silent = Optional(domain)
         index = silent.encode([answer, None, answer])
-        assert index[1] == silent.silence == domain.size and index[0] == index[2] < domain.size
+        assert index[1] == silent.nonresponse == domain.size and index[0] == index[2] < domain.size
         assert silent.answered == domain and from_spec(silent.spec()) == silent
         assert silent.points is None and not silent.is_ordered and not silent.is_numeric
         assert Tagged(silent, ["home"]).encode([None, "@home", answer]).tolist() == [
@@ -164,8 +164,8 @@ def test_dropping_and_refusing_leave_the_domain_as_it_is() -> None:
         dropping.encode([1, None])
 
 
-def test_silence_is_encoded_by_the_path_of_an_answer() -> None:
-    """Rejects the program that encodes answers alone: silence took 13 % less time."""
+def test_nonresponse_is_encoded_by_the_path_of_an_answer() -> None:
+    """Rejects the program that encodes answers alone: nonresponse took 13 % less time."""
     numbers, asked = Optional(Interval(0, 8, 4)), []
 
     def encode(answers: Any) -> np.ndarray:

@@ -125,7 +125,7 @@ def test_a_mean_is_that_of_those_who_answered() -> None:
     error = sum(v.var() / v.size for v in centres.values()) ** 0.5
     z = NormalDist().inv_cdf(0.975)
     assert (row["high"] - row["low"]) / 2 == pytest.approx(z * error, rel=0.02)
-    with pytest.raises(ArgumentTypeError, match="no quantile where silence"):
+    with pytest.raises(ArgumentTypeError, match="no quantile where nonresponse"):
         difference(groups, of=0.5)
     silent = plain.tally(plain.randomize([None] * 400))
     (row,) = difference({"a": groups["a"], "b": silent}, of="mean").rows()

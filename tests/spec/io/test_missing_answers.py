@@ -30,7 +30,7 @@ def _read(domains: dict[str, Any], **options: Any) -> dict[str, list[Any]]:
     return {name: np.concatenate([part[name] for part in parts]).tolist() for name in domains}
 
 
-def test_silence_is_a_value_of_each_sort_of_column(here: Path) -> None:
+def test_nonresponse_is_a_value_of_each_sort_of_column(here: Path) -> None:
     domains = {
         "label": with_missing(Categorical(["no", "yes"]), "answer", ["", "NA"]),
         "count": with_missing(Integers(0, 9), "answer", ["", "-9"]),

@@ -21,10 +21,10 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
     ]
     for matrix, rule in wrong:
         with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
-            warner.ChannelMechanism(domain, matrix)
+            warner.MatrixMechanism(domain, matrix)
         with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
             warner.privacy.postprocessing.decompose(matrix, [True, False])
     assert (
-        warner.ChannelMechanism(domain, np.ma.array(plain)).header
-        == warner.ChannelMechanism(domain, plain).header
+        warner.MatrixMechanism(domain, np.ma.array(plain)).header
+        == warner.MatrixMechanism(domain, plain).header
     )

@@ -11,9 +11,9 @@ import warner
 def test_mechanism_options_are_checked() -> None:
     domain = warner.Integers(0, 9)
     for build in (
-        lambda: warner.UnaryEncoding(domain, 1.0, keep="best"),
+        lambda: warner.UnaryEncoding(domain, 1.0, variant="best"),
         lambda: warner.UnaryEncoding(domain, 1.0, keep=1.0),
-        lambda: warner.UnaryEncoding(domain, 1.0, keep=0.0),
+        lambda: warner.UnaryEncoding(domain, 1.0, variant=0.0),
         lambda: warner.UnaryEncoding(domain, 1.0, keep=None),
         lambda: warner.LocalHashing(domain, 1.0, buckets=1),
         lambda: warner.LocalHashing(domain, 1.0, seeds=0),
@@ -21,11 +21,11 @@ def test_mechanism_options_are_checked() -> None:
         lambda: warner.LocalHashing(domain, 1.0, seeds=2**40),
         lambda: warner.SubsetSelection(domain, 1.0, size=10),
         lambda: warner.SubsetSelection(domain, 1.0, size=0),
-        lambda: warner.ChannelMechanism(domain, np.eye(9)),
-        lambda: warner.ChannelMechanism(domain, np.full((2, 10), 0.4)),
-        lambda: warner.ChannelMechanism(domain, "matrix"),
-        lambda: warner.ChannelMechanism(domain, np.full((2, 10), np.nan)),
-        lambda: warner.ChannelMechanism(warner.Integers(0, 1), [[1e-12, 0.5], [1 - 1e-12, 0.5]]),
+        lambda: warner.MatrixMechanism(domain, np.eye(9)),
+        lambda: warner.MatrixMechanism(domain, np.full((2, 10), 0.4)),
+        lambda: warner.MatrixMechanism(domain, "matrix"),
+        lambda: warner.MatrixMechanism(domain, np.full((2, 10), np.nan)),
+        lambda: warner.MatrixMechanism(warner.Integers(0, 1), [[1e-12, 0.5], [1 - 1e-12, 0.5]]),
         lambda: warner.RandomizedResponse(["a", "b"], 1.0),
         lambda: warner.Categorical(["a"]),
         lambda: warner.Categorical(["a", "a"]),
@@ -50,10 +50,10 @@ def test_mechanism_options_are_checked() -> None:
 
 def test_a_channel_keeps_the_budget_it_is_given() -> None:
     domain, matrix = warner.Integers(0, 1), [[0.75, 0.25], [0.25, 0.75]]
-    assert warner.ChannelMechanism(domain, matrix, epsilon=1.2).requested == 1.2
+    assert warner.MatrixMechanism(domain, matrix, epsilon=1.2).requested == 1.2
     with pytest.raises(warner.errors.BudgetError, match=r"needs epsilon 1\.09"):
-        warner.ChannelMechanism(domain, matrix, epsilon=1.0)
-    certain = warner.ChannelMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
+        warner.MatrixMechanism(domain, matrix, epsilon=1.0)
+    certain = warner.MatrixMechanism(domain, [[1.0, 0.5], [0.0, 0.5]])
     assert (
         certain.epsilon == float("inf") and certain.randomize([0] * 50).columns["report"].max() == 0
     )

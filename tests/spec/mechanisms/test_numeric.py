@@ -22,9 +22,9 @@ from warner.mechanisms import (
     StochasticRounding,
     TruncatedGeometric,
 )
-from warner.mechanisms.numeric import Window
+from warner.mechanisms.numeric import WindowMechanism
 
-MAKERS: list[type[Window]] = [SquareWave, Piecewise]
+MAKERS: list[type[WindowMechanism]] = [SquareWave, Piecewise]
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
@@ -55,7 +55,9 @@ def test_piecewise_has_the_published_mean_and_variance(epsilon: float) -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("v", [0.0, 0.123, 0.5, 0.987, 1.0])
-def test_the_device_samples_the_law_of_the_number_itself(make: type[Window], v: float) -> None:
+def test_the_device_samples_the_law_of_the_number_itself(
+    make: type[WindowMechanism], v: float
+) -> None:
     """Chi-square of the reports of one number against the dithered window at 1e-9; the mutant
     without dithering is rejected.
     """
@@ -95,7 +97,9 @@ def test_bins_are_not_on_the_device() -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("domain", [Interval(-1, 1, 5), Integers(-3, 4)])
-def test_every_pair_of_numbers_keeps_epsilon(make: type[Window], domain: warner.Domain) -> None:
+def test_every_pair_of_numbers_keeps_epsilon(
+    make: type[WindowMechanism], domain: warner.Domain
+) -> None:
     mechanism = make(domain, 1.0, 40)
     table = mechanism.probabilities()
     assert set(table.sum(axis=0)) == {Fraction(1)}

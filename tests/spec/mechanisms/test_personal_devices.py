@@ -11,7 +11,7 @@ import pytest
 import warner
 from warner import (
     Integers,
-    Personalized,
+    PersonalizedULDP,
     UtilityOptimizedRappor,
     UtilityOptimizedRR,
     audit,
@@ -23,16 +23,16 @@ from warner.privacy import ULDP
 
 DOMAIN = Integers(0, 9)
 CITIES = [
-    Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home", "work"]),
-    Personalized(UtilityOptimizedRR, ["home", "work"], DOMAIN, 1.0),
-    Personalized(UtilityOptimizedRappor, ["home"], Integers(0, 5), 1.0, keep=0.8),
-    Personalized(UtilityOptimizedRR, ["home"], Integers(0, 4_999), 1.0, sensitive=[3]),
+    PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home", "work"]),
+    PersonalizedULDP(UtilityOptimizedRR, ["home", "work"], DOMAIN, 1.0),
+    PersonalizedULDP(UtilityOptimizedRappor, ["home"], Integers(0, 5), 1.0, variant=0.8),
+    PersonalizedULDP(UtilityOptimizedRR, ["home"], Integers(0, 4_999), 1.0, sensitive=[3]),
 ]
 SECRETS: list[dict[str, list[int]]] = [{}, {"home": []}, {"home": [4]}, {"home": [0, 5]}]
 
 
 @pytest.mark.parametrize("city", CITIES, ids=repr)
-def test_the_audit_of_a_device_is_the_same_whatever_its_secrets_are(city: Personalized) -> None:
+def test_the_audit_of_a_device_is_the_same_whatever_its_secrets_are(city: PersonalizedULDP) -> None:
     found = {astuple(audit(city.device(secret))) for secret in SECRETS}
     assert len(found) == 1
     result = audit(city.device(SECRETS[2]))
@@ -40,7 +40,7 @@ def test_the_audit_of_a_device_is_the_same_whatever_its_secrets_are(city: Person
     assert result.mechanism == "Device(secret)"
 
 
-def _with_map(city: Personalized, sent: np.ndarray) -> Device:
+def _with_map(city: PersonalizedULDP, sent: np.ndarray) -> Device:
     """A device with another map than its owner's: the wrong programs below."""
     device = city.device({"home": [4]})
     object.__setattr__(device, "_Device__encode", lambda answers: sent[np.asarray(answers)])
@@ -48,7 +48,7 @@ def _with_map(city: Personalized, sent: np.ndarray) -> Device:
 
 
 @pytest.mark.parametrize("city", CITIES, ids=repr)
-def test_a_device_that_sends_a_secret_as_another_value_is_caught(city: Personalized) -> None:
+def test_a_device_that_sends_a_secret_as_another_value_is_caught(city: PersonalizedULDP) -> None:
     # The map that forgets the secret, one that sends it as another value, and one that hides
     # another value instead.
     for answer, other in ((4, 4), (4, 2), (2, city.plain_domain.size)):
@@ -83,21 +83,21 @@ def test_samples_and_claims_about_a_device_are_refused() -> None:
 
 
 def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone() -> None:
-    city = Personalized(UtilityOptimizedRR, ["home"], DOMAIN, 1.0)
+    city = PersonalizedULDP(UtilityOptimizedRR, ["home"], DOMAIN, 1.0)
     assert city.common is None
     assert (
         city.header
-        == Personalized.of(UtilityOptimizedRR, DOMAIN, 1.0, ["home"]).header
+        == PersonalizedULDP.of(UtilityOptimizedRR, DOMAIN, 1.0, ["home"]).header
         == eval(repr(city), {name: getattr(warner, name) for name in warner.__all__}).header
     )
-    both = Personalized(UtilityOptimizedRR, ["home"], DOMAIN, 1.0, sensitive=[3])
-    assert both.header == Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).header
+    both = PersonalizedULDP(UtilityOptimizedRR, ["home"], DOMAIN, 1.0, sensitive=[3])
+    assert both.header == PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).header
     for arguments in ({}, {"domain": DOMAIN}, {"epsilon": 1.0}):
         with pytest.raises(warner.errors.ArgumentTypeError, match="needs a domain and an epsilon"):
-            Personalized(UtilityOptimizedRR, ["home"], **arguments)  # type: ignore[arg-type]
+            PersonalizedULDP(UtilityOptimizedRR, ["home"], **arguments)  # type: ignore[arg-type]
     for more in ({"domain": DOMAIN}, {"sensitive": [3]}, {"keep": 0.5}):
         with pytest.raises(warner.errors.ArgumentTypeError, match="Pass the class"):
-            Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"], **more)  # type: ignore[arg-type]
+            PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"], **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sensitive", [[], [3]])
@@ -109,7 +109,7 @@ def test_shares_of_tags_from_several_budgets_are_given_back(
     rng = np.random.default_rng(5)
     tallies = []
     for epsilon, people in ((0.5, 2_000), (2.0, 4_000)):
-        city = Personalized(kind, ["home"], DOMAIN, epsilon, sensitive=sensitive)
+        city = PersonalizedULDP(kind, ["home"], DOMAIN, epsilon, sensitive=sensitive)
         reports = city.device({"home": [4]}).randomize([4, 7, 8] * (people // 3), rng)
         tallies.append(city.tally(reports, keep_reports=keep))
     result = estimate(tallies, warner.MaximumLikelihood())
@@ -128,7 +128,7 @@ def test_a_value_that_one_group_does_not_protect_can_stand_behind_a_tag() -> Non
     rng = np.random.default_rng(6)
     tallies = []
     for sensitive in ([3], [3, 7]):
-        city = Personalized(UtilityOptimizedRR, ["home"], DOMAIN, 3.0, sensitive=sensitive)
+        city = PersonalizedULDP(UtilityOptimizedRR, ["home"], DOMAIN, 3.0, sensitive=sensitive)
         reports = city.device({"home": [4]}).randomize([4, 7, 3] * 300, rng)
         tallies.append(city.tally(reports))
     matrix = redistribute(estimate(tallies, warner.MaximumLikelihood())).matrix

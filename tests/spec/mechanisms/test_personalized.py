@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, Personalized, UtilityOptimizedRappor, UtilityOptimizedRR
+from warner import Integers, PersonalizedULDP, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner.mechanisms import from_header
 
 DOMAIN = Integers(0, 9)
 
 
-CITY = Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home", "work"])
+CITY = PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home", "work"])
 
 
 def test_a_secret_map_sends_the_stand_in_and_nothing_else() -> None:
     """At a large budget the common mechanism says what it was given: the bot for secret values, the
     value for others.
     """
-    loud = Personalized(UtilityOptimizedRR(DOMAIN, 20.0, [3]), ["home", "work"])
+    loud = PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 20.0, [3]), ["home", "work"])
     device = loud.device({"home": [4], "work": [5, 6]})
     reports = device.randomize([4, 5, 6, 7, 3], np.random.default_rng(0))
     assert reports.columns["report"].tolist() == [10, 11, 11, 7, 3]
@@ -40,7 +40,9 @@ def test_no_one_else_learns_the_map(
     with different maps.
     """
     labels = [f"place-{i:04d}" for i in range(50)]
-    city = Personalized(UtilityOptimizedRR(warner.Categorical(labels), 1.0, labels[:1]), ["home"])
+    city = PersonalizedULDP(
+        UtilityOptimizedRR(warner.Categorical(labels), 1.0, labels[:1]), ["home"]
+    )
     with caplog.at_level(logging.DEBUG):
         texts = []
         for secret in ("place-0007", "place-0031"):
@@ -102,7 +104,7 @@ def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
         CITY.randomize([3])
 
 
-def from_header_again(city: Personalized) -> dict[str, object]:
+def from_header_again(city: PersonalizedULDP) -> dict[str, object]:
     return warner.mechanisms.from_header(city.mechanism.header).header
 
 
@@ -122,15 +124,17 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
         ) or rule in ("", "dict")
     for tags in ([], ["a", "a"], "home", [3], [""], ["@home"], ["a=b"], ["a.b"], ["a "], ["a\nb"]):
         with pytest.raises(warner.WarnerError):
-            Personalized(CITY.common, tags)  # type: ignore[arg-type]
+            PersonalizedULDP(CITY.common, tags)  # type: ignore[arg-type]
     with pytest.raises(warner.errors.ArgumentTypeError, match="common"):
-        Personalized(warner.RandomizedResponse(DOMAIN, 1.0), ["home"])  # type: ignore[arg-type]
+        PersonalizedULDP(warner.RandomizedResponse(DOMAIN, 1.0), ["home"])  # type: ignore[arg-type]
     with pytest.raises(warner.errors.ArgumentError, match="look like"):
-        Personalized(UtilityOptimizedRR(warner.Categorical(["a", "@home"]), 1.0, ["a"]), ["home"])
+        PersonalizedULDP(
+            UtilityOptimizedRR(warner.Categorical(["a", "@home"]), 1.0, ["a"]), ["home"]
+        )
 
 
 @pytest.mark.parametrize(
-    "kind, options", [(UtilityOptimizedRR, {}), (UtilityOptimizedRappor, {"keep": "optimized"})]
+    "kind, options", [(UtilityOptimizedRR, {}), (UtilityOptimizedRappor, {"variant": "oue"})]
 )
 def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     kind: type, options: dict[str, str]
@@ -138,7 +142,7 @@ def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     """[P2 sec 5.1]: then the bots alone are sensitive. Values without a tag may be recognised; no
     value may be protected by nothing.
     """
-    city = Personalized.of(kind, DOMAIN, 1.0, ["home", "work"], **options)
+    city = PersonalizedULDP.of(kind, DOMAIN, 1.0, ["home", "work"], **options)
     assert (
         city.common is None
         and city.guarantee.sensitive == ("@home", "@work")
@@ -162,4 +166,4 @@ def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     with pytest.raises(warner.errors.ArgumentError, match="sensitive"):
         kind(DOMAIN, 1.0, sensitive=[])
     with pytest.raises(warner.errors.ArgumentTypeError, match="mechanism"):
-        Personalized.of(warner.RandomizedResponse, DOMAIN, 1.0, ["home"])  # type: ignore[arg-type]
+        PersonalizedULDP.of(warner.RandomizedResponse, DOMAIN, 1.0, ["home"])  # type: ignore[arg-type]

@@ -15,40 +15,40 @@ from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 @pytest.mark.parametrize(("prime", "remedy"), [(4, "Pass 5"), (1, "2.."), (2**25 + 1, "2..")])
 def test_a_number_that_is_no_prime_is_refused(prime: int, remedy: str) -> None:
     with pytest.raises(ArgumentError, match=f"prime: must.*{remedy}"):
-        warner.ProjectiveGeometry(Integers(0, 9), 1.0, prime=prime)
+        warner.ProjectiveGeometryResponse(Integers(0, 9), 1.0, prime=prime)
 
 
 def test_a_prime_is_an_integer() -> None:
     with pytest.raises(ArgumentTypeError, match="prime"):
-        warner.ProjectiveGeometry(Integers(0, 9), 1.0, prime=True)
+        warner.ProjectiveGeometryResponse(Integers(0, 9), 1.0, prime=True)
 
 
 def test_more_reports_than_a_tally_can_count_are_refused_with_an_alternative() -> None:
     with pytest.raises(ArgumentError, match=r"domain: .*33554432.*HadamardResponse"):
-        warner.ProjectiveGeometry(Integers(1, 2**25 + 5), 1.0)
+        warner.ProjectiveGeometryResponse(Integers(1, 2**25 + 5), 1.0)
     with pytest.raises(ArgumentError, match=r"prime: .*33554432.*Leave it out"):
-        warner.ProjectiveGeometry(Integers(1, 10**5), 1.0, prime=9973)
+        warner.ProjectiveGeometryResponse(Integers(1, 10**5), 1.0, prime=9973)
 
 
 @pytest.mark.parametrize("epsilon", [40.0, 60.0])
 def test_a_huge_budget_is_refused_at_once(epsilon: float) -> None:
     start = time.perf_counter()
     with pytest.raises(BudgetError, match="too large"):
-        warner.ProjectiveGeometry(Integers(1, 10**6), epsilon, prime=1009)
+        warner.ProjectiveGeometryResponse(Integers(1, 10**6), epsilon, prime=1009)
     assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0, 12.0, 20.0])
 def test_few_reports_more_than_values_are_never_needed_beyond_the_prime(epsilon: float) -> None:
     size = 1000
-    mechanism = warner.ProjectiveGeometry(Integers(1, size), epsilon)
+    mechanism = warner.ProjectiveGeometryResponse(Integers(1, size), epsilon)
     assert size <= mechanism.n_reports <= size * mechanism.prime + 1
 
 
 def test_the_header_names_the_prime_that_was_chosen() -> None:
-    mechanism = warner.ProjectiveGeometry(Integers(1, 100), 1.5)
+    mechanism = warner.ProjectiveGeometryResponse(Integers(1, 100), 1.5)
     assert mechanism.parameters() == {"prime": 5}
-    again = warner.ProjectiveGeometry(Integers(1, 100), 1.5, prime=5)
+    again = warner.ProjectiveGeometryResponse(Integers(1, 100), 1.5, prime=5)
     assert again.header == mechanism.header
 
 
@@ -56,7 +56,7 @@ def test_a_hundred_thousand_values() -> None:
     """Randomised, counted and inverted, with intervals, in a second or so."""
     size, n = 10**5, 2 * 10**5
     rng = np.random.default_rng(7)
-    mechanism = warner.ProjectiveGeometry(Integers(0, size - 1), 2.0)
+    mechanism = warner.ProjectiveGeometryResponse(Integers(0, size - 1), 2.0)
     answers = np.where(rng.random(n) < 0.5, 77, rng.integers(0, size, n))
     tally = mechanism.tally(mechanism.randomize(answers, rng=rng))
     result = warner.estimate(tally, warner.Inversion())
@@ -71,14 +71,14 @@ def test_a_hundred_thousand_values() -> None:
 def test_a_plan_ranks_it_between_subset_selection_and_hadamard_response() -> None:
     plan = warner.plan(Integers(1, 3000), 2.0, loss="l2", n=10**5)
     names = [result.name for result in plan.results]
-    order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometry")]
+    order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometryResponse")]
     assert order[0] < order[1] < names.index("HadamardResponse")
 
 
 def test_several_blocks_serve_where_one_block_fits_badly() -> None:
     """With 10^5 values, the best prime at e = 8103 makes more than 2^25 reports in one block."""
     domain, epsilon = Integers(1, 10**5), 9.0
-    one, best = (warner.ProjectiveGeometry(domain, epsilon, blocks=h) for h in (1, None))
+    one, best = (warner.ProjectiveGeometryResponse(domain, epsilon, blocks=h) for h in (1, None))
     assert best.blocks > 1 and best.n_reports < 2**25
     even = np.full(10**5, 1e-5)
     assert one.channel().variance(even).sum() > 1.5 * best.channel().variance(even).sum()
@@ -86,25 +86,25 @@ def test_several_blocks_serve_where_one_block_fits_badly() -> None:
 
 
 def test_one_block_is_kept_where_several_save_little() -> None:
-    assert warner.ProjectiveGeometry(Integers(1, 3000), 2.0).blocks == 1
+    assert warner.ProjectiveGeometryResponse(Integers(1, 3000), 2.0).blocks == 1
 
 
 @pytest.mark.parametrize("blocks", [0, 11])
 def test_blocks_without_values_are_refused(blocks: int) -> None:
     with pytest.raises(ArgumentError, match=r"blocks: must.*1\.\.10"):
-        warner.ProjectiveGeometry(Integers(1, 10), 1.0, blocks=blocks)
+        warner.ProjectiveGeometryResponse(Integers(1, 10), 1.0, blocks=blocks)
 
 
 def test_a_block_that_no_value_reaches_is_refused() -> None:
     """Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise."""
     with pytest.raises(ArgumentError, match=r"5 values fill 3; got 4\. Pass 3"):
-        warner.ProjectiveGeometry(Integers(1, 5), 1.0, prime=2, blocks=4)
-    assert warner.ProjectiveGeometry(Integers(1, 5), 1.0, prime=2, blocks=3).blocks == 3
+        warner.ProjectiveGeometryResponse(Integers(1, 5), 1.0, prime=2, blocks=4)
+    assert warner.ProjectiveGeometryResponse(Integers(1, 5), 1.0, prime=2, blocks=3).blocks == 3
 
 
 def test_values_in_blocks_are_estimated_without_bias() -> None:
     """A wrong inverse that forgets the share of the block is 40 standard errors off."""
-    mechanism = warner.ProjectiveGeometry(Integers(1, 40), 2.0, prime=3, blocks=2)
+    mechanism = warner.ProjectiveGeometryResponse(Integers(1, 40), 2.0, prime=3, blocks=2)
     rng, n = np.random.default_rng(5), 200_000
     answers = np.where(rng.random(n) < 0.7, rng.integers(1, 6, n), 30)
     tally = mechanism.tally(mechanism.randomize(answers, rng=rng))

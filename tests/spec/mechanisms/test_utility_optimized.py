@@ -22,7 +22,7 @@ DOMAIN = Integers(0, 9)
 @pytest.mark.parametrize(
     "size, sensitive", [(2, [1]), (5, [0, 3]), (6, [2]), (7, [0, 1, 2, 3, 4, 5])]
 )
-@pytest.mark.parametrize("keep", [None, "symmetric", "optimized", 0.8])
+@pytest.mark.parametrize("keep", [None, "sue", "oue", 0.8])
 def test_both_conditions_hold_exactly_and_tightly(
     epsilon: float, size: int, sensitive: list[int], keep: str | float | None
 ) -> None:
@@ -71,7 +71,7 @@ def test_with_everything_sensitive_the_law_is_the_plain_mechanisms(epsilon: floa
     everything = domain.labels
     plain = warner.RandomizedResponse(domain, epsilon).probabilities()
     assert (UtilityOptimizedRR(domain, epsilon, everything).probabilities() == plain).all()
-    for keep in ("symmetric", "optimized", 0.7):
+    for keep in ("sue", "oue", 0.7):
         bits = warner.UnaryEncoding(domain, epsilon, keep)
         same = UtilityOptimizedRappor(domain, epsilon, everything, keep)
         assert (same.outputs()["bits"] == bits.outputs()["bits"]).all() and (

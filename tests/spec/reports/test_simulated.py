@@ -74,7 +74,7 @@ def test_every_mechanism_marks_what_a_generator_made() -> None:
         assert not mechanism.tally(mechanism.randomize(answers)).simulated
     assert bits.tally(bits.randomize([1], rng), keep_reports=True).simulated
     law = warner.UtilityOptimizedRR(warner.Categorical(["a", "b", "c"]), 1.0, ["a"])
-    device = warner.Personalized(law, ["home"]).device({"home": ["b"]})
+    device = warner.PersonalizedULDP(law, ["home"]).device({"home": ["b"]})
     assert device.randomize(["b"], rng).simulated and not device.randomize(["b"]).simulated
 
 

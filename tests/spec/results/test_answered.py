@@ -1,4 +1,4 @@
-"""The distribution among those who answered, where silence is a value."""
+"""The distribution among those who answered, where nonresponse is a value."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_shares_mean_and_quantile_are_of_those_who_answered(
     assert pickle.loads(pickle.dumps(result)).answered().rows() == given.rows()
 
 
-def test_an_order_of_the_values_is_used_though_silence_has_no_place_in_it() -> None:
-    """A smooth fit moves mass between neighbours, and silence is nobody's neighbour."""
+def test_an_order_of_the_values_is_used_though_nonresponse_has_no_place_in_it() -> None:
+    """A smooth fit moves mass between neighbours, and nonresponse is nobody's neighbour."""
     result = _estimate()
     assert result.method == "LogSpline()" and result.has_posterior_intervals
     rough = _estimate(MaximumLikelihood()).probabilities
@@ -87,18 +87,18 @@ def test_places_have_a_mean_of_two_coordinates() -> None:
     assert low < 0.5 < high
 
 
-def test_labels_have_no_mean_and_other_domains_no_silence() -> None:
+def test_labels_have_no_mean_and_other_domains_no_nonresponse() -> None:
     coin = warner.RandomizedResponse(Optional(Categorical(["no", "yes"])), 2.0)
     result = warner.estimate(coin.tally(coin.randomize(["no", "yes", None] * 50)))
     with pytest.raises(ArgumentTypeError, match="mean"):
         result.answered().mean()
     plain = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
     tally = plain.tally(plain.randomize(["no", "yes"] * 50))
-    with pytest.raises(ArgumentTypeError, match="silence as a value"):
+    with pytest.raises(ArgumentTypeError, match="nonresponse as a value"):
         warner.estimate(tally).answered()
 
 
-def test_tables_have_the_label_of_silence() -> None:
+def test_tables_have_the_label_of_nonresponse() -> None:
     result = _estimate()
     assert result.rows()[-1]["value"] == "(no answer)"
     frame = result.to_frame()
@@ -106,7 +106,7 @@ def test_tables_have_the_label_of_silence() -> None:
     assert result.to_json()["answered"]["n"] == pytest.approx(result.answered().n)
 
 
-def test_a_log_spline_with_silence_has_a_limit_that_it_names() -> None:
+def test_a_log_spline_with_nonresponse_has_a_limit_that_it_names() -> None:
     many = warner.RandomizedResponse(Optional(Interval(0, 1, 3000)), 5.0)
     tally = many.tally(many.randomize([0.5, None] * 50, np.random.default_rng(0)))
     with pytest.raises(ArgumentError, match="2048"):

@@ -22,13 +22,13 @@ from warner.results.intervals import anytime_factor, anytime_of_functions, norma
 KIND = "anytime:1000"
 
 
-def _drinks(method: object = None, silence: bool = False) -> Estimate:
+def _drinks(method: object = None, nonresponse: bool = False) -> Estimate:
     domain = Integers(0, 5)
-    asked = with_missing(domain, "answer") if silence else domain
+    asked = with_missing(domain, "answer") if nonresponse else domain
     mechanism = SubsetSelection(asked, 3.0)
     rng = np.random.default_rng(2)
     answers = rng.choice(6, p=[0.4, 0.2, 0.2, 0.1, 0.06, 0.04], size=900).tolist()
-    given = [None if silence and i % 5 == 0 else x for i, x in enumerate(answers)]
+    given = [None if nonresponse and i % 5 == 0 else x for i, x in enumerate(answers)]
     tally = mechanism.tally(mechanism.randomize(given, rng=rng))
     return estimate(tally) if method is None else estimate(tally, method)  # type: ignore[arg-type]
 
@@ -62,9 +62,9 @@ def test_reports_of_one_person_widen_the_interval_of_a_mean() -> None:
     assert seven == pytest.approx(2 * once, rel=1e-6) and result.n == 900
 
 
-@pytest.mark.parametrize("silence", [False, True])
-def test_every_number_of_a_default_estimate_lies_in_its_interval(silence: bool) -> None:
-    result = _drinks(silence=silence)
+@pytest.mark.parametrize("nonresponse", [False, True])
+def test_every_number_of_a_default_estimate_lies_in_its_interval(nonresponse: bool) -> None:
+    result = _drinks(nonresponse=nonresponse)
     numbers = [result.mean(), *(result.quantile(q) for q in (0.1, 0.5, 0.9)), result.range(2, 4)]
     for number in numbers:
         low, high = number.interval(kind="anytime", planned=1000)
@@ -102,7 +102,7 @@ def test_a_quantile_of_many_values_is_bounded_a_little_further_out(
 
 def test_shares_of_those_who_answered_hold_at_every_look_too() -> None:
     """Their intervals of one look are narrower."""
-    result = _drinks(silence=True)
+    result = _drinks(nonresponse=True)
     given = result.answered()
     assert np.all(
         np.ptp(given.interval(kind=KIND), axis=1) > np.ptp(given.interval(), axis=1) * 0.99

@@ -127,7 +127,7 @@ def test_other_kinds_refuse_what_they_do_not_need() -> None:
             result.interval(kind=kind, target="everyone", planned=10)
     with pytest.raises(warner.errors.ArgumentTypeError, match="first look"):
         result.interval(kind="anytime")
-    blind = warner.ChannelMechanism(Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
+    blind = warner.MatrixMechanism(Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     flat = _estimate(blind, warner.MaximumLikelihood())
     for kind in ("average", "simultaneous", "anytime"):
         with pytest.raises(warner.errors.IdentifiabilityError):

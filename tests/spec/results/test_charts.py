@@ -55,7 +55,7 @@ def _result(
 
 def _unidentified(size: int, name: str = "x") -> Estimate:
     slope = np.linspace(0.3, 0.7, size)
-    blind = warner.ChannelMechanism(Integers(0, size - 1), np.stack([slope, 1 - slope]))
+    blind = warner.MatrixMechanism(Integers(0, size - 1), np.stack([slope, 1 - slope]))
     result = warner.estimate(
         blind.tally(blind.randomize([0, 1, 2] * 100, np.random.default_rng(0))),
         warner.MaximumLikelihood(),

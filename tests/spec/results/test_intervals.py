@@ -24,7 +24,7 @@ def test_fisher_is_wald_where_the_maximum_is_the_inversion_and_tighter_where_rep
 ):
     rng = np.random.default_rng(4)
     values = rng.choice(SIZE, 20_000, p=[0.4, 0.3, 0.2, 0.1])
-    for name in ("RandomizedResponse", "ChannelMechanism", "LocalHashing binary"):
+    for name in ("RandomizedResponse", "MatrixMechanism", "LocalHashing binary"):
         mechanism = MECHANISMS[name](warner.Integers(0, SIZE - 1), 2.0)
         result = warner.estimate(
             mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood()
@@ -67,7 +67,7 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
         warner.estimate(bits.tally(reports), warner.MaximumLikelihood()).interval(kind="fisher")
     kept = warner.estimate(bits.tally(reports, keep_reports=True), warner.MaximumLikelihood())
     assert (np.diff(kept.interval(kind="fisher")) < np.diff(kept.interval())).all()
-    blind = warner.ChannelMechanism(warner.Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
+    blind = warner.MatrixMechanism(warner.Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     flat = warner.estimate(
         blind.tally(blind.randomize([0, 1, 2, 2] * 100, rng)), warner.MaximumLikelihood()
     )

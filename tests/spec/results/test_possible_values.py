@@ -11,9 +11,9 @@ import pytest
 import warner
 from warner import (
     Categorical,
-    ChannelMechanism,
     Integers,
     Interval,
+    MatrixMechanism,
     MaximumLikelihood,
     RandomizedResponse,
     UnaryEncoding,
@@ -39,7 +39,7 @@ def test_reported_values_alone_have_shares_and_a_unique_maximum() -> None:
 
 def test_values_that_are_ruled_out_make_the_rest_identifiable() -> None:
     """Two groups that a report does not tell apart: their labels together are one value less."""
-    cloak = ChannelMechanism(
+    cloak = MatrixMechanism(
         Categorical(["a", "b", "c"]), np.array([[0.6, 0.6, 0.2], [0.4, 0.4, 0.8]])
     )
     tally = cloak.tally(cloak.randomize(["a"] * 500 + ["c"] * 500, RNG))

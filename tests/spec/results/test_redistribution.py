@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, Personalized, UtilityOptimizedRR
+from warner import Integers, PersonalizedULDP, UtilityOptimizedRR
 
 DOMAIN = Integers(0, 9)
 
@@ -17,7 +17,7 @@ def _city(n: int, seed: int = 0) -> tuple[warner.Tally, np.ndarray, np.ndarray, 
     """
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.full(10, 2.0))
-    city = Personalized(UtilityOptimizedRR(DOMAIN, 2.0, [3]), ["home", "work"])
+    city = PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 2.0, [3]), ["home", "work"])
     values = rng.choice(10, n, p=theta)
     at_home = (rng.random(n) < 0.3) & (values != 3)
     devices = {x: city.device({"home": [x]}) for x in range(10) if x != 3}
@@ -95,7 +95,7 @@ def test_background_knowledge_is_checked() -> None:
     for is_enumerable in ([1], "home", 5):
         with pytest.raises(warner.errors.ArgumentTypeError, match="dict"):
             warner.redistribute(result, is_enumerable)  # type: ignore[arg-type]
-    closed = Personalized(
+    closed = PersonalizedULDP(
         UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"]
     )
     negative = warner.estimate(

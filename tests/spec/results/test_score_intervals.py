@@ -160,7 +160,7 @@ def test_every_table_of_shares_has_them_by_default() -> None:
     assert pooled.interval_kind("respondents") == "score"
     score_of, wald_of = (pooled.interval(kind=kind) for kind in ("score", "wald"))
     assert score_of.shape == wald_of.shape and (score_of != wald_of).any()
-    blind = warner.ChannelMechanism(Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
+    blind = warner.MatrixMechanism(Integers(0, 2), [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]])
     flat = warner.estimate(blind.tally(blind.randomize([0, 1, 2] * 50, rng)), "mle")
     assert flat.interval_kind() == "none"
     assert {(row["low"], row["high"], row["shrunk_from"]) for row in flat.rows()} == {

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import warner
 from tests.spec.app._command import STUDY
-from warner import Integers, Personalized, Study, UtilityOptimizedRR
+from warner import Integers, PersonalizedULDP, Study, UtilityOptimizedRR
 from warner.app.cli import main
 from warner.io import write_reports
 from warner.privacy import OSLDP
@@ -47,18 +47,18 @@ def test_attributes_that_differ_only_in_case_are_refused_before_anything_is_writ
         (("epsilon = 1.0", "epsilon = true"), "attributes.smokes.epsilon"),
         (('values = ["no", "yes"]', 'values = ["1", 1]'), "labels must differ as text"),
         (
-            ("RandomizedResponse", "ChannelMechanism"),
-            "attributes.smokes.matrix: is needed by ChannelMechanism",
+            ("RandomizedResponse", "MatrixMechanism"),
+            "attributes.smokes.matrix: is needed by MatrixMechanism",
         ),
         (("epsilon = 1.0", ""), "attributes.smokes.epsilon: is missing"),
         (
             ("RandomizedResponse", "RandomisedResponse"),
             "attributes.smokes.mechanism: must be one of RandomizedResponse",
         ),
-        (('keep = "optimized"', 'keep = "best"'), "attributes.age: keep: must be"),
+        (('variant = "oue"', 'variant = "best"'), "attributes.age: variant: must be"),
         (
-            ('keep = "optimized"', "kept = 0.5"),
-            "attributes.age.kept: is not an option of UnaryEncoding: its options are keep",
+            ('variant = "oue"', "kept = 0.5"),
+            "attributes.age.kept: is not an option of UnaryEncoding: its options are variant",
         ),
         (
             ("budget = 3.0", "budget = 2.0"),
@@ -200,8 +200,8 @@ def test_a_study_with_tags_need_name_no_sensitive_value() -> None:
         study = Study.parse(text)
         assert study.mechanisms["place"].sensitive == ["@home"]
         assert Study.parse(study.to_json()).digest == study.digest
-    assert Personalized.of(
+    assert PersonalizedULDP.of(
         UtilityOptimizedRR, DOMAIN, 1.0, ["home"], sensitive=[3]
     ).mechanism.header == (
-        Personalized(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
+        PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
     )

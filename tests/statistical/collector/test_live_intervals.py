@@ -36,7 +36,7 @@ def test_shares_of_labels_and_of_bits_hold_at_all_steps_of_a_survey() -> None:
     """Wald intervals, each for one number of reports, miss on more than a fifth of the surveys."""
     rng, kind = np.random.default_rng(5), kind_of_intervals(PLANNED)
     labels = RandomizedResponse(Categorical(["a", "b", "c"]), 1.0)
-    bits = UnaryEncoding(Categorical(["a", "b", "c", "d"]), 2.0, keep="optimized")
+    bits = UnaryEncoding(Categorical(["a", "b", "c", "d"]), 2.0, variant="oue")
     for mechanism, shares in ((labels, [0.6, 0.3, 0.1]), (bits, [0.5, 0.3, 0.15, 0.05])):
         truth = np.array(shares)
         held = np.ones((PATHS, 2), dtype=bool)  # of the first value, which is the hardest
@@ -52,7 +52,7 @@ def test_shares_of_labels_and_of_bits_hold_at_all_steps_of_a_survey() -> None:
 
 def test_means_and_quantiles_hold_at_all_steps_of_a_survey() -> None:
     """Intervals for one number of reports are the same ones, of z in place of b deviations."""
-    mechanism, shares = UnaryEncoding(Integers(0, 5), 3.0, keep="optimized"), [0.4, 0.2, 0.2, 0.1]
+    mechanism, shares = UnaryEncoding(Integers(0, 5), 3.0, variant="oue"), [0.4, 0.2, 0.2, 0.1]
     truth, rng = np.array([*shares, 0.06, 0.04]), np.random.default_rng(8)
     true = {"mean": truth @ np.arange(6), "median": 1.0, "quantile:0.9": 3.0}
     held = {name: np.ones(PATHS, dtype=bool) for name in true}

@@ -221,7 +221,7 @@ def test_second_order_errors_refuse_what_they_do_not_cover() -> None:
         lambda: second_order_error(RandomizedResponse(THREE, 1.0), [0.5, 0.5, 0.0], 10),
         lambda: second_order_error(wide, np.full(40, 1 / 40), 10),
         lambda: second_order_error(
-            warner.ChannelMechanism(THREE, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]]), THETA, 10
+            warner.MatrixMechanism(THREE, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]]), THETA, 10
         ),
     ):
         with pytest.raises(warner.WarnerError):

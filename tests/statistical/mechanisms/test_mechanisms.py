@@ -135,7 +135,7 @@ MUTANTS: dict[str, tuple[str, Sampler]] = {
     "a hash by modulo": ("LocalHashing optimized", _olh_uses_a_modulo),
     "a subset always includes the truth": ("SubsetSelection of two", _subset_always_includes),
     "Hadamard row x instead of x + 1": ("HadamardResponse", _hadamard_row_without_shift),
-    "values in reverse": ("ChannelMechanism", _channel_is_transposed_in_values),
+    "values in reverse": ("MatrixMechanism", _channel_is_transposed_in_values),
 }
 
 

@@ -1,6 +1,6 @@
 """Intervals among those who answered hold the truth as often as they say, and are not too wide.
 
-The mean of numbers far from 0 shows whether an interval knows that the share of silence is estimated
+The mean of numbers far from 0 shows whether an interval knows that the share of nonresponse is estimated
 from the same reports. A program that divides the interval of the sum by the estimated share would be
 several times too wide here. One that takes the people who answered as a sample without noise of the
 mechanism would be too narrow.

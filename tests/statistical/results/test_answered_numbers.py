@@ -8,7 +8,7 @@ import warner
 from warner import Interval, SquareWave
 from warner.domains import Optional
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import Mechanism, WithSilence
+from warner.mechanisms import Mechanism, WithNonresponse
 
 _BINS = Interval(0.0, 1.0, bins=20)
 _SILENT, _PEOPLE, _RUNS = 0.3, 4000, 8
@@ -36,18 +36,18 @@ def _distance(found: warner.Estimate) -> float:
     return float(np.abs(np.cumsum(found.answered().probabilities - answers)).sum() / 20)
 
 
-def test_numbers_with_silence_err_less_than_labels() -> None:
-    """Rejects a mechanism of numbers that loses the order of the answers to silence: its distance
+def test_numbers_with_nonresponse_err_less_than_labels() -> None:
+    """Rejects a mechanism of numbers that loses the order of the answers to nonresponse: its distance
     is then that of labels, 2 to 3 times as large. The ratio has a standard error of about 0.1.
     """
-    beside = _estimates(WithSilence(SquareWave(_BINS, 1.0)))
+    beside = _estimates(WithNonresponse(SquareWave(_BINS, 1.0)))
     labels = _estimates(warner.SubsetSelection(Optional(_BINS), 1.0))
     ours, theirs = (np.mean([_distance(e) for e in found]) for found in (beside, labels))
     assert ours < 0.8 * theirs
 
 
 def test_intervals_of_the_answered_hold_the_truth() -> None:
-    """Rejects intervals of half the width, or around a share that counts silence as an answer.
+    """Rejects intervals of half the width, or around a share that counts nonresponse as an answer.
 
     Of 8 surveys at most 2 may miss the mean or the share of answers. Intervals that hold in 95 % do
     in all but 0.6 % of draws, those of half the width, which hold in 67 %, in 47 %.
@@ -55,7 +55,7 @@ def test_intervals_of_the_answered_hold_the_truth() -> None:
     answers = _truth()[:-1] / (1 - _SILENT)
     mean = float(answers @ ((np.arange(20) + 0.5) / 20))
     missed = {"mean": 0, "answered": 0, "shares": 0.0}
-    for found in _estimates(WithSilence(SquareWave(_BINS, 1.0))):
+    for found in _estimates(WithNonresponse(SquareWave(_BINS, 1.0))):
         given = found.answered()
         low, high = given.mean().interval()
         missed["mean"] += not low <= mean <= high
@@ -70,8 +70,8 @@ def test_intervals_of_the_answered_hold_the_truth() -> None:
 
 
 def test_a_stated_tally_is_estimated_without_bias() -> None:
-    """Rejects swapped probabilities of "no answer", which move the share of silence by 0.3."""
-    mechanism = WithSilence(SquareWave(_BINS, 1.0))
+    """Rejects swapped probabilities of "no answer", which move the share of nonresponse by 0.3."""
+    mechanism = WithNonresponse(SquareWave(_BINS, 1.0))
     channel = mechanism.channel()
     data = LikelihoodData(channel, channel.matvec(_truth()), 10**7, mechanism.domain)
     fit = warner.LogSpline().fit(data)

@@ -192,7 +192,7 @@ def test_bootstraps_for_the_wrong_target_are_caught() -> None:
 
 
 @pytest.mark.parametrize("target", ["population", "respondents"])
-@pytest.mark.parametrize("name", ["LocalHashing optimized", "ChannelMechanism"])
+@pytest.mark.parametrize("name", ["LocalHashing optimized", "MatrixMechanism"])
 def test_fisher_intervals_cover_shares_and_linear_functions(name: str, target: str) -> None:
     """Over 300 runs: within 6 sd of 0.95 (sd 0.0126), and on average over the six functions between
     0.89 and 0.98. The information of twice or half the people is rejected by the average.

@@ -21,7 +21,7 @@ from warner.results.recommend import rules_out
 @pytest.mark.parametrize(
     "make",
     [
-        lambda d: warner.UnaryEncoding(d, 2.0, keep="optimized"),
+        lambda d: warner.UnaryEncoding(d, 2.0, variant="oue"),
         lambda d: warner.RandomizedResponse(d, 8.0),
     ],
     ids=["bits", "values"],

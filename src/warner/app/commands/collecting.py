@@ -96,9 +96,10 @@ def randomize(
     cells. An answer outside its domain stops the command, and no file is written. All such rows of
     the file are named by their position.
 
-    A missing answer is refused, unless the study says missing = "answer" for the attribute: silence
-    is then a value that is randomised like any other. With missing = "drop" a person who did not
-    answer is left out, with all other answers too; the collector can see who sent no report.
+    A missing answer is refused, unless the study says missing = "answer" for the attribute:
+    nonresponse is then a value that is randomised like any other. With missing = "drop" a person
+    who did not answer is left out, with all other answers too; the collector can see who sent no
+    report.
 
     The reports are written in random order, because the order of people can reveal who answered
     what. Randomising the same answers again spends the budget again.

@@ -264,7 +264,7 @@ def _questions(
     questions: list[Question] = []
     for name, parts, names in steps(asked, "estimating"):
         inside = attributes_of(parts)
-        shown = any(_shows_silence(from_header(part.header)) for part in parts)
+        shown = any(_shows_nonresponse(from_header(part.header)) for part in parts)
         for result in estimates_of(name, parts, chosen, names, only):
             if names is None and inside and result.attribute not in inside:
                 continue
@@ -274,6 +274,6 @@ def _questions(
     return questions
 
 
-def _shows_silence(mechanism: Mechanism) -> bool:
+def _shows_nonresponse(mechanism: Mechanism) -> bool:
     """Whether a report can show that its sender gave no answer."""
-    return mechanism.shows_silence or math.isinf(mechanism.guarantee.total)
+    return mechanism.shows_nonresponse or math.isinf(mechanism.guarantee.total)

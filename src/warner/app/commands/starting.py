@@ -316,11 +316,11 @@ def from_xlsform(
 
     Columns of the sheet survey mark the questions that are to be randomised: warner_epsilon, the
     budget; warner_mechanism; warner_reports, warner_missing, warner_unit and options of the
-    mechanism, such as warner_keep. warner_public = yes marks a public column.
+    mechanism, such as warner_variant. warner_public = yes marks a public column.
 
     Taken are select_one, integer, decimal and range, with labels, hints and choices in all
     languages. Limits come from constraints such as . >= 18 and . <= 99. Without them the study says
-    TO DECIDE. A question that is not required has missing = "answer": silence is protected too.
+    TO DECIDE. A question that is not required has missing = "answer": nonresponse is protected too.
 
     All other questions are left out, and named with the reason. They stay in the form. A question
     that goes through warner must not stay there: the form would store the answer itself.
@@ -349,7 +349,7 @@ def from_xlsform(
     if found.must_answer:
         notes.append(
             f"Everybody must answer {listed(found.must_answer)}: the mechanism has no value for "
-            "silence."
+            "nonresponse."
         )
     names = listed([question.name for question in first.secret])
     notes.append(

@@ -158,7 +158,7 @@ class Question:
             if size >= few and (self.limits is not None or self.kind in ("integers", "numbers")):
                 return 'mechanism = "SquareWave"', "for numbers: near ones are sent more often"
         if size >= few or self.kind == "cells":
-            unary = 'mechanism = "UnaryEncoding"\nkeep = "optimized"'
+            unary = 'mechanism = "UnaryEncoding"\nvariant = "oue"'
             return unary, "for many values: one bit for each"
         return 'mechanism = "RandomizedResponse"', "for few values: the true one, or another one"
 
@@ -374,9 +374,9 @@ class FirstStudy:
             "warner plan says which intervals to expect, and which mechanisms fit."
         )
         yield (
-            'What an empty answer means. In the table, missing = "answer" makes silence a value '
-            'that is protected too; missing = "drop" leaves the person out, which the collector '
-            "sees. Without either, a file with empty answers is refused."
+            'What an empty answer means. In the table, missing = "answer" makes nonresponse a '
+            'value that is protected too; missing = "drop" leaves the person out, which the '
+            "collector sees. Without either, a file with empty answers is refused."
         )
         yield (
             "Who may answer, before warner serve: a table [collect] at the end of this file says "

@@ -75,7 +75,7 @@ class Form:
         left: {reason: the questions that are left out for it}.
         always_asked: the questions that the form asks of some people only.
         must_answer: the questions that people may skip in the form, and not in the study, because
-            the mechanism has no value for silence.
+            the mechanism has no value for nonresponse.
     """
 
     title: str | Mapping[str, str]

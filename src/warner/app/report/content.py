@@ -191,7 +191,7 @@ def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
 def answer_rows(result: Estimate, level: float, target: str, kind: str | None = None) -> list[Row]:
     """All shares with intervals, of those who answered; a bootstrap has a fixed seed."""
     domain = result.domain
-    if domain.silence is not None:
+    if domain.nonresponse is not None:
         rows = result.answered().rows(level, target)
         return [{**row, "value": name_of(row["value"], domain.answered)} for row in rows]
     limits, unbiased = intervals_of_table(result, level, target, kind, np.random.default_rng(_SEED))

@@ -95,14 +95,14 @@ class Question:
         settings: how results are shown.
         groups: {public values: tally} where the tally has groups, else None.
         attributes: for tallies of several attributes, the one that is asked for; else None.
-        shows_silence: whether a report can show that its sender gave no answer.
+        shows_nonresponse: whether a report can show that its sender gave no answer.
     """
 
     estimate: Estimate
     settings: Settings
     groups: TalliesOfGroups | None = None
     attributes: tuple[str, ...] | None = None
-    shows_silence: bool = False
+    shows_nonresponse: bool = False
 
     @property
     def name(self) -> str:
@@ -110,17 +110,17 @@ class Question:
 
     @property
     def domain(self) -> Domain:
-        """The values, without silence."""
+        """The values, without nonresponse."""
         return self.estimate.domain.answered
 
     @property
-    def has_silence(self) -> bool:
-        """Whether silence is a value of its own; shares are then of those who answered."""
-        return self.estimate.domain.silence is not None
+    def has_nonresponse(self) -> bool:
+        """Whether nonresponse is a value of its own; shares are then of those who answered."""
+        return self.estimate.domain.nonresponse is not None
 
     @property
     def _whose(self) -> str:
-        return " among those who answered" if self.has_silence else ""
+        return " among those who answered" if self.has_nonresponse else ""
 
     @property
     def heading(self) -> str:
@@ -206,10 +206,10 @@ class Question:
         people = plural(result.n, "person", "people")
         if result.reports_per_person > 1:
             people = f"{result.n:,} reports of at least {result.data.least_people:,} people"
-        if not self.has_silence:
+        if not self.has_nonresponse:
             return f"{people}." if result.reports_per_person > 1 else f"{people} answered."
         row = result.answered().row(self.settings.level, self.settings.target)
-        hidden = "" if self.shows_silence else " Who did is hidden as well."
+        hidden = "" if self.shows_nonresponse else " Who did is hidden as well."
         return (
             f"{people} took part, and {_figures(row)} of them answered.{hidden} The shares are of "
             "those who answered; they say nothing of what the others would have said."
@@ -376,7 +376,7 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
     blocks.append(
         table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
     )
-    if question.has_silence and found.of == "shares":
+    if question.has_nonresponse and found.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "

@@ -82,7 +82,7 @@ class Wording:
 
     def answers(self, name: str, domain: Domain) -> list[str]:
         """The displayed texts of all values of an attribute."""
-        if domain.edges is not None and domain.silence is None:
+        if domain.edges is not None and domain.nonresponse is None:
             return [f"{a:.6g} to {b:.6g}" for a, b in _pairs(domain.edges)]
         shown: list[str] = []
         if domain.points is None and not domain.attributes:
@@ -111,7 +111,7 @@ class Wording:
         labels = self.answers(name, result.domain)
         about = f"Estimated share of each answer, from {result.n:,} reports"
         yield shares_table(about, labels, result.rows(LEVEL, TARGET, kind), result.has_intervals)
-        if result.domain.silence is not None:
+        if result.domain.nonresponse is not None:
             given = result.answered()
             row = given.row(LEVEL, TARGET, kind)
             share, low, high = (f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high"))

@@ -142,7 +142,7 @@ def _language_name(tag: str) -> str:
 
 
 MOST_RADIOS = 12  # more values are asked by a list that opens
-SILENCE = "silence"  # the value of a control that stands for no answer
+NONRESPONSE = "silence"  # the value of a control that stands for no answer
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Question:
     Attributes:
         id: the prefix of the ids in the page, such as "q0".
         name: the attribute or the public column.
-        domain: the values, without silence.
-        silence: whether "no answer" is an answer.
+        domain: the values, without nonresponse.
+        nonresponse: whether "no answer" is an answer.
         texts: the texts of the study.
         language: the language of the study's texts.
         words: those of the page.
@@ -162,7 +162,7 @@ class Question:
     id: str
     name: str
     domain: Domain
-    silence: bool
+    nonresponse: bool
     texts: Texts
     language: str
     words: Words
@@ -206,7 +206,7 @@ class Question:
     @property
     def is_long(self) -> bool:
         """Whether the answers are a list that opens, and no radio buttons."""
-        return len(self.answers or ()) + self.silence > MOST_RADIOS
+        return len(self.answers or ()) + self.nonresponse > MOST_RADIOS
 
     @property
     def kind(self) -> str:
@@ -216,7 +216,7 @@ class Question:
         return {"grid": "grid", "dates": "date"}.get(self.spec["kind"], "number")
 
     def answer(self, index: int) -> str:
-        """The displayed text of a value or of silence."""
+        """The displayed text of a value or of nonresponse."""
         if index >= self.domain.size:
             return self.words.plain("silence")
         return self.texts.answer(self.name, index, self.language)
@@ -351,7 +351,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
             id=f"q{i}",
             name=name,
             domain=mechanism.domain.answered,
-            silence=mechanism.domain.silence is not None,
+            nonresponse=mechanism.domain.nonresponse is not None,
             texts=texts,
             language=tag,
             words=words,
@@ -379,7 +379,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
         parts=parts(study, protected, public, words),
         digest=survey_digest(survey_bytes(study)),
         integrity=integrity,
-        silence=SILENCE,
+        nonresponse=NONRESPONSE,
         plain_number=plain_number,
         is_mail_address=_is_mail_address,
     )

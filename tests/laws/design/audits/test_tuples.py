@@ -27,8 +27,8 @@ def _small(name: str) -> Mechanism:
     if name in smaller:
         return smaller[name]()
     if name in SILENT:
-        inner = _small(name.removesuffix(" with silence"))
-        return warner.mechanisms.WithSilence(inner)
+        inner = _small(name.removesuffix(" with nonresponse"))
+        return warner.mechanisms.WithNonresponse(inner)
     if name in PLACES:
         return PLACES[name](warner.Grid(2, 2), 1.0)
     if name in KEYED:

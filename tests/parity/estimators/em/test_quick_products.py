@@ -12,7 +12,7 @@ from warner.estimators.base import LikelihoodData
 
 
 @pytest.mark.parametrize(
-    "make", [warner.RandomizedResponse, warner.HadamardResponse, warner.ProjectiveGeometry]
+    "make", [warner.RandomizedResponse, warner.HadamardResponse, warner.ProjectiveGeometryResponse]
 )
 def test_steps_are_those_of_the_equation(make: type) -> None:
     mechanism = make(Integers(0, 11), 1.0)

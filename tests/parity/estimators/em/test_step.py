@@ -16,7 +16,7 @@ from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data
 
 BITS: dict[str, Callable[[Integers, float], Mechanism]] = {
-    "OUE": lambda domain, epsilon: warner.UnaryEncoding(domain, epsilon, keep="optimized"),
+    "OUE": lambda domain, epsilon: warner.UnaryEncoding(domain, epsilon, variant="oue"),
     "SUE": warner.UnaryEncoding,
     "subsets": warner.SubsetSelection,
 }
@@ -86,9 +86,9 @@ def test_longer_steps_never_lower_the_quasi_likelihood_nor_leave_the_simplex() -
     """Keep probabilities near 1 and few people: steps as long as on whole reports overshoot, and
     are shortened.
     """
-    for seed, keep in ((0, 0.99), (1, 0.9), (2, 0.5)):
+    for seed, variant in ((0, 0.99), (1, 0.9), (2, 0.5)):
         mechanism, rng = (
-            warner.UnaryEncoding(Integers(0, 3), 6.0, keep=keep),
+            warner.UnaryEncoding(Integers(0, 3), 6.0, variant=variant),
             np.random.default_rng(seed),
         )
         data = likelihood_data(mechanism.tally(mechanism.randomize([0] * 9 + [1], rng)))

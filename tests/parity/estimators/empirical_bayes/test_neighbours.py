@@ -79,9 +79,7 @@ def test_a_guess_changes_rows_apart_by_little() -> None:
     rng = np.random.default_rng(4)
     theta = np.exp(np.sin(np.arange(120) / 12))
     theta /= theta.sum()
-    channel = UnaryEncoding(
-        Categorical([str(i) for i in range(120)]), 2.0, keep="optimized"
-    ).channel()
+    channel = UnaryEncoding(Categorical([str(i) for i in range(120)]), 2.0, variant="oue").channel()
     w = channel.simulate(theta, 20_000, rng)
     noise = EstimateNoise.of(
         LikelihoodData(channel, w, 20_000, Categorical([str(i) for i in range(120)])), "binomial"

@@ -14,7 +14,7 @@ from warner.estimators.empirical_bayes.noise import EstimateNoise
 
 @pytest.mark.parametrize("likelihood", ["binomial", "normal"])
 @pytest.mark.parametrize(
-    "name", [n for n in SEEING if n not in ("SquareWave", "Piecewise", "ChannelMechanism")]
+    "name", [n for n in SEEING if n not in ("SquareWave", "Piecewise", "MatrixMechanism")]
 )
 def test_the_noise_has_the_channels_variance(name: str, likelihood: str) -> None:
     """Exactly for counts; in the normal form the rest of the distribution is taken as estimated.

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from warner import Categorical, ProjectiveGeometry
+from warner import Categorical, ProjectiveGeometryResponse
 from warner.estimators import empirical_bayes
 from warner.estimators.base import LikelihoodData
 from warner.estimators.empirical_bayes.noise import EstimateNoise
@@ -15,7 +15,7 @@ from warner.estimators.empirical_bayes.noise import EstimateNoise
 
 def _data(size: int, seed: int) -> tuple[LikelihoodData, np.ndarray]:
     """Reports of skewed shares, with many more kinds of reports than values."""
-    mechanism = ProjectiveGeometry(Categorical(range(size)), 3.0, prime=13)
+    mechanism = ProjectiveGeometryResponse(Categorical(range(size)), 3.0, prime=13)
     channel, rng = mechanism.channel(), np.random.default_rng(seed)
     theta = 1 / np.arange(1.0, size + 1)
     theta /= theta.sum()

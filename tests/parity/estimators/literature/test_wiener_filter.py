@@ -34,11 +34,11 @@ def _published(g: np.ndarray, p: float, q: float, n: int, steps: int) -> np.ndar
 @pytest.mark.parametrize("steps", [1, 2, 30])
 def test_the_filter_is_the_published_one_but_for_the_total(size: int, steps: int) -> None:
     n = 3000
-    for keep in (None, "symmetric", "optimized"):
+    for variant in (None, "sue", "oue"):
         mechanism = (
             warner.RandomizedResponse(Integers(1, size), 1.0)
-            if keep is None
-            else warner.UnaryEncoding(Integers(1, size), 1.0, keep=keep)
+            if variant is None
+            else warner.UnaryEncoding(Integers(1, size), 1.0, variant=variant)
         )
         data = _facts(mechanism, n)
         channel = data.channel

@@ -74,5 +74,5 @@ MIXED = [
     (["RandomizedResponse"] * 4, [0.1, 2.0, np.log(6), np.inf]),
     (["RandomizedResponse", "UnaryEncoding optimized"], [1.0, 0.5]),
     (["LocalHashing optimized", "HadamardResponse", "SubsetSelection"], [1.0, 2.0, 0.5]),
-    (["ChannelMechanism", "UnaryEncoding symmetric"], [2.0, 2.0]),
+    (["MatrixMechanism", "UnaryEncoding symmetric"], [2.0, 2.0]),
 ]

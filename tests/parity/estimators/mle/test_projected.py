@@ -12,7 +12,7 @@ from warner.estimators.base import LikelihoodData, gap, log_likelihood
 from warner.estimators.newton import constrained, projected
 
 
-@pytest.mark.parametrize("make", [warner.HadamardResponse, warner.ProjectiveGeometry])
+@pytest.mark.parametrize("make", [warner.HadamardResponse, warner.ProjectiveGeometryResponse])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_maximum_is_that_of_newtons_method(make: type, epsilon: float) -> None:
     size, n, rng = 300, 50_000, np.random.default_rng(3)
@@ -45,7 +45,7 @@ def test_bit_sums_of_very_many_values_converge() -> None:
     steps were too few, of a method without steps.
     """
     size, n, rng = 100_000, 10**5, np.random.default_rng(5)
-    mechanism = warner.UnaryEncoding(Integers(0, size - 1), 2.0, keep="optimized")
+    mechanism = warner.UnaryEncoding(Integers(0, size - 1), 2.0, variant="oue")
     channel = mechanism.channel()
     w = channel.simulate(rng.dirichlet(np.full(size, 0.01)), n, rng)
     fit = MaximumLikelihood().fit(LikelihoodData(channel, w, n, mechanism.domain))

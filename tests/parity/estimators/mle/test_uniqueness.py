@@ -16,7 +16,7 @@ from warner.estimators.base import LikelihoodData
 
 def _three(matrix: list[list[float]], counts: list[int]) -> warner.Estimate:
     """An estimate from reports 1, 2, 3 counted, ``matrix`` given with values as rows."""
-    mechanism = warner.ChannelMechanism(warner.Integers(1, 3), np.array(matrix).T)
+    mechanism = warner.MatrixMechanism(warner.Integers(1, 3), np.array(matrix).T)
     return warner.estimate(
         mechanism.tally(mechanism.reports(np.repeat([0, 1, 2], counts))), warner.MaximumLikelihood()
     )

@@ -16,9 +16,9 @@ from warner.app.new_study.xlsform import limits_of, read_form
 from warner.errors import ArgumentError, FileError, MissingExtraError
 
 SURVEY = """
-type | name | label::English (en) | label::Deutsch (de) | hint::English (en) | hint::Deutsch (de) | constraint | required | warner_mechanism | warner_epsilon | warner::keep | warner_unit | warner_public | relevant | parameters | choice_filter
+type | name | label::English (en) | label::Deutsch (de) | hint::English (en) | hint::Deutsch (de) | constraint | required | warner_mechanism | warner_epsilon | warner::variant | warner_unit | warner_public | relevant | parameters | choice_filter
 begin_group | habits | Habits | Gewohnheiten | | | | | | | | | | | |
-select_one freq | smokes | Do you smoke? | Rauchen Sie? | Pipes too | Auch Pfeife | | yes | UnaryEncoding | 0.5 | optimized | | | | |
+select_one freq | smokes | Do you smoke? | Rauchen Sie? | Pipes too | Auch Pfeife | | yes | UnaryEncoding | 0.5 | oue | | | | |
 integer | age | Your age | Ihr Alter | | | . >= 18 and . < 100 | | | 1 | | years | | | |
 end_group | | | | | | | | | | | | | | |
 decimal | weight | Weight | Gewicht | | | (. > 30) and 200 >= . | | Laplace | 1 | | kg | | ${age} > 20 | |
@@ -113,7 +113,7 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, it is in a repeat, which one person answers several times: nights.",
         "Left out, not marked by a column warner_epsilon, warner_mechanism or warner_public: remark",
         "Asked of everybody in the study, and not in the form: weight.",
-        "Everybody must answer place: the mechanism has no value for silence.",
+        "Everybody must answer place: the mechanism has no value for nonresponse.",
         "Take smokes, age, weight, place, pain, fives, open out of the form",
         "Still to be decided: the values of open.",
     ):
@@ -193,9 +193,9 @@ def test_marks_that_cannot_be_used_are_named(
 
 
 def test_options_that_a_mechanism_does_not_have_are_named(tmp_path: Path) -> None:
-    path = _write(tmp_path / "form.md", _sheets(survey=SURVEY.replace("::keep", "::keeep")))
+    path = _write(tmp_path / "form.md", _sheets(survey=SURVEY.replace("::variant", "::varint")))
     done = run("study", "from-xlsform", path, ok=False)
-    assert "attributes.smokes.keeep: is not an option of UnaryEncoding" in done.stderr
+    assert "attributes.smokes.varint: is not an option of UnaryEncoding" in done.stderr
 
 
 @pytest.mark.parametrize(

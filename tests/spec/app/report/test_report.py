@@ -366,7 +366,7 @@ def test_without_typst_a_pdf_is_refused_before_anything_is_estimated(
     assert "Install warner[report]" in said and not Path("r.pdf").exists()
 
 
-def test_where_silence_is_an_answer_shares_are_of_those_who_answered() -> None:
+def test_where_nonresponse_is_an_answer_shares_are_of_those_who_answered() -> None:
     domain = with_missing(warner.Categorical(["no", "yes"]), "answer")
     mechanism = warner.RandomizedResponse(domain, 3.0)
     answers: list[object] = ["yes"] * 1500 + ["no"] * 500 + [None] * 2000

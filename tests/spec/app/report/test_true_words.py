@@ -93,24 +93,24 @@ def test_of_several_questions_all_sensitive_answers_are_needed() -> None:
 @pytest.mark.parametrize("also", [[], [NO_ANSWER]])
 def test_who_answered_is_said_to_be_hidden_only_where_it_is(also: list[str]) -> None:
     survey = warner.UtilityOptimizedRR(with_missing(STATUS, "answer"), 3.0, ["ill", *also])
-    assert survey.shows_silence is not bool(also)
+    assert survey.shows_nonresponse is not bool(also)
     both = warner.PerAttribute(
         warner.Product(a=survey.domain, b=STATUS),
         {"a": survey, "b": warner.RandomizedResponse(STATUS, 1.0)},
     )
-    assert both.shows_silence is survey.shows_silence
+    assert both.shows_nonresponse is survey.shows_nonresponse
     answers = ["ill", "well", "fit", None] * 100
     result = warner.estimate(survey.tally(survey.randomize(answers)))
-    section = Question(result, Settings(), shows_silence=survey.shows_silence).section()
+    section = Question(result, Settings(), shows_nonresponse=survey.shows_nonresponse).section()
     assert ("hidden as well" in str(section.blocks[0])) is bool(also)
 
 
-def test_attributes_together_show_silence_in_any_combination_that_is_not_sensitive() -> None:
+def test_attributes_together_show_nonresponse_in_any_combination_that_is_not_sensitive() -> None:
     domain = warner.Product(a=with_missing(STATUS, "answer"), b=STATUS)
     silent = [value for value in domain.labels if value["a"] == NO_ANSWER]
-    assert not warner.UtilityOptimizedRR(domain, 1.0, silent).shows_silence
-    assert warner.UtilityOptimizedRR(domain, 1.0, silent[1:]).shows_silence
-    assert not warner.RandomizedResponse(domain, 1.0).shows_silence
+    assert not warner.UtilityOptimizedRR(domain, 1.0, silent).shows_nonresponse
+    assert warner.UtilityOptimizedRR(domain, 1.0, silent[1:]).shows_nonresponse
+    assert not warner.RandomizedResponse(domain, 1.0).shows_nonresponse
 
 
 def test_the_words_of_a_report_are_of_the_intervals_that_it_shows() -> None:

@@ -167,7 +167,7 @@ def test_every_control_has_a_label_and_every_question_a_legend(page: Parsed) -> 
         ("drinks", "number", 2),  # with a box for no answer
         ("rate", "choice", 5),
         ("place", "grid", 2),
-        ("month", "choice", 1),  # twelve values and silence: a list that opens
+        ("month", "choice", 1),  # twelve values and nonresponse: a list that opens
         ("visit", "date", 1),
     ],
 )

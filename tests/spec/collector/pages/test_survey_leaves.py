@@ -18,8 +18,10 @@ LABELS = ["a", "b", "c", "d", "e", "f"]
 def _told(mechanism: Mechanism, language: str = "en") -> str:
     texts = Texts({"languages": [language], "attributes": {"x": {}}}, {"x": mechanism.domain})
     words, domain = Words(language), mechanism.domain.answered
-    silence = mechanism.domain.silence is not None
-    return " ".join(law(mechanism, Question("q0", "x", domain, silence, texts, language, words)))
+    nonresponse = mechanism.domain.nonresponse is not None
+    return " ".join(
+        law(mechanism, Question("q0", "x", domain, nonresponse, texts, language, words))
+    )
 
 
 DOMAINS = (Categorical(LABELS), Integers(0, 9), Interval(0.0, 1.0, 16), Grid(2, 3))

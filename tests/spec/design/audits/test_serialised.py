@@ -30,7 +30,7 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     assert not broken.holds and "report 5" in str(broken.violation)
     # Claims: what is broken is the report, or the report and the pair of values.
     matrix = np.array([[0.5, 0.1], [0.5, 0.9]])
-    mixing = warner.ChannelMechanism(Integers(0, 1), matrix, sensitive=[0])
+    mixing = warner.MatrixMechanism(Integers(0, 1), matrix, sensitive=[0])
     assert isinstance(mixing.guarantee, ULDP) and mixing.epsilon == pytest.approx(np.log(5))
     assert not warner.audit(mixing, claim=ULDP(1.0, (0,))).holds
     assert "report 0 comes from 0, 5 times as likely as from 1" in str(
@@ -41,14 +41,14 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
         warner.audit(mixing, claim=ULDP(1.7, (0,))).holds
         and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
     )
-    uninvertible = warner.ChannelMechanism(
+    uninvertible = warner.MatrixMechanism(
         Integers(0, 2), [[0.5, 0.5, 0.5], [0.5, 0.0, 0.0], [0.0, 0.5, 0.5]], sensitive=[0]
     )
     assert isinstance(uninvertible.guarantee, OSLDP) and uninvertible.epsilon == np.inf
     assert "unprotected report 2 comes from 1 and from 2" in str(
         warner.audit(uninvertible, claim=ULDP(9.0, (0,))).violation
     )
-    one_sided = warner.ChannelMechanism(
+    one_sided = warner.MatrixMechanism(
         Integers(0, 2), [[1.0, 0.5, 0.5], [0.0, 0.5, 0.5]], sensitive=[0]
     )
     assert isinstance(one_sided.guarantee, OSLDP) and one_sided.epsilon == pytest.approx(np.log(2))

@@ -88,14 +88,14 @@ def test_an_estimator_gives_its_shares_and_negative_ones_count_as_zero() -> None
 
 
 def test_reports_without_a_histogram_are_refused_with_a_remedy() -> None:
-    data = _data("ChannelMechanism")
+    data = _data("MatrixMechanism")
     with pytest.raises(ArgumentError, match=r"start: 'histogram' needs .* Use start='uniform'"):
         ExpectationMaximization(5, start="histogram").fit(data)
 
 
 def test_the_limit_depends_on_the_start_where_the_maximum_is_not_unique() -> None:
     """[P4 sec III-B] with its matrix (7): every theta with theta_1 = theta_3 is a maximum."""
-    mechanism = warner.ChannelMechanism(
+    mechanism = warner.MatrixMechanism(
         Integers(0, 2), np.array([[1 / 2, 1 / 3, 1 / 6], [1 / 3] * 3, [1 / 6, 1 / 3, 1 / 2]]).T
     )
     data = likelihood_data(mechanism.tally(mechanism.reports([0, 1, 2] * 100)))

@@ -84,7 +84,7 @@ def test_unprotected_answers_are_all_but_counted() -> None:
 
 
 def test_each_loss_is_least_for_its_own_estimate() -> None:
-    channel = warner.UnaryEncoding(Integers(1, 100), 1.0, keep="optimized").channel()
+    channel = warner.UnaryEncoding(Integers(1, 100), 1.0, variant="oue").channel()
     rng = np.random.default_rng(8)
     squared, absolute = np.zeros(2), np.zeros(2)
     for _ in range(12):

@@ -178,7 +178,7 @@ def test_any_estimator_can_be_the_inner_fit() -> None:
 
 @pytest.mark.parametrize("kept", [False, True])
 def test_bit_sums_and_whole_reports_are_reduced(kept: bool) -> None:
-    mechanism = warner.UnaryEncoding(LABELS, 1.0, keep="optimized")
+    mechanism = warner.UnaryEncoding(LABELS, 1.0, variant="oue")
     rng = np.random.default_rng(0)
     people = [LABELS.labels[x] for x in rng.choice(20, 4000, p=STEEP / STEEP.sum())]
     data = likelihood_data(mechanism.tally(mechanism.randomize(people, rng), keep_reports=kept))

@@ -47,7 +47,7 @@ def _tally(
 
 MAKERS: dict[str, Callable[[Domain], Mechanism]] = {
     "RR": lambda d: RandomizedResponse(d, 2.0),
-    "OUE": lambda d: warner.UnaryEncoding(d, 2.0, keep="optimized"),
+    "OUE": lambda d: warner.UnaryEncoding(d, 2.0, variant="oue"),
     "subsets": lambda d: warner.SubsetSelection(d, 2.0, size=1),
     "OLH": lambda d: warner.LocalHashing(d, 2.0, seeds=9, buckets=2),
 }

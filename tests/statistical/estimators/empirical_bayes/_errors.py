@@ -17,7 +17,7 @@ def _errors(
     runs: int = 12,
 ) -> np.ndarray:
     """Sums of squared errors (runs,) for bit sums."""
-    channel = warner.UnaryEncoding(Integers(1, theta.size), epsilon, keep="optimized").channel()
+    channel = warner.UnaryEncoding(Integers(1, theta.size), epsilon, variant="oue").channel()
     rng = np.random.default_rng(17)
     weights = [channel.simulate(theta, n, rng) for _ in range(runs)]
     data = [LikelihoodData(channel, w, n, Integers(1, theta.size)) for w in weights]

@@ -20,7 +20,7 @@ PARTS = [np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.5, 0.3, 0.2])]
 N, RUNS = 4000, 150
 MAKERS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "RR": warner.RandomizedResponse,
-    "OUE": lambda d, e: warner.UnaryEncoding(d, e, keep="optimized"),
+    "OUE": lambda d, e: warner.UnaryEncoding(d, e, variant="oue"),
     "subsets": lambda d, e: warner.SubsetSelection(d, e, size=2),
 }
 

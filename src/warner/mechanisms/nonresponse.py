@@ -1,6 +1,6 @@
 """Mechanisms of numbers for people of whom some give no answer (METHODS 2).
 
-A number has a place among the reports, and silence has none. So there is one more report, which
+A number has a place among the reports, and nonresponse has none. So there is one more report, which
 says that there is no answer. People who answer send it too, now and then, and people who do not
 answer often send the report of a dummy.
 """
@@ -20,7 +20,7 @@ from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError
 from warner._core.exact import ONE, check_representable, exp, rational
 from warner._core.sampling import Source
-from warner.channels import SilenceChannel
+from warner.channels import NonresponseChannel
 from warner.domains import Domain, Optional
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import number, program
@@ -38,7 +38,7 @@ class AnswerOrNone(Law):
         inner: the law of the report of an answer.
         above, below: of the dummy, see :class:`~warner.mechanisms.dummies.Dummies`.
         dropped: 2**64 times the probability of "no answer" from an answer.
-        silent: 2**64 times the probability of "no answer" from silence.
+        silent: 2**64 times the probability of "no answer" from nonresponse.
     """
 
     inner: Law
@@ -52,18 +52,18 @@ class AnswerOrNone(Law):
         return "exact odds of the law"
 
     def ratio(self) -> Fraction:
-        """The largest likelihood ratio: of two answers, or of an answer and silence."""
+        """The largest likelihood ratio: of two answers, or of an answer and nonresponse."""
         named = Fraction(self.silent, self.dropped)
         others = Fraction(ONE - self.dropped, ONE - self.silent)
-        silence = max(named, 1 / named, others * self.above, self.below / others)
-        return max(self.inner.ratio(), silence)
+        nonresponse = max(named, 1 / named, others * self.above, self.below / others)
+        return max(self.inner.ratio(), nonresponse)
 
 
-class WithSilence(Mechanism):
+class WithNonresponse(Mechanism):
     """A mechanism of numbers for people of whom some give no answer.
 
         Pr(y | answer x) = (1 - q) A[y, x],   Pr(no answer | answer x) = q
-        Pr(y | silence)  = (1 - s) D[y],      Pr(no answer | silence)  = s
+        Pr(y | nonresponse)  = (1 - s) D[y],      Pr(no answer | nonresponse)  = s
 
     A is the channel of the mechanism of numbers. It keeps all of epsilon, because a report "no
     answer" tells nothing of the number. D is the distribution of the reports of a dummy: for
@@ -71,11 +71,11 @@ class WithSilence(Mechanism):
 
         q = (e - c) / (e^2 - c),   s = e q
 
-    is the only pair with s / q = e and (1 - q) c / (1 - s) = e. So an answer and silence are as
+    is the only pair with s / q = e and (1 - q) c / (1 - s) = e. So an answer and nonresponse are as
     hard to tell apart as two numbers, and the report "no answer" says as much as it may. At epsilon
     1 and for SquareWave q is 0.18 and s is 0.48.
 
-    Mechanisms of labels on bins and silence err more, see METHODS 2.
+    Mechanisms of labels on bins and nonresponse err more, see METHODS 2.
 
     Args:
         mechanism: SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range, on
@@ -87,13 +87,13 @@ class WithSilence(Mechanism):
 
     Raises:
         ArgumentTypeError: a mechanism without dummies. Mechanisms of labels need none: they take
-            silence as one more label.
+            nonresponse as one more label.
         BudgetError: an epsilon that 64-bit thresholds cannot represent.
 
     Source: METHODS 2.
 
     >>> from warner import Integers, SquareWave
-    >>> units = WithSilence(SquareWave(Integers(0, 40), 1.0))
+    >>> units = WithNonresponse(SquareWave(Integers(0, 40), 1.0))
     >>> len(units.randomize([3, None, 12, ""])), round(units.epsilon, 9)
     (4, 1.0)
     """
@@ -110,7 +110,7 @@ class WithSilence(Mechanism):
         super().__init__(Optional(mechanism.domain, empty), mechanism.requested)
         self.inner = mechanism
         self.represents_interval = mechanism.represents_interval
-        self._dropped, self._silent = silence_thresholds(self.requested, dummies.above)
+        self._dropped, self._silent = nonresponse_thresholds(self.requested, dummies.above)
         self.schema = IntegerColumns(("report",), (mechanism.n_reports + 1,))
         self.law = AnswerOrNone(
             mechanism.law, dummies.above, dummies.below, self._dropped, self._silent
@@ -133,13 +133,13 @@ class WithSilence(Mechanism):
         return cls(from_header(parameters["mechanism"]), domain.missing.empty)
 
     def __repr__(self) -> str:
-        return f"WithSilence({self.inner!r})"
+        return f"WithNonresponse({self.inner!r})"
 
     def thresholds(self) -> dict[str, str]:
         # The header of the inner mechanism, among the parameters, holds its thresholds.
         return {"dropped": hex(self._dropped), "silent": hex(self._silent)}
 
-    # On the device. Silence is NaN among the encoded numbers.
+    # On the device. Nonresponse is NaN among the encoded numbers.
 
     def encode(self, values: Any) -> np.ndarray:
         return self.domain.encode_with(self.inner.encode, values, np.nan)
@@ -149,7 +149,7 @@ class WithSilence(Mechanism):
         return self.randomize_encoded(self.encode(self.domain.decode(index)), source)
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        # Everybody draws a report, a dummy and "no answer", so that time does not tell silence.
+        # Everybody draws a report, a dummy and "no answer", so that time does not tell nonresponse.
         silent = np.isnan(index)
         numbers = np.where(silent, 0, index).astype(self._encoded_dtype, copy=False)
         report = self.inner._sample(numbers, source)["report"]
@@ -170,9 +170,9 @@ class WithSilence(Mechanism):
 
     # At the collector.
 
-    def channel(self) -> SilenceChannel:
+    def channel(self) -> NonresponseChannel:
         q, s = self._dropped / ONE, self._silent / ONE
-        return SilenceChannel(self.inner.channel(), q, s, self._dummies.shares())
+        return NonresponseChannel(self.inner.channel(), q, s, self._dummies.shares())
 
     def probabilities(self) -> np.ndarray:
         q, s = Fraction(self._dropped, ONE), Fraction(self._silent, ONE)
@@ -187,7 +187,7 @@ class WithSilence(Mechanism):
         return super().is_enumerable and self.inner.is_enumerable
 
 
-def silence_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
+def nonresponse_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
     """2^64 q and 2^64 s, rounded so that no ratio exceeds e = exp(epsilon).
 
         q >= (e - c) / (e^2 - c),   s <= e q,   1 - s >= (1 - q) c / e
@@ -204,19 +204,19 @@ def silence_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
     return dropped, floor(min(e * dropped, ONE - (ONE - dropped) * above / e))
 
 
-def with_silence(mechanism: Mechanism, domain: Domain) -> Mechanism:
-    """A mechanism of numbers on a domain in which silence is a value.
+def with_nonresponse(mechanism: Mechanism, domain: Domain) -> Mechanism:
+    """A mechanism of numbers on a domain in which nonresponse is a value.
 
     Args:
         mechanism: made on ``domain.answered``.
-        domain: the numbers and silence; one without silence leaves the mechanism as it is.
+        domain: the numbers and nonresponse; one without nonresponse leaves the mechanism as it is.
 
     Raises:
         ArgumentTypeError: a mechanism without dummies.
     """
-    if domain.silence is None:
+    if domain.nonresponse is None:
         return mechanism
-    return WithSilence(mechanism, domain.missing.empty)
+    return WithNonresponse(mechanism, domain.missing.empty)
 
 
 def _dummies_of(mechanism: Any) -> Dummies:
@@ -224,6 +224,8 @@ def _dummies_of(mechanism: Any) -> Dummies:
     found = mechanism.dummies() if isinstance(mechanism, Mechanism) else None
     if found is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
-        remedy = "Mechanisms of labels take silence as one more label, see warner.domains.Optional"
+        remedy = (
+            "Mechanisms of labels take nonresponse as one more label, see warner.domains.Optional"
+        )
         raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
     return found

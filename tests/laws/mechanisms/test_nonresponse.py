@@ -1,4 +1,4 @@
-"""Numbers with silence beside them: the exact law and its channel against code of a few lines."""
+"""Numbers with nonresponse beside them: the exact law and its channel against code of a few lines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import warner
 from tests.registry import SILENT, smallest
 from warner import Categorical, Integers, Interval, SquareWave
 from warner.errors import ArgumentTypeError, BudgetError
-from warner.mechanisms import Mechanism, WithSilence, from_header, with_silence
-from warner.mechanisms.silence import silence_thresholds
+from warner.mechanisms import Mechanism, WithNonresponse, from_header, with_nonresponse
+from warner.mechanisms.nonresponse import nonresponse_thresholds
 
 _EPSILONS = (0.01, 0.1, 1.0, 3.0, 9.0)
 
@@ -31,9 +31,9 @@ def test_the_law_is_as_private_as_it_says_and_no_less(name: str) -> None:
         assert (table.sum(axis=0) == 1).all()
         assert _worst(table) <= mechanism.law.ratio()
         assert epsilon - 1e-9 <= mechanism.epsilon <= epsilon
-        # Rounding to cells may miss an end of the numbers' own law, never that of silence.
-        silence = table[:, [0, -1]]
-        assert float(_worst(silence)) == pytest.approx(np.exp(epsilon), rel=1e-9)
+        # Rounding to cells may miss an end of the numbers' own law, never that of nonresponse.
+        nonresponse = table[:, [0, -1]]
+        assert float(_worst(nonresponse)) == pytest.approx(np.exp(epsilon), rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", _EPSILONS)
@@ -56,12 +56,12 @@ def test_the_dummies_of_windows_and_of_noise_have_the_ratios_they_state(epsilon:
 @pytest.mark.parametrize("epsilon", _EPSILONS)
 def test_the_thresholds_use_all_of_epsilon_and_never_more(epsilon: float) -> None:
     above = SquareWave(Integers(0, 4), epsilon).dummies().above
-    dropped, silent = (Fraction(t, 2**64) for t in silence_thresholds(epsilon, above))
+    dropped, silent = (Fraction(t, 2**64) for t in nonresponse_thresholds(epsilon, above))
     bound = Fraction(np.exp(epsilon))
     named, others = silent / dropped, (1 - dropped) / (1 - silent) * above
     for ratio in (named, others):
         assert float(ratio) == pytest.approx(float(bound), rel=1e-9)
-    assert WithSilence(SquareWave(Integers(0, 4), epsilon)).epsilon <= epsilon
+    assert WithNonresponse(SquareWave(Integers(0, 4), epsilon)).epsilon <= epsilon
 
 
 @pytest.mark.parametrize("name", SILENT)
@@ -78,8 +78,8 @@ def test_its_channel_has_fewer_rows_with_the_same_likelihood(name: str) -> None:
     assert ratio == pytest.approx((small / small.sum(axis=1)[:, None])[rows], rel=1e-9)
 
 
-def test_silence_is_encoded_beside_positions_in_every_form() -> None:
-    mechanism = WithSilence(SquareWave(Interval(0, 10, bins=4), 1.0), ["", "NA", "-9"])
+def test_nonresponse_is_encoded_beside_positions_in_every_form() -> None:
+    mechanism = WithNonresponse(SquareWave(Interval(0, 10, bins=4), 1.0), ["", "NA", "-9"])
     for values in ([5.0, None, "NA", 10], np.array([5.0, np.nan, -9.0, 10.0]), ["5", "", "NA", ""]):
         if isinstance(values[0], str):
             with pytest.raises(warner.errors.ValuesError):
@@ -93,7 +93,7 @@ def test_silence_is_encoded_beside_positions_in_every_form() -> None:
 
 def test_everybody_draws_the_same_words() -> None:
     """So that neither time nor the generator's state tells who was silent."""
-    mechanism = WithSilence(SquareWave(Integers(0, 9), 1.0))
+    mechanism = WithNonresponse(SquareWave(Integers(0, 9), 1.0))
     left = []
     for values in ([3] * 500, [None] * 500, [3, None] * 250):
         rng = np.random.default_rng(5)
@@ -103,11 +103,11 @@ def test_everybody_draws_the_same_words() -> None:
 
 
 def test_headers_and_repeated_reports_hold_it() -> None:
-    mechanism = WithSilence(SquareWave(Integers(0, 9), 1.0, cells=32), ["", "NA"])
+    mechanism = WithNonresponse(SquareWave(Integers(0, 9), 1.0, cells=32), ["", "NA"])
     assert from_header(mechanism.header).header == mechanism.header
     twice = warner.Repeated(mechanism, 2)
     tally = twice.tally(twice.randomize([3, None, 8] * 20, np.random.default_rng(0)))
-    assert warner.estimate(tally).domain.silence == 10 and twice.epsilon <= 2.0
+    assert warner.estimate(tally).domain.nonresponse == 10 and twice.epsilon <= 2.0
 
 
 _NO_DUMMIES: list[Mechanism] = [
@@ -115,18 +115,18 @@ _NO_DUMMIES: list[Mechanism] = [
     warner.Geometric(Integers(0, 4), 0.5),
     warner.Laplace(Integers(0, 4), 1.0, sensitivity=1),
     warner.mechanisms.Gaussian(Integers(0, 4), 1.0, delta=1e-6),
-    WithSilence(SquareWave(Integers(0, 4), 1.0)),
+    WithNonresponse(SquareWave(Integers(0, 4), 1.0)),
 ]
 
 
 @pytest.mark.parametrize("inner", _NO_DUMMIES, ids=lambda m: type(m).__name__)
 def test_mechanisms_without_dummies_are_refused(inner: Mechanism) -> None:
     with pytest.raises(ArgumentTypeError, match="SquareWave"):
-        WithSilence(inner)
+        WithNonresponse(inner)
 
 
-def test_a_domain_without_silence_leaves_the_mechanism() -> None:
+def test_a_domain_without_nonresponse_leaves_the_mechanism() -> None:
     inner = SquareWave(Integers(0, 4), 1.0)
-    assert with_silence(inner, inner.domain) is inner
+    assert with_nonresponse(inner, inner.domain) is inner
     with pytest.raises(BudgetError, match="no answer"):
-        silence_thresholds(24.0, Fraction(1))
+        nonresponse_thresholds(24.0, Fraction(1))

@@ -36,15 +36,17 @@ def test_the_distance_is_that_of_those_who_answered() -> None:
     assert distance_of_values(p, q, Optional(Integers(3, 4))) == 1.0
 
 
-def test_candidates_for_numbers_have_silence_beside_them() -> None:
+def test_candidates_for_numbers_have_nonresponse_beside_them() -> None:
     makers = dict(candidates(_SILENT, None, None, None, True))
     for name in ("SquareWave", "Piecewise", "Laplace"):
         made = makers[name](_SILENT, 1.0)
-        assert isinstance(made, warner.mechanisms.WithSilence) and made.domain == _SILENT
+        assert isinstance(made, warner.mechanisms.WithNonresponse) and made.domain == _SILENT
         assert options_of(makers[name]) == {}  # a study names the mechanism of numbers alone
 
 
-def test_a_draft_with_silence_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_with_nonresponse_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     draft = """
 [attributes.units]
@@ -56,5 +58,5 @@ epsilon = 2.0
     shown = run("plan", "draft.toml", "--people", "2000", "--write", "study.toml").output
     assert "mechanism = SquareWave" in shown and "of the mean" in shown
     (mechanism,) = warner.Study.load("study.toml").mechanisms.values()
-    assert isinstance(mechanism, warner.mechanisms.WithSilence)
+    assert isinstance(mechanism, warner.mechanisms.WithNonresponse)
     assert warner.audit(mechanism).holds

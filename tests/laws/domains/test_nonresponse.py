@@ -1,4 +1,4 @@
-"""Silence as a value: each mechanism of labels randomises it like any other, the others refuse."""
+"""Nonresponse as a value: each mechanism of labels randomises it like any other, the others refuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _made(make: object, domain: warner.Domain) -> warner.mechanisms.Mechanism | 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_law_is_that_of_as_many_labels_exactly(name: str) -> None:
-    """So silence is as private as any answer, and costs no more than one more value."""
+    """So nonresponse is as private as any answer, and costs no more than one more value."""
     plain, silent = _made(MECHANISMS[name], _LABELS), _made(MECHANISMS[name], _SILENT)
     assert (plain is None) == (silent is None)
     if plain is None or silent is None:
@@ -36,11 +36,11 @@ def test_the_law_is_that_of_as_many_labels_exactly(name: str) -> None:
     found = audit(silent)
     assert found.holds and found.epsilon <= 1.0 + 1e-9
     again = warner.mechanisms.from_header(silent.header)
-    assert again.header == silent.header and again.domain.silence == 3
+    assert again.header == silent.header and again.domain.nonresponse == 3
 
 
 @pytest.mark.parametrize("name", [name for name in PLACES if "left out" not in name])
-def test_mechanisms_of_places_refuse_silence(name: str) -> None:
+def test_mechanisms_of_places_refuse_nonresponse(name: str) -> None:
     with pytest.raises((ArgumentError, ArgumentTypeError)):
         PLACES[name](Optional(Grid(2, 2)), 1.0)  # type: ignore[arg-type]
 
@@ -49,7 +49,7 @@ def test_mechanisms_of_places_refuse_silence(name: str) -> None:
 def test_estimators_that_know_no_order_see_one_more_label(
     method: warner.estimators.Estimator,
 ) -> None:
-    """Those that use the order keep silence out of it, or refuse."""
+    """Those that use the order keep nonresponse out of it, or refuse."""
     counts = np.array([300, 500, 150, 50])
     found = []
     for domain in (_LABELS, _SILENT):
@@ -67,7 +67,7 @@ def test_estimators_that_know_no_order_see_one_more_label(
         assert silent == pytest.approx(plain, abs=1e-9)
 
 
-def test_attributes_with_silence_stand_in_products() -> None:
+def test_attributes_with_nonresponse_stand_in_products() -> None:
     both = Product(a=_SILENT, b=Categorical(["n", "y"]))
     index = both.encode([{"a": None, "b": "y"}, {"a": 1, "b": "n"}])
     assert index.tolist() == [7, 2] and from_spec(both.spec()) == both
