@@ -71,7 +71,7 @@ line 19: attributes.weight.budget: is not an option of SquareWave: its options a
 line 21: attributes.height.mechanism: is missing.
 line 22: attributes.height: high: must be greater than low
 line 26: attributes.condition: must have exactly one of values, integers, interval, grid. Is a key
-line 29: attributes.condition.keep: is not an option of RandomizedResponse
+line 29: attributes.condition.variant: is not an option of RandomizedResponse
 line 32: public.hospital: values: labels must be distinct
 line 35: public.visit.dates: must be 'day', 'week' or 'month'; got 'year'.
 line 37: public.smokes: repeats a protected attribute""".splitlines()

@@ -12,9 +12,9 @@ def test_mechanism_options_are_checked() -> None:
     domain = warner.Integers(0, 9)
     for build in (
         lambda: warner.UnaryEncoding(domain, 1.0, variant="best"),
-        lambda: warner.UnaryEncoding(domain, 1.0, keep=1.0),
+        lambda: warner.UnaryEncoding(domain, 1.0, variant=1.0),
         lambda: warner.UnaryEncoding(domain, 1.0, variant=0.0),
-        lambda: warner.UnaryEncoding(domain, 1.0, keep=None),
+        lambda: warner.UnaryEncoding(domain, 1.0, variant=None),
         lambda: warner.LocalHashing(domain, 1.0, buckets=1),
         lambda: warner.LocalHashing(domain, 1.0, seeds=0),
         lambda: warner.LocalHashing(domain, 1.0, seeds=1.5),
