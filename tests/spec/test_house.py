@@ -204,7 +204,7 @@ def test_importing_warner_imports_no_third_party_package_but_numpy() -> None:
 import sys
 import warner
 own = {n.partition(".")[0] for n, m in list(sys.modules.items()) if getattr(m, "__file__", None)}
-print(sorted(own & {"scipy", "duckdb", "pyarrow", "pydantic", "click", "rich", "narwhals", "altair", "pandas", "polars"}))
+print(sorted(own & {"scipy", "duckdb", "pyarrow", "click", "rich", "narwhals", "altair", "pandas", "polars"}))
 """
     assert _fresh(code).strip() == "[]"
 

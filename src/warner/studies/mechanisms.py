@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +14,9 @@ from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
-from warner.mechanisms import MECHANISMS as _ALL
 from warner.mechanisms import Mechanism, Repeated, with_nonresponse
 from warner.studies.problems import Found, Path, Problem, StudyProblems, broken, in_words
-from warner.studies.schema import BY_KEY
+from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _GO_WITH_NONRESPONSE = (
@@ -27,52 +26,37 @@ _GO_WITH_NONRESPONSE = (
 )
 
 
-class _OfStudies(Mapping[str, type[Mechanism]]):
-    """The mechanisms that a study file can name, with those that were registered since."""
-
-    def __getitem__(self, name: str) -> type[Mechanism]:
-        if not _ALL[name].is_of_studies:
-            raise KeyError(name)
-        return _ALL[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, cls in _ALL.items() if cls.is_of_studies)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-MECHANISMS = _OfStudies()
-
-
-def built(place: str, spec: Any, domain: Domain | None = None, rows: int = 1) -> Mechanism:
-    """The mechanism of one table, for one row of answers."""
-    if problems := table_problems(place, spec, (), domain is None):
+def built(
+    place: str, spec: Mapping[str, Any], joint: Domain | None = None, rows: int = 1
+) -> Mechanism:
+    """The mechanism of one table for one row of answers, ``joint`` the domain of a joint one."""
+    form = ATTRIBUTE if joint is None else JOINT
+    if problems := table_problems(place, spec, form=form, has_domain=joint is None):
         raise StudyProblems(problems)
-    cls = MECHANISMS[spec.mechanism]
-    keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
-    times = rows * (spec.reports or 1)
+    cls = MECHANISMS[spec["mechanism"]]
+    times = rows * spec.get("reports", 1)
 
     def made(domain: Domain) -> Mechanism:
-        nats, others = share(spec.epsilon, times), _shared(dict(spec.model_extra or {}), times)
-        labels = None if keys is None else _labels(keys, domain.missing)
+        nats, options = share(spec["epsilon"], times), _shared(form.options(spec), times)
+        keys = _labels(spec["keys"], domain.missing) if "keys" in spec else None
         values = domain.answered if cls.excludes_nonresponse else domain
-        one = cls.from_study(values, nats, others, labels, tags)
+        one = cls.from_study(values, nats, options, keys, spec.get("tags"))
         return with_nonresponse(one, domain) if values is not domain else one
 
-    asked = domain
+    domain = joint
     try:
-        asked = stated_domain(spec) if domain is None else domain
-        found = made(asked)
-        if not found.shows_nonresponse:
-            return _several(found, spec.reports)
-        raise _nonresponse_shown(f"{place}.sensitive", asked)
+        domain = stated_domain(spec) if joint is None else joint
+        mechanism = made(domain)
+        if mechanism.shows_nonresponse:
+            raise _nonresponse_shown(f"{place}.sensitive", domain)
+        several = spec.get("reports", 1)
+        return Repeated(mechanism, several) if several > 1 else mechanism
     except StudyProblems:
         raise
     except (WarnerError, TypeError) as error:
         problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
-    if asked is not None and asked.nonresponse is not None and _works(made, asked.answered):
-        rule = f'"answer" does not go with {spec.mechanism}, whose values have no nonresponse'
+    if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
+        rule = f'"answer" does not go with {spec["mechanism"]}, whose values have no nonresponse'
         text = message(f"{place}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
@@ -101,30 +85,34 @@ def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
 
 
 def table_problems(
-    place: str, spec: Any, ignored: Container[str] = (), has_domain: bool = True
+    place: str,
+    spec: Mapping[str, Any],
+    ignored: Container[str] = (),
+    has_domain: bool = True,
+    form: Table = ATTRIBUTE,
 ) -> list[Problem]:
     """What is wrong with a table, as far as it shows before the mechanism is made."""
     found: list[Problem] = []
     misspelt: set[str] = set()
     for key in ("mechanism", "epsilon"):
-        if getattr(spec, key) is None and key not in ignored:
-            near = [word for word in spec.model_extra or {} if meant(word, [key])][:1]
+        if key not in spec and key not in ignored:
+            near = [word for word in form.options(spec) if meant(word, [key])][:1]
             misspelt.update(near)
             remedy = f"Is it misspelt as {near[0]!r}?" if near else _NEEDED[key]
             text = message(f"{place}.{key}", "is missing", None, remedy)
             found.append(Problem(tuple(near), text))
-    cls = MECHANISMS.get(spec.mechanism)
-    if cls is not None:
-        found += _option_problems(place, spec, cls, misspelt, ignored)
-    elif spec.mechanism is not None:
-        rule, close = f"must be one of {', '.join(MECHANISMS)}", meant(spec.mechanism, MECHANISMS)
-        text = message(f"{place}.mechanism", rule, show(spec.mechanism), close)
+    name = spec.get("mechanism")
+    if name in MECHANISMS:
+        found += _option_problems(place, spec, form.options(spec), misspelt, ignored)
+    elif name is not None:
+        rule, near_name = f"must be one of {', '.join(MECHANISMS)}", meant(name, MECHANISMS)
+        text = message(f"{place}.mechanism", rule, show(name), near_name)
         found.append(Problem(("mechanism",), text))
     if has_domain:
         found += domain_problems(place, spec)
-    if spec.epsilon is not None:
+    if "epsilon" in spec:
         try:
-            budget(spec.epsilon, infinite=True)
+            budget(spec["epsilon"], infinite=True)
         except WarnerError as error:
             found.append(Problem(("epsilon",), f"{place}: {error}"))
     return found
@@ -136,7 +124,7 @@ _NEEDED = {
 }
 
 
-def domain_problems(place: str, spec: Any) -> list[Problem]:
+def domain_problems(place: str, spec: Mapping[str, Any]) -> list[Problem]:
     """What is wrong with the domain that a table states; arguments as :func:`table_problems`."""
     try:
         stated_domain(spec)
@@ -145,21 +133,15 @@ def domain_problems(place: str, spec: Any) -> list[Problem]:
     return []
 
 
-def _key_of(spec: Any, text: str, within: Container[str] | None = None) -> Path:
+def _key_of(spec: Mapping[str, Any], text: str, within: Container[str] = ()) -> Path:
     """The key of a table that the text of an error begins with, as ``epsilon: must be ...``."""
-    stated = spec.model_dump(exclude_none=True)
     word = text.partition(":")[0].partition(" ")[0]
-    for key, value in stated.items():
+    for key, value in spec.items():
         if key == word:
             return (key,)
         if isinstance(value, Mapping) and word in value:
             return key, word
-    return next(((key,) for key in stated if within is not None and key in within), ())
-
-
-def _several(mechanism: Mechanism, times: int | None) -> Mechanism:
-    """The mechanism itself, or several reports of it."""
-    return Repeated(mechanism, times) if times is not None and times > 1 else mechanism
+    return next(((key,) for key in spec if key in within), ())
 
 
 def share(budget: float, times: int) -> float:
@@ -187,69 +169,49 @@ def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
 
 def _option_problems(
     place: str,
-    spec: Any,
-    cls: type[Mechanism],
+    spec: Mapping[str, Any],
+    options: Mapping[str, Any],
     misspelt: Container[str],
     ignored: Container[str],
 ) -> list[Problem]:
     """Options that the mechanism does not have, and the lack of those that it needs."""
-    name, options = spec.mechanism, spec.model_extra or {}
-    keys, tags = getattr(spec, "keys", None), getattr(spec, "tags", None)
+    name, cls = spec["mechanism"], MECHANISMS[spec["mechanism"]]
     parameters = inspect.signature(cls).parameters
     allowed = {key: p for key, p in parameters.items() if key not in cls.not_options}
     found = []
 
     def add(key: str, rule: str, remedy: str | None = None) -> None:
-        path = (key,) if key in options or getattr(spec, key, None) is not None else ()
+        path = (key,) if key in spec else ()
         found.append(Problem(path, message(f"{place}.{key}", rule, None, remedy)))
 
     for key, parameter in allowed.items():
         # With tags, no value need be sensitive for everyone.
         is_needed = parameter.default is inspect.Parameter.empty and not (
-            key == "sensitive" and tags is not None
+            key == "sensitive" and "tags" in spec
         )
         if is_needed and key not in options:
             add(key, f"is needed by {name}")
-    if tags is not None and not cls.takes_tags:
+    if "tags" in spec and not cls.takes_tags:
         add("tags", f"go with {_named('takes_tags')}, not with {name}")
-    if (keys is not None) != cls.takes_keys and "keys" not in ignored:
+    if ("keys" in spec) != cls.takes_keys and "keys" not in ignored:
         rule = "are needed by" if cls.takes_keys else f"go with {_named('takes_keys')}, not with"
         add("keys", f"{rule} {name}")
     for option in options:
         if option not in allowed and option not in misspelt:
-            known = [*allowed, "tags"] if cls.takes_tags else [*allowed]
-            has = f"its options are {', '.join(known)}" if known else "it has no options"
+            names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
+            has = f"its options are {', '.join(names)}" if names else "it has no options"
             add(option, f"is not an option of {name}: {has}", _other_place(option))
     return found
 
 
+_TABLES = ("attributes", "joint", "public", "collect", "groups")
+
+
 def _other_place(option: str) -> str | None:
     """The remedy for a key that is no option: it belongs elsewhere, or is misspelt."""
-    if option in _OF_STUDY:
+    if option in STUDY.keys and option not in _TABLES:
         return "It is of the whole study: write it above the first table"
-    return meant(option, (*_OF_ATTRIBUTE, *BY_KEY))
-
-
-_OF_STUDY = (
-    "title",
-    "introduction",
-    "languages",
-    "budget",
-    "delta",
-    "rows_per_person",
-    "group_column",
-)
-_OF_ATTRIBUTE = (
-    "label",
-    "help",
-    "answers",
-    "unit",
-    "reports",
-    "missing",
-    "empty",
-    "mechanism",
-    "epsilon",
-)
+    return meant(option, [key for key in ATTRIBUTE.keys if key not in ("keys", "tags")])
 
 
 def _named(capability: str) -> str:
@@ -257,32 +219,29 @@ def _named(capability: str) -> str:
     return " and ".join(name for name, cls in MECHANISMS.items() if getattr(cls, capability))
 
 
-def stated_domain(spec: Any) -> Domain:
+def stated_domain(spec: Mapping[str, Any]) -> Domain:
     """The one domain that the table of an attribute states; its answers must differ as text."""
-    stated = spec.model_dump(include=set(BY_KEY), exclude_none=True)
-    ((key, entry),) = stated.items()
-    domain = BY_KEY[key].from_study(entry)
+    (key,) = (key for key in BY_KEY if key in spec)
+    domain = BY_KEY[key].from_study(spec[key])
     _ = domain.text
-    policy, empty = getattr(spec, "missing", None), getattr(spec, "empty", None)
-    if policy is None and empty is None:
-        return domain
-    return with_missing(domain, policy or "refuse", [""] if empty is None else empty)
+    if "missing" in spec or "empty" in spec:
+        return with_missing(domain, spec.get("missing", "refuse"), spec.get("empty", [""]))
+    return domain
 
 
 def _labels(values: list[Any], missing: Missing) -> Domain:
     """The keys of pairs, whose labels must differ as text, with the policy of the attribute."""
     keys = Categorical(values)
     _ = keys.text
-    return (
-        keys
-        if missing == Missing("refuse", ())
-        else with_missing(keys, missing.policy, missing.empty)
-    )
+    if missing == Missing("refuse", ()):
+        return keys
+    return with_missing(keys, missing.policy, missing.empty)
 
 
-def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:
+def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Path) -> Product:
     """The domain of attributes that are randomised as one value."""
     found = Found()
+    elsewhere = ("mechanism", "epsilon", "reports", "keys", "tags")
     for i, name in enumerate(names):
         with found.within():
             listed, place = (*path, "attributes", i), f"{in_words(path)}.attributes"
@@ -291,12 +250,11 @@ def together(specs: Mapping[str, Any], names: list[str], path: Path) -> Product:
                 raise broken(listed, rule, show(name), near, place)
             if name in names[:i]:
                 raise broken(listed, f"names {name!r} twice", None, None, place)
-            own = ("attributes", name)
-            more = ("mechanism", "epsilon", "reports", "keys", "tags")
-            for key in (*more, *(specs[name].model_extra or {})):
-                if getattr(specs[name], key, None) is not None:
+            spec, table = specs[name], ("attributes", name)
+            for key in (*elsewhere, *ATTRIBUTE.options(spec)):
+                if key in spec:
                     rule = f"goes to {in_words(path)}, where {name!r} is randomised with others"
-                    raise broken((*own, key), rule)
-            found.keep(domain_problems(in_words(own), specs[name]), own)
+                    raise broken((*table, key), rule)
+            found.keep(domain_problems(in_words(table), spec), table)
     found.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})

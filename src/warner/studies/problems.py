@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from warner._core.atomic_files import read_whole
 from warner._core.errors import StudyError, message
-from warner._core.text import visible
+from warner._core.text import nearest, visible
 
 # -----------------------------------------------------------------------------------------------
 # On which line of a TOML text each key stands.
@@ -321,7 +321,8 @@ def parsed(text: str) -> Any:
 
 def study_data(text: str, name: str) -> dict[str, Any]:
     """The data of a study file, not yet validated."""
-    data, problem = None, None
+    data: Any = None
+    problem = None
     try:
         data = parsed(text)
     except (ValueError, RecursionError) as error:
@@ -331,14 +332,12 @@ def study_data(text: str, name: str) -> dict[str, Any]:
         problem = message(name, f"is not valid TOML or JSON{_place(error)}", None, remedy)
     if problem is not None:
         raise StudyError(problem)
-    if (
-        not isinstance(data, dict)
-        or not isinstance(data.get("study", data), dict)
-        or "attributes" not in data.get("study", data)
-    ):
+    study = data.get("study", data) if isinstance(data, dict) else None
+    # A misspelt [attribute.NAME] is left to the schema, which names the key.
+    if not isinstance(study, dict) or nearest("attributes", study) is None:
         rule = "has no table 'attributes', so it is not a study file"
         raise StudyError(name, rule, None, _SWAPPED)
-    return data
+    return {**data}
 
 
 def _place(error: Exception) -> str:

@@ -15,7 +15,7 @@ from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
 from warner.reports.public_columns import check_name
 from warner.studies.problems import Found, Path, Problem, StudyProblems, broken
-from warner.studies.schema import BY_KEY
+from warner.studies.schema import BY_KEY, SHOWN
 
 TABLE = "public"
 SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
@@ -47,7 +47,7 @@ def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str,
 _RENAME = "Rename the attribute"
 
 
-def _column(name: str, spec: Any, place: str) -> Domain:
+def _column(name: str, spec: Mapping[str, Any], place: str) -> Domain:
     """One public column from its validated table; ``place`` is for errors."""
     try:
         check_name(name)
@@ -56,16 +56,16 @@ def _column(name: str, spec: Any, place: str) -> Domain:
         return domain
     except (ArgumentError, ArgumentTypeError) as error:
         key = str(error).partition(":")[0]
-        path = (key,) if getattr(spec, key, None) is not None else ()
+        path = (key,) if key in spec else ()
         problem = Problem(path, f"{place}: {error}")
     raise StudyProblems([problem])
 
 
-def _domain(spec: Any) -> Domain:
+def _domain(spec: Mapping[str, Any]) -> Domain:
     """The domain of a public column from its validated table."""
-    if spec.values is not None:
-        return Categorical(spec.values)
-    return Integers(*spec.integers) if spec.integers is not None else Dates(spec.dates)
+    if "values" in spec:
+        return Categorical(spec["values"])
+    return Integers(*spec["integers"]) if "integers" in spec else Dates(spec["dates"])
 
 
 def described(domain: Domain | None) -> str:
@@ -152,14 +152,11 @@ def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
 # Groups of people in a study file, each with budgets or mechanisms of its own.
 
 
-# What an attribute keeps when a group names another mechanism for it.
-_SHOWN = ("label", "help", "answers", "unit")
-_KEPT = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes", "reports")
 # What is the same for all groups: the questions, and what is randomised together.
-_COMMON = (*BY_KEY, *_SHOWN, "keys", "tags", "attributes")
+_COMMON = (*BY_KEY, *SHOWN, "unit", "keys", "tags", "attributes")
 
 
-def check_groups(groups: list[Any], known: list[str], column: str) -> None:
+def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) -> None:
     """Refuse invalid names of groups, of their column, or of the attributes that they change."""
     found = Found()
     with found.within("group_column"):
@@ -170,28 +167,27 @@ def check_groups(groups: list[Any], known: list[str], column: str) -> None:
     taken: set[str] = set()
     for i, group in enumerate(groups):
         with found.within("groups", i, "name"):
-            key = file_name_key(group.name)
-            if not can_name_a_file(group.name):
-                raise broken((), FILE_NAME_RULE, show(group.name), None, "groups.name")
-            if key in taken:
+            if not can_name_a_file(group["name"]):
+                raise broken((), FILE_NAME_RULE, show(group["name"]), None, "groups.name")
+            if file_name_key(group["name"]) in taken:
                 rule = "must differ by more than upper and lower case"
-                raise broken((), rule, show(group.name), None, "groups.name")
-            taken.add(key)
-        for name, change in group.attributes.items():
-            place = f"groups.{group.name}.attributes.{name}"
+                raise broken((), rule, show(group["name"]), None, "groups.name")
+            taken.add(file_name_key(group["name"]))
+        for name, change in group["attributes"].items():
+            place = f"groups.{group['name']}.attributes.{name}"
             with found.within("groups", i, "attributes", name):
-                if name not in known:
-                    rule, near = f"must be one of {', '.join(known)}", meant(name, known)
+                if name not in names:
+                    rule, near = f"must be one of {', '.join(names)}", meant(name, names)
                     raise broken((), rule, None, near, place)
                 for key in _COMMON:
-                    if key in (change.model_extra or {}):
+                    if key in change:
                         rule = "is the same for all groups, so that they are estimated together"
                         raise broken((key,), rule, None, None, f"{place}.{key}")
     found.refuse()
 
 
 def of_groups(
-    groups: list[Any],
+    groups: list[dict[str, Any]],
     problems: Mapping[str, Sequence[Problem]],
     joint: Mapping[str, list[str]],
 ) -> list[Problem]:
@@ -199,54 +195,47 @@ def of_groups(
 
     What is wrong in the common tables is wrong in every group, and is told once.
     """
-    told: list[Problem] = []
-    names = list(joint)
+    located = []
     for i, group in enumerate(groups):
-        for problem in problems.get(group.name, ()):
-            common = all(problem in problems.get(other.name, ()) for other in groups)
-            changes = {n: c.model_dump(exclude_none=True) for n, c in group.attributes.items()}
-            path = _in_common(problem.path, i, group, changes, names)
-            prefix = "" if common and path == problem.path else f"groups.{group.name}: "
-            told.append(Problem(path, prefix + problem.text))
-    return list(dict.fromkeys(told))
+        for problem in problems.get(group["name"], ()):
+            path = _in_common(problem.path, i, group, list(joint))
+            is_common = all(problem in problems.get(other["name"], ()) for other in groups)
+            prefix = f"groups.{group['name']}: "
+            if is_common and path == problem.path:
+                prefix = ""
+            located.append(Problem(path, prefix + problem.text))
+    return list(dict.fromkeys(located))
 
 
-def _in_common(
-    path: Path, i: int, group: Any, changes: Mapping[str, Mapping[str, Any]], joint: list[str]
-) -> Path:
+def _in_common(path: Path, i: int, group: Mapping[str, Any], joint: list[str]) -> Path:
     """The place in the common file of a place in the study of the group number ``i``."""
     if path[:1] in (("budget",), ("delta",)):
-        return ("groups", i, *path) if getattr(group, str(path[0])) is not None else path
+        return ("groups", i, *path) if path[0] in group else path
     if len(path) < 3 or path[0] not in ("attributes", "joint"):
         return path
     name = str(path[1]) if path[0] == "attributes" else joint[int(path[1])]
-    return (
-        ("groups", i, "attributes", name, *path[2:]) if path[2] in changes.get(name, {}) else path
-    )
+    is_changed = path[2] in group["attributes"].get(name, {})
+    return ("groups", i, "attributes", name, *path[2:]) if is_changed else path
 
 
 def group_data(
-    data: Mapping[str, Any], group: Any, joint: Mapping[str, list[str]]
+    data: Mapping[str, Any], group: Mapping[str, Any], joint: Mapping[str, list[str]]
 ) -> dict[str, Any]:
     """The study that the people of one group answer, as data."""
-    found = {k: v for k, v in data.items() if k not in ("groups", "group_column")}
-    found |= {k: v for k in ("budget", "delta") if (v := getattr(group, k)) is not None}
-    changes = {
-        name: change.model_dump(exclude_none=True) for name, change in group.attributes.items()
-    }
-    found["attributes"] = {
+    study = {k: v for k, v in data.items() if k not in ("groups", "group_column")}
+    study |= {k: group[k] for k in ("budget", "delta") if k in group}
+    changes = group["attributes"]
+    study["attributes"] = {
         name: _changed(table, changes.get(name, {})) for name, table in data["attributes"].items()
     }
     if "joint" in data:
         tables = zip(joint, data["joint"], strict=True)
-        found["joint"] = [_changed(table, changes.get(name, {})) for name, table in tables]
-    return found
+        study["joint"] = [_changed(table, changes.get(name, {})) for name, table in tables]
+    return study
 
 
 def _changed(table: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """A table with changes. Another mechanism does not keep the options of the first."""
     if "mechanism" in change:
-        kept = {k: v for k, v in table.items() if k in (*_KEPT, "epsilon")}
-    else:
-        kept = dict(table)
-    return kept | dict(change)
+        table = {k: v for k, v in table.items() if k in (*_COMMON, "reports", "epsilon")}
+    return {**table, **change}

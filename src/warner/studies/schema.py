@@ -1,323 +1,488 @@
-"""The schema of study files, from what domains declare about themselves."""
+"""What a study file may hold: its tables and keys as data, and the check of a file against them."""
 
 from __future__ import annotations
 
+import copy
+import operator
+import re
 import types
-import typing
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import GenericAlias
+from typing import Any, Literal, Union, get_args, get_origin
 
+from warner._core.checks import show
+from warner._core.errors import message
+from warner._core.text import meant, nearest
 from warner.domains import DOMAINS, Domain, StudyEntry
+from warner.mechanisms import MECHANISMS as _ALL
+from warner.mechanisms import Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
+from warner.studies.problems import Found, Path, Problem, in_words
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
+class _OfStudies(Mapping[str, type[Mechanism]]):
+    """The mechanisms that a study file can name, with those that were registered since."""
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        if not _ALL[name].is_of_studies:
+            raise KeyError(name)
+        return _ALL[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, cls in _ALL.items() if cls.is_of_studies)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MECHANISMS = _OfStudies()
 # The domains that a study file can state, by the key that states them.
-BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study is not None}
+ENTRIES: dict[str, StudyEntry] = {cls.study.key: cls.study for cls in DOMAINS if cls.study}
+BY_KEY: dict[str, type[Domain]] = {cls.study.key: cls for cls in DOMAINS if cls.study}
 
 # What stands in a first study in place of labels or limits that nobody has stated yet.
 TO_DECIDE = "TO DECIDE"
 UNDECIDED = "is still to be decided"
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_TYPES = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false"}
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+# The limits of a number: how it is compared, in words, and in a JSON schema.
+_LIMITS: dict[str, tuple[Any, str, str]] = {
+    "ge": (operator.ge, "must be at least", "minimum"),
+    "gt": (operator.gt, "must be greater than", "exclusiveMinimum"),
+    "le": (operator.le, "must be at most", "maximum"),
+    "lt": (operator.lt, "must be less than", "exclusiveMaximum"),
+}
+_TABLES_OF_DOMAINS = ("attributes", "public")
 
-@lru_cache(maxsize=1)
-def model(mechanisms: tuple[str, ...]) -> type[BaseModel]:
-    """Return the pydantic model of a study file.
 
-    It is built on first use, because importing pydantic takes longer than importing warner.
+@dataclass(frozen=True)
+class Key:
+    """One key of a table.
+
+    Attributes:
+        form: what its value must be: a :class:`Table`, or a type made of str, int, float, bool,
+            datetime, Literal, list, tuple, dict and unions. A date is checked elsewhere, because
+            TOML has other kinds of dates too, and JSON has texts.
+        description: one line for the JSON schema.
+        is_needed: whether the key must be stated.
+        default: its value where it is left out; None for none.
+        entries: the least number of entries of a list or a table.
+        limits: {"ge", "gt", "le" or "lt": number}.
     """
-    from pydantic import (
-        BaseModel,
-        ConfigDict,
-        Discriminator,
-        Field,
-        StrictBool,
-        StrictFloat,
-        StrictInt,
-        StrictStr,
-        Tag,
-        create_model,
-        model_validator,
-    )
 
-    class OneDomain(BaseModel):
-        # Further keys are options of the mechanism, which its constructor checks.
-        model_config = ConfigDict(extra="allow")
-
-        @model_validator(mode="after")
-        def one_domain(self) -> Any:
-            if sum(getattr(self, key) is not None for key in BY_KEY) != 1:
-                raise ValueError(f"must have exactly one of {', '.join(BY_KEY)}")
-            return self
-
-    class Open(BaseModel):
-        # Keys that are not listed are options of the mechanism, which its constructor checks.
-        model_config = ConfigDict(extra="allow")
-
-    class OnePublic(BaseModel):
-        model_config = ConfigDict(extra="forbid")
-
-        @model_validator(mode="after")
-        def one_form(self) -> Any:
-            known = ("values", "integers", "dates")
-            if sum(getattr(self, key) is not None for key in known) != 1:
-                raise ValueError(f"must have exactly one of {', '.join(known)}")
-            return self
-
-    number: Any = StrictInt | StrictFloat
-    by_language = dict[StrictStr, StrictStr]
-    # A discriminator, so that an error is told of the form that was written.
-    text: Any = Annotated[
-        Annotated[StrictStr, Tag("str")] | Annotated[by_language, Tag("dict")],
-        Discriminator(lambda value: "dict" if isinstance(value, Mapping) else "str"),
-    ]
-
-    def said(description: str) -> Any:
-        return (text | None, Field(None, description=f"{description}; one text, or by language"))
-
-    shown: Any = {
-        "label": said("the text of the question, for reports and pages"),
-        "help": said("a hint below the question"),
-        "answers": (
-            dict[StrictStr, list[StrictStr]] | None,
-            Field(None, description="by language, the displayed texts of values, in their order"),
-        ),
-    }
-    named: Any = (StrictStr | None, Field(None, description=f"one of {', '.join(mechanisms)}"))
-    nats: Any = (number | None, Field(None, description="budget in nats"))
-    several: Any = (
-        StrictInt | None,
-        Field(
-            None,
-            ge=1,
-            le=LARGEST_PARTS,
-            description="how many reports of one value a person sends; the epsilon is of all of "
-            "them together",
-        ),
-    )
-    silent: Any = (
-        Literal["refuse", "answer", "drop"] | None,
-        Field(
-            None,
-            description="people who gave no answer: refuse the file (the default); answer: "
-            "nonresponse is a value of its own, randomised like any other; drop: leave the person "
-            "out, which the collector sees",
-        ),
-    )
-    domains: dict[str, Any] = {
-        entry.key: (_form(entry) | None, Field(None, description=entry.description))
-        for entry in (cls.study for cls in BY_KEY.values())
-        if entry is not None
-    }
-    attribute = create_model(
-        "AttributeSpec",
-        __base__=OneDomain,
-        **shown,
-        unit=(
-            StrictStr | None,
-            Field(None, description="the unit of a number, which pages show beside it"),
-        ),
-        **domains,
-        mechanism=named,
-        epsilon=nats,
-        reports=several,
-        keys=(
-            list[StrictStr | StrictInt | StrictBool] | None,
-            Field(None, description="for KeyValue: labels of the keys that values go with"),
-        ),
-        tags=(
-            list[StrictStr] | None,
-            Field(
-                None,
-                description="for utility-optimised mechanisms: each tag has a placeholder, sent in "
-                "place of answers that are secret for one person",
-            ),
-        ),
-        missing=silent,
-        empty=(
-            list[StrictStr] | None,
-            Field(None, description='spellings of a missing answer; default [""], an empty cell'),
-        ),
-    )
-    joint = create_model(
-        "JointSpec",
-        __base__=Open,
-        attributes=(
-            list[StrictStr],
-            Field(min_length=2, description="attributes that are randomised as one value"),
-        ),
-        mechanism=(StrictStr, Field(description=f"one of {', '.join(mechanisms)}")),
-        epsilon=(number, Field(description="budget in nats")),
-        reports=several,
-    )
-    change = create_model(
-        "ChangeSpec", __base__=Open, mechanism=named, epsilon=nats, reports=several
-    )
-    limits: dict[str, Any] = {
-        "delta": (
-            number | None,
-            Field(
-                None,
-                ge=0,
-                lt=1,
-                description="the largest sum of the deltas of all attributes",
-            ),
-        ),
-        "budget": (
-            number | None,
-            Field(
-                None, gt=0, description="the largest sum of the epsilons that one person may spend"
-            ),
-        ),
-    }
-    group = create_model(
-        "GroupSpec",
-        __config__=ConfigDict(extra="forbid"),
-        name=(StrictStr, Field(description="as in the column of the answers; also in file names")),
-        **limits,
-        attributes=(
-            dict[str, change],  # type: ignore[valid-type]
-            Field(
-                default_factory=dict,
-                description="what differs from the study, by attribute (or 'a x b' of joint ones)",
-            ),
-        ),
-    )
-    unit: Any = Literal["day", "week", "month"] | None
-    public: Any = create_model(
-        "PublicSpec",
-        __base__=OnePublic,
-        **shown,
-        values=(
-            _strict(list[str | int | bool]) | None,
-            Field(None, description="labels of the column"),
-        ),
-        integers=(
-            _strict(tuple[int, int]) | None,
-            Field(None, description="[low, high], both included"),
-        ),
-        dates=(unit, Field(None, description="dates, kept by day, week or month")),
-    )
-    collect = create_model("CollectSpec", __config__=ConfigDict(extra="forbid"), **_collect())
-    beside: Any = (
-        dict[str, public] | None,
-        Field(
-            None,
-            description="columns of the answers that travel in the clear beside the reports: they "
-            "are not protected",
-        ),
-    )
-    together: Any = (
-        list[joint] | None,  # type: ignore[valid-type]
-        Field(None, min_length=1, description="attributes that are randomised together"),
-    )
-    apart: Any = (
-        list[group] | None,  # type: ignore[valid-type]
-        Field(None, min_length=2, description="groups of people with budgets of their own"),
-    )
-    return create_model(
-        "Study",
-        __config__=ConfigDict(extra="forbid"),
-        title=(
-            text,
-            Field(
-                "",
-                description="the name of the study, for reports and pages; one text, or by "
-                "language",
-            ),
-        ),
-        languages=(
-            list[StrictStr] | None,
-            Field(
-                None,
-                min_length=1,
-                description='the languages of the texts, default ["en"]; plain texts are in the '
-                "first one",
-            ),
-        ),
-        introduction=said("what people read above the questions"),
-        **limits,
-        rows_per_person=(
-            StrictInt | None,
-            Field(
-                None,
-                ge=1,
-                le=LARGEST_PARTS,
-                description="the most rows of answers of one person, such as one a day; the "
-                "epsilons are of all of them together",
-            ),
-        ),
-        attributes=(dict[str, attribute], Field(min_length=1)),  # type: ignore[valid-type]
-        joint=together,
-        public=beside,
-        collect=(
-            collect | None,
-            Field(None, description="how answers are collected from people"),
-        ),
-        group_column=(
-            StrictStr | None,
-            Field(None, description="the public column of the answers that names the group"),
-        ),
-        groups=apart,
-    )
+    form: Any
+    description: str = ""
+    is_needed: bool = False
+    default: Any = None
+    entries: int = 0
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
-def _collect() -> dict[str, Any]:
-    """The fields of the table ``[collect]``, whose defaults ``studies/public.py`` fills in."""
-    from pydantic import Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
+@dataclass(frozen=True)
+class Table:
+    """One kind of table.
 
-    def stated(form: Any, description: str, **limits: Any) -> Any:
-        return (form | None, Field(None, description=description, **limits))
+    Attributes:
+        name: of the table in the JSON schema.
+        keys: its keys.
+        header: where it stands in a file, in words; "" for the table of a domain.
+        is_open: whether further keys are options of a mechanism, which its constructor checks.
+        one_of: keys of which exactly one must be stated.
+    """
 
-    # TOML has dates and times alone too, and JSON has texts, so collect.py checks moments.
-    moment: Any = Annotated[Any, WithJsonSchema({"type": "string", "format": "date-time"})]
-    return {
-        "people": stated(StrictInt, "the planned number of people", ge=1),
-        "opens": stated(moment, "when the survey opens: a date and a time with an offset"),
-        "closes": stated(moment, "when the survey closes: a date and a time with an offset"),
-        "step": stated(
-            StrictInt,
+    name: str
+    keys: Mapping[str, Key]
+    header: str = ""
+    is_open: bool = False
+    one_of: tuple[str, ...] = ()
+
+    def options(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        """The further keys of a table."""
+        return {key: value for key, value in table.items() if key not in self.keys}
+
+    def checked(self, table: Any, path: Path, found: Found) -> dict[str, Any]:
+        """A table with its defaults, its keys in the order of the schema; nothing that is None."""
+        if not isinstance(table, Mapping):
+            found.keep([_problem(path, "must be a table", table)])
+            return {}
+        lacking = [key for key, of in self.keys.items() if of.is_needed and key not in table]
+        for key in table:
+            if not isinstance(key, str) or (key not in self.keys and not self.is_open):
+                # A misspelt key and the lack of the right one are one mistake.
+                near = nearest(str(key), lacking)
+                if near is not None:
+                    lacking.remove(near)
+                found.keep([_unknown_key((*path, str(key)), near)])
+        found.keep(_problem((*path, key), "is missing") for key in lacking)
+        stated: dict[str, Any] = {}
+        for key, of in self.keys.items():
+            value = table.get(key)
+            if value is not None or (of.is_needed and key in table):
+                stated[key] = _checked_value(of, value, (*path, key), found)
+            elif of.default is not None:
+                stated[key] = copy.deepcopy(of.default)
+        others = {key: v for key, v in self.options(table).items() if v is not None}
+        # Where a key is unknown, it may be a misspelt one of these, which is said already.
+        is_clear = self.is_open or not others
+        if self.one_of and is_clear and sum(key in stated for key in self.one_of) != 1:
+            found.keep([self._no_single_form(table, path)])
+        return stated | copy.deepcopy(others)
+
+    def _no_single_form(self, table: Mapping[str, Any], path: Path) -> Problem:
+        """The problem of a table that has none of the keys of which it needs one, or several."""
+        rule = f"must have exactly one of {', '.join(self.one_of)}"
+        stated = [key for key in self.one_of if key in table]
+        if stated:
+            text = message(in_words(path), rule, " and ".join(stated), "Keep one of them")
+            return Problem((*path, stated[-1] if len(stated) < 2 else stated[1]), text)
+        near = next((key for key in table if meant(str(key), self.one_of)), None)
+        if near is not None:
+            question = f"Is a key misspelt as {near!r}?"
+            return Problem((*path, near), message(in_words(path), rule, None, question))
+        examples = [e.example for key, e in ENTRIES.items() if key in self.one_of and e.example]
+        remedy = f"For example {' or '.join(examples[:3])}"
+        return Problem(path, message(in_words(path), rule, None, remedy))
+
+    def json(self, tables: dict[str, Any]) -> dict[str, Any]:
+        """The JSON schema of the table; those of the tables in it are added to ``tables``."""
+        needed = [key for key, of in self.keys.items() if of.is_needed]
+        return {
+            "title": self.name,
+            "type": "object",
+            "properties": {key: _json_of_key(of, tables) for key, of in self.keys.items()},
+            **({"required": needed} if needed else {}),
+            "additionalProperties": self.is_open,
+        }
+
+
+# -----------------------------------------------------------------------------------------------
+# The check of one value.
+
+
+def _checked_value(key: Key, value: Any, path: Path, found: Found) -> Any:
+    """The value of a key, with the problems of its type, its length and its limits."""
+    before = len(found.problems)
+    checked = _checked(key.form, value, path, found)
+    if len(found.problems) == before:
+        if key.entries and len(checked) < key.entries:
+            found.keep([_problem(path, f"must have {key.entries} or more entries", value)])
+        for name, limit in key.limits.items():
+            holds, words, _ = _LIMITS[name]
+            if not holds(value, limit):
+                found.keep([_problem(path, f"{words} {limit}", value)])
+    return checked
+
+
+def _checked(form: Any, value: Any, path: Path, found: Found) -> Any:
+    """A value that must have a form, see :class:`Key`; never converted, but copied."""
+    if isinstance(form, Table):
+        return form.checked(value, path, found)
+    origin, of = get_origin(form), get_args(form)
+    if origin in (Union, types.UnionType):
+        return _checked_union(of, value, path, found)
+    if origin is dict:
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    found.keep([_problem((*path, str(key)), "must have text as its name", key)])
+            return {key: _checked(of[1], v, (*path, key), found) for key, v in value.items()}
+        rule = "must be a table"
+    elif origin in (list, tuple):
+        if isinstance(value, list | tuple):
+            forms = of if origin is tuple else of * len(value)
+            if len(value) == len(forms):
+                pairs = enumerate(zip(forms, value, strict=True))
+                return origin(_checked(each, v, (*path, i), found) for i, (each, v) in pairs)
+            side = "at most " if len(value) > len(forms) else ""
+            rule = f"must have {side}{len(forms)}{'' if side else ' or more'} entries"
+        else:
+            rule = "must be a list"
+    elif origin is Literal:
+        if isinstance(value, str) and value in of:
+            return value
+        *others, last = map(repr, of)
+        rule = f"must be {', '.join(others)} or {last}"
+    else:
+        if form is datetime or _is_of(form, value):
+            return value
+        rule = f"must be {_TYPES[form]}"
+    found.keep([_problem(path, rule, value)])
+    return value
+
+
+def _checked_union(forms: tuple[Any, ...], value: Any, path: Path, found: Found) -> Any:
+    """A value of one of several forms: one simple type or another, or a table."""
+    simple = [form for form in forms if form in _TYPES]
+    tables = [form for form in forms if form not in _TYPES]
+    if tables and isinstance(value, Mapping):
+        return _checked(tables[0], value, path, found)
+    if not any(_is_of(form, value) for form in simple):
+        rule = f"must be {' or '.join(_TYPES[form] for form in simple)}"
+        found.keep([_problem(path, rule, value)])
+    return value
+
+
+def _is_of(form: type, value: Any) -> bool:
+    """Whether a value is of a simple type; a whole number is a number, a truth value is none."""
+    if isinstance(value, bool):
+        return form is bool
+    if form is str:  # text that no file can hold is none
+        return isinstance(value, str) and not _SURROGATES.search(value)
+    return isinstance(value, int | float if form is float else form)
+
+
+def _problem(path: Path, rule: str, value: Any = None) -> Problem:
+    """The problem of one value; the remedy shows how a domain is written."""
+    entry = ENTRIES.get(str(path[2])) if len(path) > 2 and path[0] in _TABLES_OF_DOMAINS else None
+    remedy = f"It is written {entry.example}" if entry is not None and entry.example else None
+    if isinstance(value, str) and value == TO_DECIDE:
+        return Problem(path, message(in_words(path), UNDECIDED, None, remedy))
+    got = None if rule == "is missing" else show(value)
+    return Problem(path, message(in_words(path), rule, got, remedy))
+
+
+def _unknown_key(path: Path, near: str | None) -> Problem:
+    """A key that does not belong to its table, with the one that is meant, or its own table."""
+    key, rule = str(path[-1]), "is not a key of a study file"
+    owners: dict[str, list[str]] = {}
+    for table in (STUDY, ATTRIBUTE, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES):
+        for name in table.keys:
+            owners.setdefault(name, []).extend(filter(None, [table.header]))
+    if near is not None or key not in owners:
+        remedy = meant(key, [near] if near else sorted(owners)) or "Remove it"
+    else:
+        rule = "is not a key of this table"
+        headers = owners[key]
+        remedy = f"It goes to {' or '.join(headers)}" if headers else "Remove it"
+    return Problem(path, message(in_words(path), rule, None, remedy))
+
+
+# -----------------------------------------------------------------------------------------------
+# The JSON schema, which editors of study files read.
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of study files."""
+    tables: dict[str, Any] = {}
+    return {**STUDY.json(tables), "$defs": tables}
+
+
+def _json_of_key(key: Key, tables: dict[str, Any]) -> dict[str, Any]:
+    found = _json(key.form, tables)
+    if key.entries:
+        found["minItems" if found["type"] == "array" else "minProperties"] = key.entries
+    found |= {_LIMITS[name][2]: limit for name, limit in key.limits.items()}
+    if key.default is not None:
+        found["default"] = key.default
+    if key.description:
+        found["description"] = key.description.format(mechanisms=", ".join(MECHANISMS))
+    return found
+
+
+def _json(form: Any, tables: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a form."""
+    if isinstance(form, Table):
+        tables[form.name] = form.json(tables)
+        return {"$ref": f"#/$defs/{form.name}"}
+    origin, of = get_origin(form), get_args(form)
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [_json(each, tables) for each in of]}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _json(of[1], tables)}
+    if origin is tuple:
+        each = [_json(one, tables) for one in of]
+        return {"type": "array", "prefixItems": each, "minItems": len(of), "maxItems": len(of)}
+    if origin is list:
+        return {"type": "array", "items": _json(of[0], tables)}
+    if origin is Literal:
+        return {"type": "string", "enum": list(of)}
+    if form is datetime:
+        return {"type": "string", "format": "date-time"}
+    return {"type": _JSON_TYPES[form]}
+
+
+# -----------------------------------------------------------------------------------------------
+# The tables of a study file.
+
+
+def _of_entry(entry: StudyEntry) -> Key:
+    """The key of a domain; its value may be a table."""
+    form = entry.form
+    if isinstance(form, Mapping):
+        fields = {
+            name: Key(of, is_needed=default is ..., default=None if default is ... else default)
+            for name, (of, default) in form.items()
+        }
+        form = Table(f"{entry.key.title()}Spec", fields)
+    return Key(form, entry.description)
+
+
+def _text(description: str) -> Key:
+    """A text that people read."""
+    return Key(str | dict[str, str], f"{description}; one text, or by language")
+
+
+_LABELS = list[str | int | bool]
+_DOMAIN_KEYS = {key: _of_entry(entry) for key, entry in ENTRIES.items()}
+_DOMAIN_TABLES = [key.form for key in _DOMAIN_KEYS.values() if isinstance(key.form, Table)]
+SHOWN = {
+    "label": _text("the text of the question, for reports and pages"),
+    "help": _text("a hint below the question"),
+    "answers": Key(
+        dict[str, list[str]], "by language, the displayed texts of values, in their order"
+    ),
+}
+_MECHANISM = Key(str, "one of {mechanisms}")
+_EPSILON = Key(float, "budget in nats")
+_REPORTS = Key(
+    int,
+    "how many reports of one value a person sends; the epsilon is of all of them together",
+    limits={"ge": 1, "le": LARGEST_PARTS},
+)
+_BUDGETS = {
+    "delta": Key(
+        float, "the largest sum of the deltas of all attributes", limits={"ge": 0, "lt": 1}
+    ),
+    "budget": Key(
+        float, "the largest sum of the epsilons that one person may spend", limits={"gt": 0}
+    ),
+}
+
+ATTRIBUTE = Table(
+    "AttributeSpec",
+    {
+        **SHOWN,
+        "unit": Key(str, "the unit of a number, which pages show beside it"),
+        **_DOMAIN_KEYS,
+        "mechanism": _MECHANISM,
+        "epsilon": _EPSILON,
+        "reports": _REPORTS,
+        "keys": Key(_LABELS, "for KeyValue: labels of the keys that values go with"),
+        "tags": Key(
+            list[str],
+            "for utility-optimised mechanisms: each tag has a placeholder, sent in place of "
+            "answers that are secret for one person",
+        ),
+        "missing": Key(
+            Literal["refuse", "answer", "drop"],
+            "people who gave no answer: refuse the file (the default); answer: nonresponse is a "
+            "value of its own, randomised like any other; drop: leave the person out, which the "
+            "collector sees",
+        ),
+        "empty": Key(list[str], 'spellings of a missing answer; default [""], an empty cell'),
+    },
+    "a table [attributes.NAME]",
+    is_open=True,
+    one_of=tuple(ENTRIES),
+)
+JOINT = Table(
+    "JointSpec",
+    {
+        "attributes": Key(
+            list[str], "attributes that are randomised as one value", is_needed=True, entries=2
+        ),
+        "mechanism": Key(str, "one of {mechanisms}", is_needed=True),
+        "epsilon": Key(float, "budget in nats", is_needed=True),
+        "reports": _REPORTS,
+    },
+    "a table [[joint]]",
+    is_open=True,
+)
+CHANGE = Table(
+    "ChangeSpec",
+    {"mechanism": _MECHANISM, "epsilon": _EPSILON, "reports": _REPORTS},
+    is_open=True,
+)
+GROUP = Table(
+    "GroupSpec",
+    {
+        "name": Key(str, "as in the column of the answers; also in file names", is_needed=True),
+        **_BUDGETS,
+        "attributes": Key(
+            GenericAlias(dict, (str, CHANGE)),
+            "what differs from the study, by attribute (or 'a x b' of joint ones)",
+            default={},
+        ),
+    },
+    "a table [[groups]]",
+)
+PUBLIC = Table(
+    "PublicSpec",
+    {
+        **SHOWN,
+        "values": Key(_LABELS, "labels of the column"),
+        "integers": Key(tuple[int, int], "[low, high], both included"),
+        "dates": Key(Literal["day", "week", "month"], "dates, kept by day, week or month"),
+    },
+    "a table [public.NAME]",
+    one_of=("values", "integers", "dates"),
+)
+# The defaults are those of :class:`warner.studies.texts.Collect`.
+COLLECT = Table(
+    "CollectSpec",
+    {
+        "people": Key(int, "the planned number of people", limits={"ge": 1}),
+        "opens": Key(datetime, "when the survey opens: a date and a time with an offset"),
+        "closes": Key(datetime, "when the survey closes: a date and a time with an offset"),
+        "step": Key(
+            int,
             "reports after which a new result is published; default 1 % of people, at least 50",
-            ge=1,
+            limits={"ge": 1},
         ),
-        "access": stated(
+        "access": Key(
             Literal["open", "invited"], "open to everyone, or to people with an invitation"
         ),
-        "contact": stated(StrictStr, "whom people can ask"),
-        "keep_ids": stated(
+        "contact": Key(str, "whom people can ask"),
+        "keep_ids": Key(
             Literal["closed", "always"],
             "the ids that tell repeats: dropped when the survey is closed, or always kept",
         ),
-        "weak_protection": stated(
-            StrictBool,
+        "weak_protection": Key(
+            bool,
             "serve questions whose most distant answers differ by more than epsilon 10, and say so",
         ),
-    }
-
-
-def _form(entry: StudyEntry) -> Any:
-    """The strict pydantic type of a domain's key; a table is a model of its own."""
-    from pydantic import ConfigDict, create_model
-
-    if not isinstance(entry.form, Mapping):
-        return _strict(entry.form)
-    fields: dict[str, Any] = {
-        name: (_strict(of), default) for name, (of, default) in entry.form.items()
-    }
-    name = f"{entry.key.title()}Spec"
-    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _strict(form: Any) -> Any:
-    """A type without conversions between types, except from an integer to a float."""
-    from pydantic import StrictBool, StrictFloat, StrictInt, StrictStr
-
-    simple = {str: StrictStr, int: StrictInt, bool: StrictBool, float: StrictInt | StrictFloat}
-    if form in simple:
-        return simple[form]
-    parts = tuple(_strict(part) for part in typing.get_args(form))
-    if isinstance(form, types.UnionType):
-        return typing.Union[parts]  # noqa: UP007 - of a tuple of types
-    return typing.get_origin(form)[parts]
+    },
+    "the table [collect]",
+)
+STUDY = Table(
+    "Study",
+    {
+        "title": Key(
+            str | dict[str, str],
+            "the name of the study, for reports and pages; one text, or by language",
+            default="",
+        ),
+        "languages": Key(
+            list[str],
+            'the languages of the texts, default ["en"]; plain texts are in the first one',
+            entries=1,
+        ),
+        "introduction": _text("what people read above the questions"),
+        **_BUDGETS,
+        "rows_per_person": Key(
+            int,
+            "the most rows of answers of one person, such as one a day; the epsilons are of all of "
+            "them together",
+            limits={"ge": 1, "le": LARGEST_PARTS},
+        ),
+        "attributes": Key(GenericAlias(dict, (str, ATTRIBUTE)), is_needed=True, entries=1),
+        "joint": Key(
+            GenericAlias(list, JOINT), "attributes that are randomised together", entries=1
+        ),
+        "public": Key(
+            GenericAlias(dict, (str, PUBLIC)),
+            "columns of the answers that travel in the clear beside the reports: they are not "
+            "protected",
+        ),
+        "collect": Key(COLLECT, "how answers are collected from people"),
+        "group_column": Key(str, "the public column of the answers that names the group"),
+        "groups": Key(
+            GenericAlias(list, GROUP), "groups of people with budgets of their own", entries=2
+        ),
+    },
+    "the beginning of the file, above the first table",
+)

@@ -116,7 +116,7 @@ from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, foreign_table
 from warner._core.sampling import Source
-from warner._core.text import canonical
+from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
@@ -126,11 +126,17 @@ from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
-from warner.studies.check import check_names, check_texts, schema, validated
-from warner.studies.mechanisms import built, stated_domain, together
+from warner.studies.mechanisms import (
+    built,
+    domain_problems,
+    stated_domain,
+    table_problems,
+    together,
+)
 from warner.studies.problems import (
     Found,
     Path,
+    Problem,
     broken,
     located,
     problems_of,
@@ -138,7 +144,8 @@ from warner.studies.problems import (
     study_text,
 )
 from warner.studies.public import check_groups, declared, group_data, of_groups, public_columns
-from warner.studies.texts import Collect, Texts, languages_of
+from warner.studies.schema import ATTRIBUTE, BY_KEY, PUBLIC, STUDY, json_schema
+from warner.studies.texts import Collect, Texts, collect_problems, languages_of, text_problems
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
 GROUP_COLUMN = "group"
@@ -178,51 +185,48 @@ class Study:
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        stated = validated(data)
-        self.budget: float | None = stated.budget
-        self.rows_per_person: int = stated.rows_per_person or 1
-        self._data: dict[str, Any] = stated.model_dump(exclude_none=True)
-        self.languages: tuple[str, ...] = languages_of(self._data)
-        self.group_column: str = (
-            GROUP_COLUMN if stated.group_column is None else stated.group_column
-        )
+        self._data = _checked(data)
+        stated = self._data
+        self.budget: float | None = stated.get("budget")
+        self.rows_per_person: int = stated.get("rows_per_person", 1)
+        self.languages: tuple[str, ...] = languages_of(stated)
+        self.group_column: str = stated.get("group_column", GROUP_COLUMN)
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
         found = Found()
-        check_names(list(stated.attributes), found)
-        check_texts(self._data, found)
-        self._stated: Mapping[str, Any] = stated.attributes
+        _check_names(list(stated["attributes"]), found)
+        _check_texts(stated, found)
         self._tables, self._joint, self._places = _tables(stated, found)
-        if stated.groups is not None:
-            self._set_groups(stated.groups, found)
+        if "groups" in stated:
+            self._set_groups(stated["groups"], found)
             self.public = next(iter(self.groups.values())).public
             return
-        if stated.group_column is not None:
+        if "group_column" in stated:
             rule = "goes with groups, and there are none"
             found.keep(broken(("group_column",), rule, None, "Add [[groups]] tables").problems)
-        for name in self._tables:
+        for name, table in self._tables.items():
             with found.within(*self._places[name]):
-                self._mechanisms[name] = self._built(name, self._tables[name])
+                self._mechanisms[name] = self._built(name, table)
         with found.within():
             self._refuse_shared_columns()
         with found.within():
-            taken = [*stated.attributes, *self._tables, *self.answer_columns]
-            self.public = public_columns(stated.public or {}, taken)
+            taken = [*stated["attributes"], *self._tables, *self.answer_columns]
+            self.public = public_columns(stated.get("public", {}), taken)
         found.refuse()
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
-        if self.budget is not None and self.delta > (stated.delta or 0.0):
+        if self.budget is not None and self.delta > stated.get("delta", 0.0):
             rule = f"is exceeded: the attributes' deltas add up to {self.delta:.6g}"
             remedy = "State it beside the budget"
-            raise broken(("delta",), rule, repr(stated.delta), remedy)
+            raise broken(("delta",), rule, repr(stated.get("delta")), remedy)
 
-    def _built(self, name: str, spec: Any) -> Mechanism:
+    def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
         place = f"joint {name}" if name in self._joint else f"attributes.{name}"
-        return built(place, spec, self._joint.get(name), self.rows_per_person)
+        return built(place, table, self._joint.get(name), self.rows_per_person)
 
-    def _set_groups(self, groups: list[Any], found: Found) -> None:
+    def _set_groups(self, groups: list[dict[str, Any]], found: Found) -> None:
         """Make the study of each group: the common tables with what the group changes."""
         with found.within():
             check_groups(groups, list(self._tables), self.group_column)
@@ -231,9 +235,9 @@ class Study:
         problems = {}
         for group in groups:
             try:
-                self.groups[group.name] = type(self)(group_data(self._data, group, joint))
+                self.groups[group["name"]] = type(self)(group_data(self._data, group, joint))
             except StudyError as error:
-                problems[group.name] = problems_of(error)
+                problems[group["name"]] = problems_of(error)
         found.keep(of_groups(groups, problems, joint))
         found.refuse()
         for study in self.groups.values():
@@ -244,8 +248,8 @@ class Study:
     @cached_property
     def texts(self) -> Texts:
         """What people read, by language."""
-        asked = {name: stated_domain(spec) for name, spec in self._stated.items()}
-        return Texts(self._data, {**asked, **self.public})
+        attributes = {name: stated_domain(t) for name, t in self._data["attributes"].items()}
+        return Texts(self._data, {**attributes, **self.public})
 
     @property
     def title(self) -> str:
@@ -262,8 +266,8 @@ class Study:
         """{attribute: the text of its question} in the default language, where one is stated."""
         return {
             name: self.texts.question(name, self.languages[0])
-            for name, spec in self._stated.items()
-            if spec.label is not None
+            for name, table in self._data["attributes"].items()
+            if "label" in table
         }
 
     @cached_property
@@ -330,17 +334,15 @@ class Study:
                 if promised.diameter is not None
                 else Fraction(1)
             )
-            spec = self._tables[name]
-            least = Fraction(float(spec.epsilon)) - excess / scale
+            table = self._tables[name]
+            least = Fraction(float(table["epsilon"])) - excess / scale
             # Sums and products of floats are rounded up once more, so a few steps may be needed.
             for steps in range(4):
                 lower = float(least)
                 for _ in range(steps + (Fraction(lower) > least)):
                     lower = math.nextafter(lower, 0.0)
                 try:
-                    self._mechanisms[name] = self._built(
-                        name, spec.model_copy(update={"epsilon": lower})
-                    )
+                    self._mechanisms[name] = self._built(name, {**table, "epsilon": lower})
                 except StudyError:
                     break
                 if self.epsilon <= budget:
@@ -352,7 +354,7 @@ class Study:
     def _written(self, name: str) -> Fraction:
         """The epsilon of an attribute between its two most distant values, from the decimal."""
         promised = self.mechanisms[name].guarantee
-        epsilon = _decimal(self._tables[name].epsilon)
+        epsilon = _decimal(self._tables[name]["epsilon"])
         return (
             epsilon * Fraction(promised.diameter) / _decimal(self._unit(name))
             if promised.diameter is not None
@@ -582,8 +584,7 @@ class Study:
     @staticmethod
     def schema() -> dict[str, Any]:
         """Return the JSON Schema of study files."""
-        found: dict[str, Any] = schema().model_json_schema()
-        return found
+        return json_schema()
 
     @classmethod
     def parse(cls, text: str, name: str = "study") -> Self:
@@ -653,26 +654,122 @@ def _decimal(number: float) -> Fraction:
 
 
 def _tables(
-    stated: Any, found: Found
+    stated: Mapping[str, Any], found: Found
 ) -> tuple[dict[str, Any], dict[str, Product], dict[str, Path]]:
     """The tables that state mechanisms, by name in the order of attributes."""
+    attributes = stated["attributes"]
     joint: dict[str, Product] = {}
     table_of: dict[str, str] = {}
-    specs: dict[str, Any] = dict(stated.attributes)
-    places: dict[str, Path] = {name: ("attributes", name) for name in specs}
-    for i, spec in enumerate(stated.joint or []):
-        name, path = BETWEEN.join(spec.attributes), ("joint", i)
-        specs[name], places[name] = spec, path
-        taken = {a: table_of[a] for a in spec.attributes if a in table_of}
-        table_of |= dict.fromkeys(spec.attributes, name)
+    tables: dict[str, Any] = dict(attributes)
+    places: dict[str, Path] = {name: ("attributes", name) for name in tables}
+    for i, table in enumerate(stated.get("joint", ())):
+        names, path = table["attributes"], ("joint", i)
+        name = BETWEEN.join(names)
+        tables[name], places[name] = table, path
+        taken = {a: table_of[a] for a in names if a in table_of}
+        table_of |= dict.fromkeys(names, name)
         with found.within():
-            joint[name] = together(stated.attributes, spec.attributes, path)
-            if name in stated.attributes:
+            joint[name] = together(attributes, names, path)
+            if name in attributes:
                 rule = "would have the name of an attribute"
                 raise broken(path, rule, repr(name), "Rename the attribute")
             for attribute, other in taken.items():
                 rule = f"names {attribute!r}, which is in {other} too"
                 raise broken(path, rule, None, "Ask each attribute once")
-    names = dict.fromkeys(table_of.get(attribute, attribute) for attribute in stated.attributes)
-    whole = [name for name in names if name in joint or name not in table_of.values()]
-    return {name: specs[name] for name in whole}, joint, places
+    ordered = dict.fromkeys(table_of.get(attribute, attribute) for attribute in attributes)
+    randomized = [name for name in ordered if name in joint or name not in table_of.values()]
+    return {name: tables[name] for name in randomized}, joint, places
+
+
+# -----------------------------------------------------------------------------------------------
+# The check of a study's data: against the schema first. Where that finds problems, what else is
+# wrong is looked for too, so that all is told at once.
+
+
+def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a study, with the defaults of the schema."""
+    found = Found()
+    study = STUDY.checked(data, (), found)
+    if found.problems:
+        _check_the_rest(data, list(found.problems), found)
+        _check_texts(data, found)
+        found.refuse()
+    return study
+
+
+def _check_names(names: list[str], found: Found) -> None:
+    """Refuse names of attributes that commands or screens could not show, or take for one."""
+    taken: set[str] = set()
+    for name in names:
+        with found.within("attributes", name):
+            if name.casefold() in taken:
+                rule = "names must differ by more than upper and lower case"
+                raise broken((), rule, ", ".join(names), None, "attributes")
+            taken.add(name.casefold())
+            if not name or "." in name:
+                rule, where = "names must not be empty or contain '.'", f"attributes.{name}"
+                remedy = f"Rename it, for example to {name.replace('.', '_')!r}" if name else None
+                raise broken((), rule, None, remedy, where)
+            if (strange := unreadable(name)) is not None:
+                rule, remedy = f"names must not hold {strange}", "Use printable characters"
+                raise broken((), rule, show(name), remedy, "attributes")
+
+
+def _check_texts(data: Mapping[str, Any], found: Found) -> None:
+    """Add the problems of what people read, and of how their answers are collected."""
+    found.keep(text_problems(data))
+    refused = {problem.path for problem in found.problems}
+    found.keep(p for p in collect_problems(data.get("collect")) if p.path not in refused)
+
+
+def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], found: Found) -> None:
+    """Add the problems of mechanisms and columns in a study that breaks the schema elsewhere."""
+    wrong: dict[Path, set[str]] = {}
+    for problem in problems:
+        wrong.setdefault(problem.path[:2], set()).update(map(str, problem.path[2:3] or ("",)))
+    attributes, public = data.get("attributes"), data.get("public")
+    if isinstance(attributes, Mapping):
+        _check_names([str(name) for name in attributes], found)
+        for name, table in attributes.items():
+            if isinstance(table, Mapping):
+                bad = wrong.get(("attributes", name), set())
+                found.keep(_table_problems(name, table, bad, data), ("attributes", name))
+    if isinstance(public, Mapping):
+        sound = {
+            name: PUBLIC.checked(table, (), Found())
+            for name, table in public.items()
+            if ("public", name) not in wrong and ("public",) not in wrong
+        }
+        with found.within():
+            public_columns(sound, attributes if isinstance(attributes, Mapping) else {})
+
+
+def _table_problems(
+    name: str, table: Mapping[str, Any], bad: set[str], data: Mapping[str, Any]
+) -> tuple[Problem, ...] | list[Problem]:
+    """The problems of one attribute beside those that the schema found."""
+    place = f"attributes.{name}"
+    sound = {key: value for key, value in table.items() if key not in bad}
+    spec = ATTRIBUTE.checked(sound, (), Found())
+    has_domain = sum(key in spec for key in BY_KEY) == 1
+    if _is_together(name, data.get("joint")):
+        return domain_problems(place, spec) if has_domain else []
+    # A group may state what the common table leaves out.
+    ignored = bad | ({"mechanism", "epsilon"} - set(table) if "groups" in data else set())
+    problems = table_problems(place, spec, ignored, has_domain)
+    if problems or ignored:
+        return problems
+    try:
+        built(place, spec)
+    except StudyError as error:
+        return problems_of(error)
+    return []
+
+
+def _is_together(name: str, joint: Any) -> bool:
+    """Whether an attribute is named in a table of attributes that are randomised together."""
+    tables = joint if isinstance(joint, list) else []
+    return any(
+        isinstance(t, Mapping) and isinstance(t.get("attributes"), list) and name in t["attributes"]
+        for t in tables
+    )

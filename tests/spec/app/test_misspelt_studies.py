@@ -39,6 +39,11 @@ from warner.errors import StudyError
             "attributes.age.integers: must have at most 2 entries; got [0, 4, 9].",
         ),
         (
+            ("[attributes.smokes]", "[attribute.smokes]"),
+            "attribute: is not a key of a study file. Is 'attributes' meant?",
+        ),
+        (('title = "test"', "title = 3"), "title: must be text in quotes; got 3."),
+        (
             ("budget = 3.0", 'groups = [{name = "A", budgett = 1}, {name = "B"}]'),
             "groups[1].budgett: is not a key of a study file. Is 'budget' meant?",
         ),

@@ -207,7 +207,7 @@ def test_no_edit_of_a_study_ends_in_the_words_of_a_library() -> None:
             Study(edited)
         except WarnerError as error:
             refused += 1
-            for words in ("Input should", "validation error", "pydantic", "Field required"):
+            for words in ("KeyError", "Traceback", "object has no", "NoneType"):
                 assert words not in str(error), edited
     assert refused > 200
 
