@@ -43,7 +43,7 @@ from warner.io.grouped_frame import checked_groups
 from warner.io.public_values import holds_integers, to_arrow
 from warner.io.read_answers import answer_columns, encoded_batch
 from warner.mechanisms import Mechanism
-from warner.mechanisms.per_attribute import PerAttribute
+from warner.mechanisms.composite import PerAttribute
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports

@@ -17,16 +17,6 @@ report contributes the variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_
 
 from __future__ import annotations
 
-from warner.channels.arrays import (
-    BlockMoments,
-    FloatArray,
-    HashPool,
-    IntArray,
-    SupportLaw,
-    kron,
-    lifted,
-    summed,
-)
 from warner.channels.bands import (
     BandChannel,
     GeometricChannel,
@@ -39,12 +29,25 @@ from warner.channels.bands import (
 )
 from warner.channels.base import (
     LARGEST_DENSE,
+    BlockMoments,
     Channel,
     CompositeChannel,
+    DenseChannel,
+    DenseCompositeChannel,
+    FloatArray,
+    HashPool,
+    IntArray,
     LikelihoodOperator,
+    MatrixRows,
     NearlyConstantRows,
+    SupportLaw,
+    kron,
+    lifted,
+    quick,
+    summed,
 )
-from warner.channels.dense import DenseChannel, DenseCompositeChannel, MatrixRows, quick
+from warner.channels.derived import MergedChannel, SomeValues, SummedChannel, on_cells
+from warner.channels.geometry import ProjectiveBlocksChannel, ProjectiveChannel, hyperplane_sums
 from warner.channels.hashed import (
     HashChannel,
     HashedReports,
@@ -53,15 +56,16 @@ from warner.channels.hashed import (
     WindowChannel,
 )
 from warner.channels.key_value import DilutedChannel, NonresponseChannel, TiedChannel, keyed_groups
-from warner.channels.kronecker import KhatriRaoChannel, KroneckerChannel
-from warner.channels.marginal import SummedChannel
-from warner.channels.merged import MergedChannel, SomeValues, on_cells
 from warner.channels.planar import PlacedChannel, PlanarChannel
-from warner.channels.projective import ProjectiveBlocksChannel, ProjectiveChannel, hyperplane_sums
-from warner.channels.pure import DirectChannel, HadamardChannel, SupportChannel, walsh
-from warner.channels.repeated import RepeatedRows
 from warner.channels.stack import StackChannel, StackedRows, stacked
-from warner.channels.support_reports import SupportRows
+from warner.channels.support import (
+    DirectChannel,
+    HadamardChannel,
+    SupportChannel,
+    SupportRows,
+    walsh,
+)
+from warner.channels.tuples import KhatriRaoChannel, KroneckerChannel, RepeatedRows
 
 __all__ = [
     "LARGEST_DENSE",

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner._core.errors import ArgumentError
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
-from warner.channels.base import Channel, extremes
+from warner.channels.base import Channel, FloatArray, IntArray, extremes, weighted_counts
 
 # -----------------------------------------------------------------------------------------------
 # Exponential channels: every step away from the value divides the probability by one factor.

@@ -4,21 +4,169 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner.channels.arrays import (
-    BlockMoments,
-    FloatArray,
-    HashPool,
-    IntArray,
-    SupportLaw,
-    numbered_pairs,
-    weighted_counts,
-)
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+def kron(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The Kronecker product of two matrices."""
+    return np.asarray(np.kron(left, right), dtype=np.float64)
+
+
+def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
+    """The sum of the weights with each index.
+
+    Shapes: index (n,), weights (n,).
+
+    >>> weighted_counts(np.array([0, 2, 2]), np.array([0.5, 1.0, 2.0]), 4).tolist()
+    [0.5, 0.0, 3.0, 0.0]
+    """
+    counts: FloatArray = np.asarray(np.bincount(index, weights, size), dtype=np.float64)
+    return counts
+
+
+def joint_log_factors(
+    factors: Sequence[FloatArray | float], rows: Sequence[int]
+) -> FloatArray | float:
+    """The ``log_factors`` of tuples of reports in C order, the sums of those of their parts.
+
+    >>> joint_log_factors([np.array([1.0, 2.0]), 0.5], [2, 2])
+    array([1.5, 1.5, 2.5, 2.5])
+    """
+    if all(np.ndim(part) == 0 for part in factors):
+        return float(sum(float(part) for part in factors))
+    total = np.zeros(1)
+    for part, m in zip(factors, rows, strict=True):
+        total = np.add.outer(total, np.broadcast_to(part, (m,))).ravel()
+    return total
+
+
+@lru_cache(maxsize=16)
+def numbered_pairs(size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The pairs x <= z of ``size`` values, and the number of each pair.
+
+    Returns (U, U).
+
+    >>> numbered_pairs(2)[2].tolist()
+    [[0, 1], [1, 2]]
+    """
+    left, right = np.triu_indices(size)
+    number = np.empty((size, size), dtype=np.int64)
+    number[left, right] = number[right, left] = np.arange(left.size)
+    for array in (left, right, number):
+        array.setflags(write=False)
+    return left, right, number
+
+
+# -----------------------------------------------------------------------------------------------
+# Plain records that describe operators, for estimators.
+
+
+@dataclass(frozen=True, eq=False)
+class SupportLaw:
+    """How often reports support each value: Pr(a report supports x) = q_x + gap_x theta_x.
+
+    Attributes:
+        q: (K,), Pr(the report supports x | another value).
+        gap: (K,), Pr(the report supports x | x) - q_x.
+        ones: how many values each report supports, where that number is fixed.
+        pairs: where all pairs of values are alike, how often a report supports two values: the
+            person's and another one, and two others. None for independent bits, or where ``ones``
+            says it.
+    """
+
+    q: FloatArray
+    gap: FloatArray
+    ones: int | None = None
+    pairs: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class HashPool:
+    """The public pool of hash functions that reports of local hashing choose from.
+
+    Attributes:
+        seeds: number of hash functions.
+        buckets: number of values of each hash function, g.
+    """
+
+    seeds: int
+    buckets: int
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMoments:
+    """Unbiased estimates for one block of V values, and the second moments of their terms.
+
+    A report y adds g_v(y) to the estimate T_v of the share of value v, and h(y) to the estimate F
+    of the share of the block. The moments are taken at B distributions.
+
+    Attributes:
+        total: T, (V,).
+        block: F, (V,). Its entries differ only where several mechanisms are mixed.
+        squares: E[g_v^2], (V, B).
+        mixed: E[g_v h], (V, B).
+        block_squares: E[h^2], (V, B).
+    """
+
+    total: FloatArray
+    block: FloatArray
+    squares: FloatArray
+    mixed: FloatArray
+    block_squares: FloatArray
+
+    @classmethod
+    def of_sums(cls, total: FloatArray, squares: FloatArray, mixed: FloatArray) -> BlockMoments:
+        """The moments where the block's term is the sum of its values' terms."""
+        size = len(total)
+        block_squares = np.tile(mixed.sum(axis=0), (size, 1))
+        return cls(total, np.full(size, total.sum()), squares, mixed, block_squares)
+
+
+# -----------------------------------------------------------------------------------------------
+# Sums over some attributes of a table of shares, and the transpose of that map.
+
+
+def summed(v: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArray:
+    """Sums over the attributes that are not kept.
+
+    >>> summed(np.arange(6), (2, 3), [0]).tolist()
+    [3, 12]
+    """
+    table = v.reshape(*shape, *v.shape[1:])
+    table = table.sum(axis=tuple(axis for axis in range(len(shape)) if axis not in keep))
+    # The sum leaves the kept axes in the order of ``shape``.
+    order = np.argsort(np.argsort(keep))
+    return np.ascontiguousarray(np.moveaxis(table, order, range(len(keep)))).reshape(
+        -1, *v.shape[1:]
+    )
+
+
+def lifted(u: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArray:
+    """The transpose of :func:`summed`: each value gets the entry of its kept attributes.
+
+    >>> lifted(np.array([3, 12]), (2, 3), [0]).tolist()
+    [3, 3, 3, 12, 12, 12]
+    """
+    table = u.reshape(*(shape[axis] for axis in keep), *u.shape[1:])
+    table = np.moveaxis(table, range(len(keep)), np.argsort(np.argsort(keep)))
+    narrow = [size if axis in keep else 1 for axis, size in enumerate(shape)]
+    wide = np.broadcast_to(table.reshape(*narrow, *u.shape[1:]), (*shape, *u.shape[1:]))
+    return np.ascontiguousarray(wide).reshape(-1, *u.shape[1:])
+
+
+# -----------------------------------------------------------------------------------------------
+# Operators and channels.
+
 
 _BLOCK = 2**22  # elements of an array of unit vectors
 _PEOPLE = 2**18  # people who are simulated at a time
@@ -163,7 +311,7 @@ class LikelihoodOperator(ABC):
         """U' A' diag(v) A U (P, P) of directions U (K, P) and weights v (m,).
 
         Hadamard and projective geometry response on more than 512 values approximate it; see
-        :mod:`warner.channels.bordered`.
+        :mod:`warner.channels.geometry`.
         """
         through = self.matmat(directions)
         return np.asarray((through.T * v) @ through)
@@ -906,3 +1054,111 @@ def one_by_one(
         return np.stack([product(self, column) for column in np.ascontiguousarray(array.T)], axis=1)
 
     return several
+
+
+# -----------------------------------------------------------------------------------------------
+# Channels given as a matrix.
+
+
+_QUICK = 2**16  # entries
+
+
+class DenseChannel(Channel):
+    """Any matrix A (m, K) with columns that sum to one.
+
+    Args:
+        matrix: A.
+        nearest: (m,) the value that each report stands for when it is not corrected, where there
+            is such a value.
+
+    Raises:
+        ArgumentError: not a matrix of probabilities.
+
+    >>> channel = DenseChannel(np.array([[0.8, 0.3], [0.2, 0.7]]))
+    >>> channel.invert(np.array([0.5, 0.5])).round(3).tolist()
+    [0.4, 0.6]
+    """
+
+    def __init__(self, matrix: FloatArray, nearest: IntArray | None = None) -> None:
+        self._nearest = nearest
+        self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
+        if self.matrix.ndim != 2 or not self.matrix.size:
+            raise ArgumentError(
+                "matrix", "must have shape (reports, values)", str(self.matrix.shape)
+            )
+        if not (
+            np.isfinite(self.matrix).all()
+            and (self.matrix >= 0).all()
+            and np.allclose(self.matrix.sum(axis=0), 1, rtol=0, atol=1e-9)
+        ):
+            sums = self.matrix.sum(axis=0)
+            worst = int(np.argmax(np.where(np.isnan(sums), np.inf, np.abs(sums - 1))))
+            got = (
+                f"the sum {sums[worst]:.9g} in column {worst}, least entry {self.matrix.min():.3g}"
+            )
+            rule = "must have entries >= 0 and columns that sum to 1"
+            raise ArgumentError("matrix", rule, got, "A column is the law of one value")
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.matrix @ theta
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return self.matrix.T @ r
+
+    def naive_estimate(self, w: FloatArray) -> FloatArray:
+        if self._nearest is None:
+            return super().naive_estimate(w)
+        return weighted_counts(self._nearest, w, self.shape[1])
+
+    def columns(self, index: IntArray) -> FloatArray:
+        columns: FloatArray = self.matrix[:, index]
+        return columns
+
+    def dense(self) -> FloatArray:
+        return self.matrix.copy()
+
+
+class DenseCompositeChannel(DenseChannel, CompositeChannel):
+    """A matrix whose rows are parts of reports.
+
+    Args:
+        matrix: A (m, K), columns sum to one.
+        rows_per_report: the number of rows in which one report counts.
+    """
+
+    def __init__(self, matrix: FloatArray, rows_per_report: float) -> None:
+        super().__init__(matrix)
+        self.rows_per_report = rows_per_report
+
+
+class MatrixRows(LikelihoodOperator):
+    """The rows of another operator as a matrix, whose products are quick where it is small.
+
+    Args:
+        operator: A (m, K).
+    """
+
+    def __init__(self, operator: LikelihoodOperator) -> None:
+        self.matrix = operator.dense()
+        self.shape, self.rows_per_report = operator.shape, operator.rows_per_report
+        self.log_factors = operator.log_factors
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.matrix @ theta
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return self.matrix.T @ r
+
+
+def quick(operator: LikelihoodOperator) -> LikelihoodOperator:
+    """The operator as :class:`MatrixRows` up to 2^16 entries, else the operator itself.
+
+    Products of fewer entries take less time than the calls of a structured product. The products of
+    randomised response and of bit sums are quicker from 2^14 entries on.
+
+    Shapes: operator (m, K).
+    """
+    separate = operator.reports_are_values or operator.rows_are_bit_sums
+    small = operator.shape[0] * operator.shape[1] <= (_QUICK // 4 if separate else _QUICK)
+    return MatrixRows(operator) if small else operator

@@ -12,11 +12,18 @@ from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
 from warner._core.hashing import FieldHash, buckets
-from warner.channels.arrays import FloatArray, HashPool, IntArray, SupportLaw
-from warner.channels.base import Channel, LikelihoodOperator, extremes, one_by_one
-from warner.channels.dense import DenseCompositeChannel
-from warner.channels.pure import SupportChannel, SupportInverse, normalized
-from warner.channels.support_reports import SupportRows
+from warner.channels.base import (
+    Channel,
+    DenseCompositeChannel,
+    FloatArray,
+    HashPool,
+    IntArray,
+    LikelihoodOperator,
+    SupportLaw,
+    extremes,
+    one_by_one,
+)
+from warner.channels.support import SupportChannel, SupportInverse, SupportRows, normalized
 
 _BLOCK = 2**21  # elements of a block of rows that are worked on at a time
 _CACHED = 2**16  # elements that stay in the processor's cache while they are worked on

@@ -7,9 +7,15 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import IdentifiabilityError, message
-from warner.channels.arrays import BlockMoments, FloatArray, IntArray, weighted_counts
-from warner.channels.base import Channel, LikelihoodOperator
-from warner.channels.pure import DirectChannel, SupportChannel
+from warner.channels.base import (
+    BlockMoments,
+    Channel,
+    FloatArray,
+    IntArray,
+    LikelihoodOperator,
+    weighted_counts,
+)
+from warner.channels.support import DirectChannel, SupportChannel
 
 
 class TiedChannel(Channel):

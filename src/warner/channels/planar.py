@@ -8,9 +8,14 @@ from math import prod
 import numpy as np
 
 from warner._core.errors import ArgumentError
-from warner.channels.arrays import FloatArray, IntArray, weighted_counts
-from warner.channels.base import Channel, LikelihoodOperator
-from warner.channels.dense import DenseChannel
+from warner.channels.base import (
+    Channel,
+    DenseChannel,
+    FloatArray,
+    IntArray,
+    LikelihoodOperator,
+    weighted_counts,
+)
 
 _SMALL = 256  # cells up to which estimators get a matrix
 _FEW = 400  # cells up to which a product with the matrix is faster than the transforms

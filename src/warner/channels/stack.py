@@ -11,9 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner.channels.arrays import BlockMoments, FloatArray, IntArray
-from warner.channels.base import Channel, LikelihoodOperator, polarized
-from warner.channels.merged import on_cells
+from warner.channels.base import (
+    BlockMoments,
+    Channel,
+    FloatArray,
+    IntArray,
+    LikelihoodOperator,
+    polarized,
+)
+from warner.channels.derived import on_cells
 
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 

@@ -20,7 +20,7 @@ from warner._core.errors import ArgumentError
 from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.per_attribute import PerAttribute
+from warner.mechanisms.composite import PerAttribute
 from warner.reports.counting import LARGEST
 from warner.reports.product_schema import affordable_ways, marginal_tables, n_cells
 from warner.reports.public_columns import Groups

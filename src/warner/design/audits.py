@@ -17,7 +17,7 @@ from warner._core.sampling import Source
 from warner._core.text import canonical
 from warner.io.csv_format import Tabular, cell
 from warner.mechanisms import Device, Mechanism
-from warner.mechanisms.per_attribute import Combined
+from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
 from warner.privacy.report_laws import (
     INFINITE,

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from warner.mechanisms.additive_noise import Geometric, Laplace, TruncatedGeometric
 from warner.mechanisms.base import Mechanism
+from warner.mechanisms.bit_vectors import SubsetSelection, UnaryEncoding
+from warner.mechanisms.composite import PerAttribute, Repeated
 from warner.mechanisms.direct import MatrixMechanism, RandomizedResponse
 from warner.mechanisms.exponential import Exponential
 from warner.mechanisms.gaussian import Gaussian
-from warner.mechanisms.hadamard_response import HadamardResponse
+from warner.mechanisms.geometry import HadamardResponse, ProjectiveGeometryResponse
 from warner.mechanisms.headers import MECHANISMS, from_header
 from warner.mechanisms.key_value import KeyValue
 from warner.mechanisms.local_hashing import LocalHashing
-from warner.mechanisms.nonresponse import WithNonresponse, with_nonresponse
-from warner.mechanisms.numeric import Piecewise, SquareWave, StochasticRounding
-from warner.mechanisms.per_attribute import PerAttribute
+from warner.mechanisms.numeric import (
+    Piecewise,
+    SquareWave,
+    StochasticRounding,
+    WithNonresponse,
+    with_nonresponse,
+)
 from warner.mechanisms.personalized import Device, PersonalizedULDP
 from warner.mechanisms.planar import PlanarGeometric, PlanarLaplace
-from warner.mechanisms.projective_geometry import ProjectiveGeometryResponse
-from warner.mechanisms.repeated import Repeated
-from warner.mechanisms.subset_selection import SubsetSelection
-from warner.mechanisms.unary_encoding import UnaryEncoding
 from warner.mechanisms.utility_optimized import UtilityOptimizedRappor, UtilityOptimizedRR
 
 # The name of a mechanism in headers and study files is the name of its class.

@@ -25,8 +25,8 @@ from warner._core.exact import ONE, check_representable, exp, realise, up
 from warner._core.sampling import Source, geometric_digits
 from warner.channels import Channel, GeometricChannel, SpreadChannel
 from warner.domains import Domain
+from warner.mechanisms.base import Dummies
 from warner.mechanisms.device_program import ANY, NEIGHBOURS, number, numbers, odds, program
-from warner.mechanisms.dummies import Dummies
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import LDP, Guarantee, MetricLDP
 from warner.privacy.report_laws import Steps

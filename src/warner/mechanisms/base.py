@@ -1,9 +1,4 @@
-"""The base class of mechanisms, read from law to sampler to tally.
-
-A new mechanism declares its schema (the columns of a report), its law (exact likelihood ratios),
-its sampler and its channel. For the audit it also lists the exact probabilities of all its reports.
-Checks, serialised forms, tallies and headers follow from these.
-"""
+"""The base of mechanisms: what one is, how it randomises, how its reports are counted, audited."""
 
 from __future__ import annotations
 
@@ -11,7 +6,9 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -36,7 +33,6 @@ from warner._core.text import canonical, magnitude
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds
-from warner.mechanisms.dummies import Dummies
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import INFINITE, Law, epsilon_of, euclidean_distances
 from warner.reports.product_schema import attribute_names
@@ -44,6 +40,30 @@ from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, columns_from
 from warner.reports.tally import Tally, require_same
+
+
+@dataclass(frozen=True, eq=False)
+class Dummies:
+    """The reports of a dummy, with probabilities D[y] that depend on no answer.
+
+    A mechanism offers them where epsilon bounds any two of its values, its report is one column
+    ``report``, and the largest ratios to its reports A[y, x] are known exactly. Their product is at
+    most exp(epsilon).
+
+    Attributes:
+        above: the largest A[y, x] / D[y] over all reports y and values x.
+        below: the largest D[y] / A[y, x].
+        sample: draws n reports from a source, as the schema's columns.
+        shares: D (m,), as floats, in the order of the rows of the channel.
+        exact: D (m,), as Fractions, in the order of ``outputs``.
+    """
+
+    above: Fraction
+    below: Fraction
+    sample: Callable[[int, Source], dict[str, np.ndarray]]
+    shares: Callable[[], np.ndarray]
+    exact: Callable[[], np.ndarray]
+
 
 _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
 

@@ -17,8 +17,7 @@ from warner._core.sampling import Edges, Source
 from warner.channels import DenseChannel
 from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.device_program import numbers, program
-from warner.mechanisms.places import Places, odds_of_neighbours
+from warner.mechanisms.device_program import Places, numbers, odds_of_neighbours, program
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import (
     ROUNDING,

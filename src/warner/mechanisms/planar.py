@@ -30,8 +30,7 @@ from warner._core.sampling import Edges, Source
 from warner.channels import PlacedChannel, PlanarChannel
 from warner.domains import Domain, Raster
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.device_program import NEIGHBOURS, numbers, odds, program
-from warner.mechanisms.places import largest_quotient
+from warner.mechanisms.device_program import NEIGHBOURS, largest_quotient, numbers, odds, program
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import (
     ROUNDING,

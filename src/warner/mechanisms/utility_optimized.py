@@ -14,14 +14,14 @@ from warner._core.sampling import Source
 from warner.channels import DirectChannel, SupportChannel, SupportRows
 from warner.domains import Domain, Tagged
 from warner.mechanisms.base import Mechanism
-from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
-from warner.mechanisms.direct import two_widths
-from warner.mechanisms.unary_encoding import (
+from warner.mechanisms.bit_vectors import (
     BitMechanism,
     all_patterns,
     bit_thresholds,
     independent_bit_table,
 )
+from warner.mechanisms.device_program import ANY, SENSITIVE, number, odds, program
+from warner.mechanisms.direct import two_widths
 from warner.privacy.guarantees import ULDP, sensitive_mask
 from warner.privacy.report_laws import GuardedBits, TwoProbabilities
 from warner.reports.schema import BitVector, IntegerColumns

@@ -121,7 +121,7 @@ from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
-from warner.mechanisms.per_attribute import PerAttribute
+from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.public_columns import PublicColumn
 from warner.reports.reports import Reports

@@ -12,7 +12,7 @@ from tests.registry import SILENT, smallest
 from warner import Categorical, Integers, Interval, SquareWave
 from warner.errors import ArgumentTypeError, BudgetError
 from warner.mechanisms import Mechanism, WithNonresponse, from_header, with_nonresponse
-from warner.mechanisms.nonresponse import nonresponse_thresholds
+from warner.mechanisms.numeric import nonresponse_thresholds
 
 _EPSILONS = (0.01, 0.1, 1.0, 3.0, 9.0)
 

@@ -18,7 +18,7 @@ from warner.channels import (
     summed,
 )
 from warner.channels.hashed import WindowRows
-from warner.channels.pure import SupportChannel
+from warner.channels.support import SupportChannel
 
 CASES = [(2, 2, 4), (3, 3, 22), (4, 5, 4), (7, 11, 3), (10, 11, 2), (5, 11, 11), (17, 17, 9)]
 

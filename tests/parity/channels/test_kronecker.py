@@ -14,7 +14,7 @@ def test_small_products_are_multiplied_as_large_ones_are(monkeypatch: pytest.Mon
     assert isinstance(channel, KroneckerChannel) and channel._small is not None
     rng = np.random.default_rng(0)
     theta, r = rng.random((channel.shape[1], 3)), rng.random((channel.shape[0], 3))
-    monkeypatch.setattr("warner.channels.kronecker._SMALL", 0)
+    monkeypatch.setattr("warner.channels.tuples._SMALL", 0)
     large = KroneckerChannel(channel.channels)
     assert large._small is None
     for several in (slice(None), 0):

@@ -10,7 +10,7 @@ import pytest
 import warner
 from warner import Integers
 from warner._core.projective_space import ProjectiveSpace, is_prime
-from warner.mechanisms.projective_geometry import squared_error
+from warner.mechanisms.geometry import squared_error
 
 EPSILONS = [0.01, 0.34, 0.5, 1.0, 1.05, 1.5, 2.5, 3.0, 4.0, 6.0, 8.0]
 

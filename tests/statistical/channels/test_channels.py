@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
-from warner.channels.pure import _noise_of_others, _sample_others
+from warner.channels.support import _noise_of_others, _sample_others
 
 
 @pytest.mark.parametrize("name", SEEING)

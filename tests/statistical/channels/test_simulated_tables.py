@@ -7,7 +7,7 @@ import pytest
 
 import warner
 from warner.channels import Channel, DirectChannel, KroneckerChannel, SupportChannel
-from warner.channels.simulated_tables import marked_table, whole_table
+from warner.channels.tuples import marked_table, whole_table
 
 PAIRS: dict[str, list[Channel]] = {
     "bits x bits": [SupportChannel(4, 0.2, 0.5), SupportChannel(3, 0.3, 0.4)],

@@ -12,7 +12,7 @@ import pytest
 import warner
 from warner import Integers, LogSpline, MaximumLikelihood
 from warner._core.projective_space import ProjectiveBlocks
-from warner.channels.projective import ProjectiveBlocksChannel
+from warner.channels.geometry import ProjectiveBlocksChannel
 from warner.estimators.base import LikelihoodData, certify
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import rules_out

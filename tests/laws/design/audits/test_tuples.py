@@ -12,7 +12,7 @@ import pytest
 import warner
 from tests.registry import ALL, KEYED, MECHANISMS, PLACES, SENSITIVITIES, SILENT
 from warner.mechanisms import Mechanism
-from warner.mechanisms.per_attribute import Combined
+from warner.mechanisms.composite import Combined
 
 
 def _small(name: str) -> Mechanism:

@@ -1,25 +1,28 @@
-"""Channels of the pure family with fast products: values, bit sums, Hadamard indices."""
+"""Reports that support a set of values: values themselves, bit sums, and observed sets of bits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError
-from warner.channels.arrays import (
+from warner.channels.base import (
     BlockMoments,
+    Channel,
+    CompositeChannel,
     FloatArray,
     IntArray,
+    LikelihoodOperator,
+    NearlyConstantRows,
     SupportLaw,
     numbered_pairs,
+    one_by_one,
     summed,
 )
-from warner.channels.base import Channel, CompositeChannel, LikelihoodOperator, simulate_reports
-from warner.channels.bordered import EXACT_GRAM, block_starts, bordered, power_of_block
 
 # -----------------------------------------------------------------------------------------------
 # The Fisher information of reports that are sets of values, without a list of all the sets.
@@ -94,7 +97,6 @@ def _sum_of_bits(law: SupportLaw, size: int) -> tuple[np.ndarray, np.ndarray]:
     return spins, picks / (picks @ (1 - mean + mean * spins) ** size)
 
 
-_RADIX = 32  # order of the matrices of a fast Hadamard transform
 _DRAWS = 2**19  # random numbers for which subsets are drawn one by one
 
 Levels: TypeAlias = FloatArray | float
@@ -580,165 +582,225 @@ def _noise_of_others(people: IntArray, rng: np.random.Generator) -> FloatArray:
     return np.asarray(out + root * z)
 
 
-class HadamardChannel(SupportInverse, Channel):
-    """The channel of Hadamard response, whose reports are columns of a Hadamard matrix.
+# -----------------------------------------------------------------------------------------------
+# Observed reports, one row each: the values that each supports, as bits.
 
-        A = (1 + c H) / B,   c = 2p - 1
 
-    Report y in 0..B-1 supports x where row x + 1 of the Hadamard matrix H of order B has +1 at y.
-    Its probability is 2p / B there and 2 (1 - p) / B elsewhere. Both products are one fast
-    Walsh-Hadamard transform, O(B log B).
+_UNPACKED = 2**20  # elements of a block of rows that are unpacked at a time
+# Bit k of a byte, most significant first: (256, 8).
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+
+
+class SupportRows(SupportInverse, NearlyConstantRows):
+    """Rows base + gain * b, b the bits of the values that a report supports (METHODS 1, 4.3).
+
+    Only observed reports are rows, so columns do not sum to one. Both products use a table of 256
+    entries for each byte of a row: K / 8 operations per report instead of K, in double precision.
 
     Args:
+        bits: (m, ceil(K / 8)) uint8, most significant bit first.
         size: K.
-        order: B, a power of two above K.
-        contrast: c.
+        base: entries of a row at the values that the report does not support; one number or (m,).
+            It is 0 for a report that only one value can make [P2 def 5].
+        gain: entries at the supported values, less ``base``; one number or (m,).
+        q, gap: the support law of the unbiased estimate (S_x - q) / gap.
+        counted: (m, ceil(K / 8)) the bits that S_x counts, where they differ from ``bits``.
+        log_factors: (m,) or one number; see :class:`LikelihoodOperator`.
+        ones: how many values each report supports, where that number is fixed.
 
-    >>> HadamardChannel(3, 4, 0.5).matvec(np.array([1.0, 0.0, 0.0])).tolist()
-    [0.375, 0.125, 0.375, 0.125]
+    >>> rows = SupportRows(np.array([[0b10000000], [0b01000000]], dtype=np.uint8), 2, 0.25, 0.5)
+    >>> rows.matvec(np.array([1.0, 0.0])).tolist()
+    [0.75, 0.25]
     """
 
-    has_closed_inverse = True
-    supports_overlap_alike = True
+    has_fast_gram = True
+    has_row_blocks = True
+    lists_all_reports = False
 
-    def __init__(self, size: int, order: int, contrast: float) -> None:
-        self.shape = (order, size)
-        self.contrast = contrast
-        self._set_support_law(size, 0.5, contrast / 2)
+    def __init__(
+        self,
+        bits: NDArray[np.uint8],
+        size: int,
+        base: Levels,
+        gain: Levels,
+        q: Levels = 0.0,
+        gap: Levels = 1.0,
+        counted: NDArray[np.uint8] | None = None,
+        log_factors: FloatArray | float = 0.0,
+        ones: int | None = None,
+    ) -> None:
+        self._bits = np.asfortranarray(bits)
+        self._counted = self._bits if counted is None else np.asfortranarray(counted)
+        self._set_levels((len(bits), size), base, gain, log_factors)
+        self.ones = ones
+        self._set_support_law(size, q, gap)
 
+    @property
+    def bits(self) -> NDArray[np.uint8]:
+        return self._bits
+
+    @property
+    def counted(self) -> NDArray[np.uint8]:
+        return self._counted
+
+    def _set_levels(
+        self,
+        shape: tuple[int, int],
+        base: Levels,
+        gain: Levels,
+        log_factors: FloatArray | float,
+    ) -> None:
+        """Store all but the bits and the support law."""
+        self.shape, self.log_factors = shape, log_factors
+        self.base, self.gain = (
+            np.broadcast_to(np.asarray(v, dtype=np.float64), (shape[0],)) for v in (base, gain)
+        )
+        self.steady = self.base > 0
+
+    @one_by_one
     def matvec(self, theta: FloatArray) -> FloatArray:
-        out = self._signed_sums(theta)
-        out *= self.contrast
-        out += theta.sum(axis=0)
-        out /= self.shape[0]
-        return out
+        padded = np.zeros(self.bits.shape[1] * 8)
+        padded[: theta.size] = theta
+        tables = padded.reshape(-1, 8) @ _BITS.T
+        out = np.zeros(self.shape[0])
+        for table, column in zip(tables, self.bits.T, strict=True):
+            out += np.take(table, column)
+        return np.asarray(self.base * theta.sum() + self.gain * out)
 
-    def _signed_sums(self, theta: FloatArray) -> FloatArray:
-        """H theta (B,) or (B, C), theta in the rows of its values."""
-        order, size = self.shape
-        padded = np.zeros((order, *theta.shape[1:]))
-        padded[1 : size + 1] = theta
-        return walsh(padded)
-
+    @one_by_one
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        order, size = self.shape
-        out = walsh(r)[1 : size + 1]
-        out *= self.contrast
-        out += r.sum(axis=0)
-        out /= order
-        return out
+        return self.base @ r + self._sums(self.bits, self.gain * r)
 
+    def _sums(self, bits: NDArray[np.uint8], r: FloatArray) -> FloatArray:
+        """sum_i r_i b_i, (K,)."""
+        bins = np.stack([np.bincount(column, r, 256) for column in bits.T])
+        return (bins @ _BITS).ravel()[: self.shape[1]]
+
+    @one_by_one
     def support_shares(self, w: FloatArray) -> FloatArray:
-        out = walsh(w)[1 : self.shape[1] + 1]
-        out += w.sum(axis=0)
-        out /= 2
-        return out
+        return self._sums(self.counted, w)
 
-    def value_cells(self, most: int) -> IntArray:
-        """Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own."""
-        block = 2 ** power_of_block(self.shape[1], 2, most)
-        return block_starts(self.shape[1], block - 1, block)
-
-    def coarsened(
-        self, w: FloatArray, starts: IntArray
-    ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """Hadamard response of order B / 2^j on the blocks of :meth:`value_cells`.
-
-        Over a block of 2^j values the mean of H[y, x] is that of the smaller matrix at y / 2^j, if
-        2^j divides y. Otherwise it is 0.
-        """
-        order, size = self.shape
-        block = int(np.diff(starts).max(initial=1))
-        own = block_starts(size, block - 1, block)
-        if block < 2 or block & (block - 1) or not np.array_equal(starts, own):
-            return None
-        count = int((np.diff(starts, append=size) == block).sum())
-        inner = HadamardChannel(count, order // block, self.contrast)
-        return bordered(self, w, starts, inner, np.arange(0, order, block), float(block), 1 / order)
-
-    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
-        """From B / 2^j rows and the mean of the other v; see :mod:`warner.channels.bordered`.
-
-        The row index y = 0 of H is no value: padded directions U are 0 there. The sums over blocks
-        make A U in the rows that 2^j divides. In the others A U = (1'U + c H r) / B with r = U less
-        its means over blocks. H H' = B I, and H r = 0 in the rows that 2^j divides.
-        """
-        (order, size), c = self.shape, self.contrast
-        if size <= EXACT_GRAM:
-            return super().gram_of(v, directions)
-        block = 2 ** ((order // EXACT_GRAM).bit_length() + 1)
-        padded = np.zeros((order, directions.shape[1]))
-        padded[1 : size + 1] = directions
-        sums = padded.reshape(order // block, block, -1).sum(axis=1)
-        totals = directions.sum(axis=0)
-        told = totals + c * walsh(sums)
-        other = np.ones(order, dtype=bool)
-        other[::block] = False
-        rest = c**2 * order * (directions.T @ directions - sums.T @ sums / block)
-        across = -c * order / block * np.multiply.outer(totals, sums[0])
-        rest += across + across.T
-        rest += (order - len(sums)) * np.multiply.outer(totals, totals)
-        return np.asarray(((told.T * v[::block]) @ told + float(v[other].mean()) * rest) / order**2)
-
+    @one_by_one
     def influence(self, c: FloatArray) -> FloatArray:
-        """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
-        out = self._signed_sums((c.T / self.gap).T)
-        out /= 2
-        return out
+        """g = b'u - q'u with u = c / gap, for the bits b of each report."""
+        u = c / self.gap
+        bits = SupportRows(self.counted, self.shape[1], 0.0, 1.0)
+        return np.asarray(bits.matvec(u) - float(self.q @ u))
 
-    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability p a report is one of the B/2 that support x, else one of the others.
+    def report_scores(self) -> FloatArray:
+        """None, (0, m): the numbers of the observed reports have no meaning."""
+        return np.zeros((0, self.shape[0]))
 
-        Report by report, or value by value where there are many people for each value.
+    def complete(self) -> SupportChannel:
+        return SupportChannel(self.shape[1], self.q, self.gap, self.ones)
+
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        return self.supports(w)[1]
+
+    def nearly_constant(self) -> NearlyConstantRows:
+        return self
+
+    def merge_unsupported_values(
+        self, w: FloatArray
+    ) -> tuple[LikelihoodOperator, FloatArray, Callable[[FloatArray], FloatArray]] | None:
+        """Values that only the reports that name them distinguish become one value.
+
+        This serves utility-optimised RAPPOR. Let c_x be the share of the reports that name x, C
+        their sum, and m the mass of the values together. Their part of the likelihood is
+        sum_x c_x log theta_x. It is largest at theta_x = m c_x / C, which leaves C log m.
         """
-        n, order, held = int(people.sum()), self.shape[0], np.flatnonzero(people)
-        if n <= order * held.size:
-            return simulate_reports(self, people, rng)
-        total = np.zeros(order, dtype=np.int64)
-        for x in held:
-            sign = np.bitwise_count(np.arange(order) & (x + 1)) & 1
-            supporting = rng.binomial(people[x], (1 + self.contrast) / 2)
-            for count, side in ((supporting, sign == 0), (people[x] - supporting, sign == 1)):
-                total[side] += rng.multinomial(count, np.full(order // 2, 2 / order))
-        return np.asarray(total / n)
+        named = ~self.steady
+        size = self.shape[1]
+        counts = self._sums(self.bits[named], w[named])
+        supported = (
+            np.unpackbits(np.bitwise_or.reduce(self.bits[~named], axis=0))[:size].astype(bool)
+            if not named.all()
+            else np.zeros(size, dtype=bool)
+        )
+        total = float(counts.sum())
+        if total <= 0 or counts[supported].any() or (~supported).sum() < 2:
+            return None
+        members = np.flatnonzero(supported)
+        rows = np.flatnonzero(~named)
+        packed = np.zeros((rows.size + 1, -(-(members.size + 1) // 8)), dtype=np.uint8)
+        step = max(1, _UNPACKED // size)
+        for start in range(0, rows.size, step):
+            bits = np.unpackbits(self.bits[rows[start : start + step]], axis=1)[:, members]
+            block = np.packbits(bits, axis=1)
+            packed[start : start + len(block), : block.shape[1]] = block
+        packed[-1, members.size >> 3] = 128 >> (members.size & 7)
+        small = SupportRows(
+            packed,
+            members.size + 1,
+            np.append(self.base[rows], 0.0),
+            np.append(self.gain[rows], 1.0),
+        )
 
-    def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
-        """A uniform report, whose lowest bit that row x + 1 selects is flipped if the sign is not
-        the wanted one. That maps either half of the reports onto the other one to one.
+        def lift(theta: FloatArray) -> FloatArray:
+            lifted = theta[-1] * counts / total
+            lifted[members] = theta[:-1]
+            return np.asarray(lifted)
+
+        return small, np.append(w[rows], total), lift
+
+    def named_gram(self, v: FloatArray) -> FloatArray:
+        return self._sums(self.bits[~self.steady], v[~self.steady])
+
+    def gram(self, v: FloatArray) -> FloatArray:
+        """A' diag(v) A from the weighted co-occurrences of bits, in single precision.
+
+        It serves as the metric of a step. It certifies nothing.
         """
-        row = np.asarray(index, dtype=np.int64) + 1
-        report = rng.integers(0, self.shape[0], len(row))
-        agrees = np.bitwise_count(report & row) & 1 == 0
-        wanted = rng.random(len(row)) < (1 + self.contrast) / 2
-        return np.asarray(np.where(agrees != wanted, report ^ (row & -row), report))
+        size = self.shape[1]
+        together = np.zeros((size, size))
+        root = (np.sqrt(v) * self.gain).astype(np.float32)
+        # With few rows to a product, adding the products takes longer than making them.
+        step = max(1, _UNPACKED // size, 4 * size)
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, start + step)
+            block = np.unpackbits(self.bits[rows], axis=1)[:, :size].astype(np.float32)
+            block *= root[rows, None]
+            together += block.T @ block
+        single = self._sums(self.bits, v * self.base * self.gain)
+        return np.asarray(self.base**2 @ v + (single[:, None] + single) + together)
 
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        step = max(1, _UNPACKED // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            bits = np.unpackbits(self.bits[rows], axis=1)[:, : self.shape[1]]
+            yield rows, self.base[rows, None] + self.gain[rows, None] * bits
 
-def walsh(values: FloatArray) -> FloatArray:
-    """The Walsh-Hadamard transform, sum_y (-1)^popcount(x & y) values_y for every x.
+    def rows(self, index: IntArray) -> FloatArray:
+        bits = np.unpackbits(self.bits[index], axis=1, count=self.shape[1])
+        return np.asarray(self.base[index, None] + self.gain[index, None] * bits)
 
-    Shapes: values (B,).
+    def dense(self) -> FloatArray:
+        return np.concatenate([block for _, block in self.blocks()])
 
-    >>> walsh(np.array([1.0, 0.0, 0.0, 2.0])).tolist()
-    [3.0, -1.0, -1.0, 3.0]
-    """
-    order = len(values)
-    # Entries along the transform stand last, and 32 of them are transformed by one product.
-    out = np.array(np.asarray(values).T, dtype=np.float64, order="C")
-    shape, half = out.shape, 1
-    while half < order:
-        signs = _signs(min(_RADIX, order // half))
-        if half == 1:
-            out = out.reshape(-1, len(signs)) @ signs
-        else:
-            out = np.matmul(signs, out.reshape(-1, len(signs), half))
-        half *= len(signs)
-    return np.asarray(out.reshape(shape).T)
+    def block_moments(
+        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
+    ) -> BlockMoments:
+        """The cross moments are those of the observed reports, at every distribution.
 
+        The bits of other values hardly depend on the distribution.
+        """
+        size = shape[1]
+        members = slice(block * size, (block + 1) * size)
+        total = self.invert(w)[members]
+        squares = self.inverse_moments(columns)[0][members]
+        mixed = squares + self._observed_cross_moments(w, members, columns.sum(axis=0))
+        return BlockMoments.of_sums(total, squares, mixed)
 
-@lru_cache(maxsize=8)
-def _signs(order: int) -> FloatArray:
-    """The Hadamard matrix (-1)^popcount(x & y), (order, order)."""
-    each = np.arange(order)
-    signs = np.asarray(1.0 - 2.0 * (np.bitwise_count(each[:, None] & each) & 1))
-    signs.setflags(write=False)
-    return signs
+    def _observed_cross_moments(
+        self, w: FloatArray, members: slice, mass: FloatArray
+    ) -> FloatArray:
+        """E[g_v (h - g_v)] (V, B) of a block, from the observed reports; ``mass`` (B,) scales."""
+        inverse_gap = np.zeros(self.shape[1])
+        inverse_gap[members] = 1 / self.gap[members]
+        bits = SupportRows(self.counted, self.shape[1], 0.0, 1.0)
+        h = bits.matvec(inverse_gap) - float(self.q[members] @ inverse_gap[members])
+        q, gap, counts = self.q[members], self.gap[members], bits.support_shares(w)[members]
+        mixed = (bits.support_shares(w * h)[members] - q * float(w @ h)) / gap
+        squares = ((1 - 2 * q) * counts + q**2) / gap**2
+        return np.multiply.outer(mixed - squares, mass)
