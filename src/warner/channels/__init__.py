@@ -47,7 +47,13 @@ from warner.channels.base import (
     summed,
 )
 from warner.channels.derived import MergedChannel, SomeValues, SummedChannel, on_cells
-from warner.channels.geometry import ProjectiveBlocksChannel, ProjectiveChannel, hyperplane_sums
+from warner.channels.geometry import (
+    HadamardChannel,
+    ProjectiveBlocksChannel,
+    ProjectiveChannel,
+    hyperplane_sums,
+    walsh,
+)
 from warner.channels.hashed import (
     HashChannel,
     HashedReports,
@@ -58,13 +64,7 @@ from warner.channels.hashed import (
 from warner.channels.key_value import DilutedChannel, NonresponseChannel, TiedChannel, keyed_groups
 from warner.channels.planar import PlacedChannel, PlanarChannel
 from warner.channels.stack import StackChannel, StackedRows, stacked
-from warner.channels.support import (
-    DirectChannel,
-    HadamardChannel,
-    SupportChannel,
-    SupportRows,
-    walsh,
-)
+from warner.channels.support import DirectChannel, SupportChannel, SupportRows
 from warner.channels.tuples import KhatriRaoChannel, KroneckerChannel, RepeatedRows
 
 __all__ = [
