@@ -19,11 +19,12 @@ The names here serve most studies. The packages below hold all of them:
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
-from warner._core.foreign_tables import ForeignTable as _ForeignTable
-from warner._core.foreign_tables import register_reader as _register_reader
+from warner._core.foreign_tables import (
+    ForeignTable as _ForeignTable,
+    register_reader as _register_reader,
+)
 
 __version__ = "0.1.0"
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 import warner
-from tests.attack import enumeration as own
-from tests.attack import laws
+from tests.attack import enumeration as own, laws
 from tests.attack._frame import Finding, require
 from tests.attack._internals import Edges, Source
 from tests.attack.instances import ALL

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import warner
-from tests.attack import __main__ as runner
 from tests.attack import (
+    __main__ as runner,
     canaries,
     enumeration,
     foreign,

@@ -14,8 +14,7 @@ import pytest
 
 import warner
 from tests.js._node import HERE, node
-from tests.parity.mechanisms import _device as device
-from tests.parity.mechanisms import _device_check as device_check
+from tests.parity.mechanisms import _device as device, _device_check as device_check
 from tests.vectors.surveys import many_cells
 from warner.collector.survey_document import survey_document
 from warner.mechanisms.device_program import fraction, number, numbers

@@ -169,7 +169,7 @@ import sys
 class Only:
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
-        if top not in sys.stdlib_module_names and top not in ("numpy", "warner"):
+        if top not in sys.stdlib_module_names and top not in ("lazy_loader", "numpy", "warner"):
             raise ImportError(f"not on a device: {name}")
 sys.meta_path.insert(0, Only())
 """

@@ -20,8 +20,7 @@ from warner.mechanisms import from_header
 from warner.reports.tally import (
     Tally,
 )
-from warner.results.estimate import Estimate
-from warner.results.estimate import estimate as estimate_tally
+from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
 from warner.results.recommend import METHODS
 from warner.results.solution import Solution

@@ -28,6 +28,7 @@ from warner._core.errors import (
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
+from warner._core.table import frame
 from warner._core.text import canonical, meant
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.planning import Maker, candidates
@@ -35,7 +36,6 @@ from warner.design.ranking import to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.base import LikelihoodData
-from warner.io import frame
 from warner.mechanisms import MECHANISMS, Mechanism
 from warner.mechanisms.headers import is_of_package
 from warner.results.charts import inline_data, require_altair, save

@@ -48,7 +48,7 @@ from warner.mechanisms import (
     from_header,
     with_nonresponse,
 )
-from warner.mechanisms.headers import added_mechanisms
+from warner.mechanisms.headers import MECHANISMS
 from warner.results.marginals import within
 from warner.results.recommend import recommended
 from warner.theory import expected_loss
@@ -133,7 +133,7 @@ def candidates(
 
 def _added(distance: float | None, near: bool) -> Iterator[tuple[str, Maker]]:
     """The registered mechanisms from outside the package that a domain and a budget make."""
-    for name, cls in added_mechanisms().items():
+    for name, cls in MECHANISMS.added().items():
         needed = [p for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
         if [p.name for p in needed] == ["domain", "epsilon"]:
             yield name, partial(_of_kind, cls, distance, near)

@@ -45,8 +45,7 @@ from warner.estimators import Estimator, Independent, Inversion
 from warner.estimators.base import LikelihoodData
 from warner.groups.hypotheses import independence
 from warner.mechanisms import RandomizedResponse, from_header
-from warner.metrics import cramers_v as plain
-from warner.metrics import project
+from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.from_tally import likelihood_data

@@ -7,31 +7,6 @@ imports a mechanism. To add one: write a class with ``_fit`` in a file here, lis
 ``warner.estimators.literature`` holds published methods that are kept for comparison only.
 """
 
-from __future__ import annotations
+from lazy_loader import attach_stub
 
-from warner.estimators import literature
-from warner.estimators.base import Estimator
-from warner.estimators.em import ExpectationMaximization
-from warner.estimators.empirical_bayes import EmpiricalBayes
-from warner.estimators.inversion import Independent, Inversion, Observed, SampleMean, Uniform
-from warner.estimators.key_value import KeyMeans, PerKey
-from warner.estimators.log_spline import LogSpline
-from warner.estimators.maximum_likelihood import MaximumLikelihood
-from warner.estimators.raking import RakedJoint
-
-__all__ = [
-    "EmpiricalBayes",
-    "Estimator",
-    "ExpectationMaximization",
-    "Independent",
-    "Inversion",
-    "KeyMeans",
-    "LogSpline",
-    "MaximumLikelihood",
-    "Observed",
-    "PerKey",
-    "RakedJoint",
-    "SampleMean",
-    "Uniform",
-    "literature",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

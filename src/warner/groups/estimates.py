@@ -13,6 +13,7 @@ from warner._core import html
 from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner._core.progress import steps
+from warner._core.table import frame_of_rows
 from warner.estimators import Estimator
 from warner.groups import charts
 from warner.groups.pooling import (
@@ -24,14 +25,12 @@ from warner.groups.pooling import (
     to_simplex,
 )
 from warner.groups.table import GroupTable, Key
-from warner.io import frame_of_rows
 from warner.io.csv_format import cell
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts as pictures
-from warner.results.estimate import Estimate
-from warner.results.estimate import estimate as estimate_one
+from warner.results.estimate import Estimate, estimate as estimate_one
 from warner.results.intervals import TARGETS, holding, normal_quantile, score, wald
 from warner.results.ranks import place_of
 from warner.results.recommend import estimator_of

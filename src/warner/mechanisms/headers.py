@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from warner._core.checks import kind, show
@@ -21,7 +22,66 @@ from warner.mechanisms.base import Mechanism
 from warner.reports.tally import require_same
 
 LARGEST_PARTS = 10_000  # reports of one person, in all
-MECHANISMS: dict[str, type[Mechanism]] = {}  # filled in warner.mechanisms, and by add_mechanism
+
+
+class _Registry(MutableMapping[str, type[Mechanism]]):
+    """Mechanisms by the names of their classes. One of the package is imported when asked for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._classes: dict[str, type[Mechanism] | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> type[Mechanism]:
+        cls = self._classes[name]
+        if cls is None:
+            cls = self._classes[name] = getattr(import_module("warner.mechanisms"), name)
+        return cls
+
+    def __setitem__(self, name: str, cls: type[Mechanism]) -> None:
+        self._classes[name] = cls
+
+    def __delitem__(self, name: str) -> None:
+        del self._classes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._classes)
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def added(self) -> dict[str, type[Mechanism]]:
+        """The mechanisms from outside the package."""
+        imported = {name: cls for name, cls in self._classes.items() if cls is not None}
+        return {name: cls for name, cls in imported.items() if not is_of_package(cls)}
+
+
+# The name of a mechanism in headers and study files is the name of its class.
+MECHANISMS = _Registry(
+    (
+        "RandomizedResponse",
+        "UnaryEncoding",
+        "LocalHashing",
+        "SubsetSelection",
+        "HadamardResponse",
+        "ProjectiveGeometryResponse",
+        "MatrixMechanism",
+        "UtilityOptimizedRR",
+        "UtilityOptimizedRappor",
+        "SquareWave",
+        "Piecewise",
+        "StochasticRounding",
+        "Laplace",
+        "Gaussian",
+        "Geometric",
+        "TruncatedGeometric",
+        "PlanarGeometric",
+        "PlanarLaplace",
+        "Exponential",
+        "PerAttribute",
+        "Repeated",
+        "KeyValue",
+        "WithNonresponse",
+    )
+)
 
 
 def add_mechanism(cls: type[Mechanism]) -> None:
@@ -48,11 +108,6 @@ def add_mechanism(cls: type[Mechanism]) -> None:
 def forget_built() -> None:
     """Forget the mechanisms that were built from headers, after the names have changed."""
     _from_header.cache_clear()
-
-
-def added_mechanisms() -> dict[str, type[Mechanism]]:
-    """The mechanisms from outside the package, by their names."""
-    return {name: cls for name, cls in MECHANISMS.items() if not is_of_package(cls)}
 
 
 def is_of_package(definition: Any) -> bool:

@@ -9,9 +9,9 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, WarnerError
+from warner._core.table import frame_of_rows
 from warner.channels import FloatArray
 from warner.domains import Domain
-from warner.io import frame_of_rows
 from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import Design, check_independent
 from warner.regression.likelihood import Pairs, maximize, softmax

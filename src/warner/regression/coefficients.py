@@ -13,9 +13,9 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
+from warner._core.table import frame_of_rows
 from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
-from warner.io import frame_of_rows
 from warner.io.csv_format import of_rows
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism

@@ -28,8 +28,7 @@ from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.base import LikelihoodData
-from warner.metrics import cramers_v as plain
-from warner.metrics import project
+from warner.metrics import cramers_v as plain, project
 from warner.results.marginals import positions
 
 _ROUNDS = 8  # rounds of the search for an end of the interval

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warner._core.checks import kind as kind_of
-from warner._core.checks import show
+from warner._core.checks import kind as kind_of, show
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner.channels import LikelihoodOperator, SummedChannel, summed
 from warner.domains import Domain

@@ -5,33 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
+from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
 from warner._core.text import meant
 from warner.channels import LikelihoodOperator
 from warner.domains import Domain
-from warner.estimators import (
-    EmpiricalBayes,
-    Estimator,
-    ExpectationMaximization,
-    Independent,
-    Inversion,
-    KeyMeans,
-    LogSpline,
-    MaximumLikelihood,
-    Observed,
-    PerKey,
-    RakedJoint,
-    SampleMean,
-    Uniform,
-)
-from warner.estimators.base import Fit, LikelihoodData, certify
-from warner.estimators.inversion import SYNONYMS
-from warner.estimators.literature import BiasCorrection, MixtureReduction, SmoothedEM, WienerFilter
+from warner.estimators.base import Estimator, Fit, LikelihoodData, certify
+from warner.estimators.inversion import SYNONYMS, Inversion
 from warner.mechanisms.headers import same_definition
 
 _MOST_VALUES = 2**20  # the recommended methods need about a kilobyte of memory for each value
@@ -109,16 +96,20 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     if channel is not None and channel.sends_true_values():
         return Inversion("project")
     if channel is not None and channel.is_keyed:
-        return KeyMeans() if channel.tells_means_only else PerKey()
+        return estimators.KeyMeans() if channel.tells_means_only else estimators.PerKey()
     if domain.is_ordered or (domain.answered.is_ordered and domain.size <= _MOST_WITH_NONRESPONSE):
-        return LogSpline()
+        return estimators.LogSpline()
     if domain.attributes:
         if channel is not None and all(
             group.factors(domain.shape) is None for group in channel.groups()
         ):
-            return EmpiricalBayes(order=False)
-        return RakedJoint(single=fit_alone)
-    return ExpectationMaximization("auto") if domain.dimension else EmpiricalBayes()
+            return estimators.EmpiricalBayes(order=False)
+        return estimators.RakedJoint(single=fit_alone)
+    return (
+        estimators.ExpectationMaximization("auto")
+        if domain.dimension
+        else estimators.EmpiricalBayes()
+    )
 
 
 def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
@@ -132,10 +123,11 @@ def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
         )
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)
-    if smooth == LogSpline():
+    # Labels have no order, and need no module for it.
+    if data.domain.answered.is_ordered and smooth == estimators.LogSpline():
         # Some counts are not smooth, such as ages that people round to tens. Where the likelihood
         # rules smoothness out, its maximum is the estimate.
-        sharp, counted = MaximumLikelihood(), data.for_test_of_smoothness()
+        sharp, counted = estimators.MaximumLikelihood(), data.for_test_of_smoothness()
         best = sharp.fit(counted)
         of_sums = fit if counted is data else certify(counted, fit.shares, fit.status, None)
         if rules_out(of_sums, best):
@@ -160,31 +152,38 @@ _STARTS: dict[str, str | Estimator] = {
 }
 _SETTLED = 1e-3
 
+
+def _named(name: str, *arguments: Any, **options: Any) -> Estimator:
+    """Make an estimator of the package, whose module is imported when it is first asked for."""
+    made: Estimator = attrgetter(name)(estimators)(*arguments, **options)
+    return made
+
+
 # What each name makes. ``em`` takes a number of steps, "auto" or one of _STARTS: em:100, em:auto,
 # em:histogram.
 METHODS: dict[str, Callable[..., Estimator]] = {
-    "inversion": Inversion,
-    "project": partial(Inversion, "project"),
-    "normalize": partial(Inversion, "normalize"),
-    "base-cut": partial(Inversion, "base-cut"),
-    "threshold": partial(Inversion, "threshold"),
-    "mle": MaximumLikelihood,
-    "em": ExpectationMaximization,
-    "mean": SampleMean,
-    "ems": SmoothedEM,
-    "spline": LogSpline,
-    "mr": MixtureReduction,
-    "wiener": WienerFilter,
-    "eb": EmpiricalBayes,
-    "eb-median": partial(EmpiricalBayes, "absolute"),
-    "bias": BiasCorrection,
-    "em-independent": partial(ExpectationMaximization, "auto", start="independent"),
-    "independent": Independent,
-    "raked": partial(RakedJoint, fit_alone),
-    "pckv": KeyMeans,
-    "per-key": PerKey,
-    "uniform": Uniform,
-    "observed": Observed,
+    "inversion": partial(_named, "Inversion"),
+    "project": partial(_named, "Inversion", "project"),
+    "normalize": partial(_named, "Inversion", "normalize"),
+    "base-cut": partial(_named, "Inversion", "base-cut"),
+    "threshold": partial(_named, "Inversion", "threshold"),
+    "mle": partial(_named, "MaximumLikelihood"),
+    "em": partial(_named, "ExpectationMaximization"),
+    "mean": partial(_named, "SampleMean"),
+    "ems": partial(_named, "literature.SmoothedEM"),
+    "spline": partial(_named, "LogSpline"),
+    "mr": partial(_named, "literature.MixtureReduction"),
+    "wiener": partial(_named, "literature.WienerFilter"),
+    "eb": partial(_named, "EmpiricalBayes"),
+    "eb-median": partial(_named, "EmpiricalBayes", "absolute"),
+    "bias": partial(_named, "literature.BiasCorrection"),
+    "em-independent": partial(_named, "ExpectationMaximization", "auto", start="independent"),
+    "independent": partial(_named, "Independent"),
+    "raked": partial(_named, "RakedJoint", fit_alone),
+    "pckv": partial(_named, "KeyMeans"),
+    "per-key": partial(_named, "PerKey"),
+    "uniform": partial(_named, "Uniform"),
+    "observed": partial(_named, "Observed"),
 }
 
 
@@ -231,7 +230,7 @@ def method(name: str) -> Estimator:
     word, _, detail = name.lower().partition(":")
     word = SYNONYMS.get(word) or word
     if word == "em" and detail in _STARTS:
-        return ExpectationMaximization(start=_STARTS[detail], tolerance=_SETTLED)
+        return estimators.ExpectationMaximization(start=_STARTS[detail], tolerance=_SETTLED)
     if (
         word not in METHODS
         or (word == "em") != bool(detail)
@@ -290,7 +289,7 @@ def advice(estimator: Estimator, data: LikelihoodData) -> str | None:
     if ratio is None or ratio < _TOO_LARGE:
         return None
     if better.inverts:
-        better = MaximumLikelihood()
+        better = estimators.MaximumLikelihood()
     rule = (
         "starts from estimates of single shares, which are badly conditioned here: their variance "
         f"is {ratio:.2g} times that of reports with as much information about every share"

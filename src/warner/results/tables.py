@@ -11,9 +11,9 @@ import numpy as np
 
 from warner._core import html
 from warner._core.checks import choice
+from warner._core.table import frame_of_rows
 from warner._core.text import visible
 from warner.domains import Domain
-from warner.io import frame_of_rows
 from warner.io.csv_format import of_rows
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows

@@ -16,8 +16,7 @@ from warner._core.checks import show
 from warner._core.errors import message
 from warner._core.text import meant, nearest
 from warner.domains import DOMAINS, Domain, StudyEntry
-from warner.mechanisms import MECHANISMS as _ALL
-from warner.mechanisms import Mechanism
+from warner.mechanisms import MECHANISMS as _ALL, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
 from warner.studies.problems import Found, Path, Problem, in_words
 

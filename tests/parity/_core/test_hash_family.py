@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.parity._core._hash import _hash_slowly
 from warner._core import hashing

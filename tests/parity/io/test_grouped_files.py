@@ -12,6 +12,7 @@ import pytest
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import Categorical, Integers, io
+from warner._core.table import frame
 from warner.domains.interval import Dates
 from warner.io.parquet_format import ParquetFormat
 from warner.reports.public_columns import PublicColumn
@@ -71,7 +72,7 @@ def test_csv_and_frames_count_the_same_groups(name: str, tmp_path: Path) -> None
     table = {n: PUBLIC[n].values for n in ASKED} | {"seen": days}
     columns = io.reports_frame(reports, attribute="a").to_pydict()
     for backend in ("pyarrow", "polars"):
-        data = io.frame({**columns, **{k: list(v) for k, v in table.items()}}, backend)
+        data = frame({**columns, **{k: list(v) for k, v in table.items()}}, backend)
         domains = {n: PUBLIC[n].domain for n in ASKED}
         assert mechanism.tally(data, domains, column="a").marked() == wanted
     plain = mechanism.tally(data, ["of_0"], column="a").marked()

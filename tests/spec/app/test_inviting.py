@@ -13,8 +13,7 @@ from tests.services import postgres_address
 from tests.spec.app.test_serving import run
 from tests.spec.collector._web import KIND, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
-from warner.collector import access, remote
-from warner.collector import collector as module
+from warner.collector import access, collector as module, remote
 from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote

@@ -16,8 +16,7 @@ import pytest
 from tests.spec.collector._web import SERVED, TEXT, Site, served, site
 from warner.app.cli import main
 from warner.app.commands import serving
-from warner.collector import collector as module
-from warner.collector import remote
+from warner.collector import collector as module, remote
 from warner.collector.access import invited_id
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from warner import errors
-from warner.collector import collector as module
-from warner.collector import counts as counts_module
+from warner.collector import collector as module, counts as counts_module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.stores.base import TABLES, Change

@@ -19,8 +19,7 @@ from warner import (
     Product,
     RandomizedResponse,
 )
-from warner.domains import DOMAINS as CLASSES
-from warner.domains import Padded, Tagged, from_spec
+from warner.domains import DOMAINS as CLASSES, Padded, Tagged, from_spec
 from warner.errors import ArgumentError, ValuesError
 from warner.studies.schema import BY_KEY
 

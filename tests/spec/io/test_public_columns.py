@@ -13,6 +13,7 @@ import pytest
 
 from tests.spec.io._sealed import COIN
 from warner import Categorical, Integers, RandomizedResponse, io
+from warner._core.table import frame
 from warner._core.text import canonical
 from warner.domains.interval import Dates
 from warner.errors import (
@@ -202,13 +203,13 @@ def test_no_altered_byte_is_read_as_a_public_value(tmp_path: Path) -> None:
 
 def test_frames_are_grouped_by_columns_that_they_have() -> None:
     reports = COIN.randomize(["no", "yes"])
-    data = io.frame({"value_report": reports.columns["report"], "ward": ["north", "south"]})
+    data = frame({"value_report": reports.columns["report"], "ward": ["north", "south"]})
     assert len(COIN.tally(data, ["ward"])) == 2
     for by in (["street"], [], "street"):
         with pytest.raises(ArgumentError, match="column of the frame"):
             COIN.tally(data, by)
     with pytest.raises(ReportError, match="public column 'ward'"):
         COIN.tally(data, {"ward": Categorical(["north", "west"])})
-    holes = io.frame({"value_report": reports.columns["report"], "ward": ["north", None]})
+    holes = frame({"value_report": reports.columns["report"], "ward": ["north", None]})
     with pytest.raises(ReportError, match="without gaps"):
         COIN.tally(holes, ["ward"])

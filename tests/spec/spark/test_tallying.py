@@ -13,8 +13,15 @@ import pytest
 
 import warner.spark
 from tests.spec.spark._frame import Frame
-from warner import Integers, LocalHashing, RandomizedResponse, Reports, Study, SubsetSelection
-from warner import UnaryEncoding as Bits
+from warner import (
+    Integers,
+    LocalHashing,
+    RandomizedResponse,
+    Reports,
+    Study,
+    SubsetSelection,
+    UnaryEncoding as Bits,
+)
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError, ValuesError
 from warner.spark import _Job, _places

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from warner.mechanisms import Mechanism
-from warner.testing.mechanisms import ALPHA, Sampler, worst_p_value
-from warner.testing.mechanisms import honest as _honest
-from warner.testing.mechanisms import typed as _typed
+from warner.testing.mechanisms import (
+    ALPHA,
+    Sampler,
+    honest as _honest,
+    typed as _typed,
+    worst_p_value,
+)
 
 N = 100_000
 

@@ -11,8 +11,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import as_json as to_json
-from warner.app.commands.options import smallest_group
+from warner.app.commands.options import as_json as to_json, smallest_group
 from warner.app.draft import Draft
 from warner.app.show_designs import (
     WEIGHT,
@@ -24,8 +23,7 @@ from warner.app.show_designs import (
 )
 from warner.app.what_files_hold import grouped_mechanisms, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
-from warner.design.planning import MOST_SIMULATED, Plan, can_simulate
-from warner.design.planning import plan as make_plan
+from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
 from warner.design.proposal import WIDTH
 from warner.design.schemes import clusters as find_clusters
 from warner.mechanisms import Mechanism, from_header

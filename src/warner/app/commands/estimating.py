@@ -9,8 +9,7 @@ import click
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import additions, attributes, of_intervals
-from warner.app.commands.options import as_json as to_json
+from warner.app.commands.options import additions, as_json as to_json, attributes, of_intervals
 from warner.app.requested import (
     Wanted,
     asked_tallies,
@@ -40,8 +39,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
     write_text,
 )
-from warner.design.comparison import LOSSES, usual_methods
-from warner.design.comparison import compare as compare_methods
+from warner.design.comparison import LOSSES, compare as compare_methods, usual_methods
 from warner.estimators import Estimator
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally

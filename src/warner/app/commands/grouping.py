@@ -20,8 +20,7 @@ from warner.app.what_files_hold import (
     say_written,
     write_text,
 )
-from warner.groups.differences import Differences
-from warner.groups.differences import difference as differences_of
+from warner.groups.differences import Differences, difference as differences_of
 from warner.groups.estimates import POOLS, GroupEstimates, estimate
 from warner.groups.hypotheses import shown_p
 from warner.groups.weights import WeightedEstimate, weighted

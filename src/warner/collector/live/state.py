@@ -18,8 +18,7 @@ from typing import Any, Protocol
 from warner._core.errors import WarnerError
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
-from warner.results.estimate import Estimate
-from warner.results.estimate import estimate as estimate_tally
+from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.studies.public import SMALLEST_GROUP, number_of_groups
 from warner.studies.study import Study

@@ -9,8 +9,7 @@ import pytest
 
 from warner import Categorical, EmpiricalBayes, UnaryEncoding
 from warner.estimators.base import LikelihoodData
-from warner.estimators.empirical_bayes import noise as noise_module
-from warner.estimators.empirical_bayes import prior as neighbours
+from warner.estimators.empirical_bayes import noise as noise_module, prior as neighbours
 from warner.estimators.empirical_bayes.noise import EstimateNoise
 from warner.estimators.empirical_bayes.prior import SETTINGS
 

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from warner import Categorical, EmpiricalBayes, Inversion, RandomizedResponse
-from warner.estimators import Estimator
-from warner.estimators import empirical_bayes as small_domain
+from warner.estimators import Estimator, empirical_bayes as small_domain
 from warner.estimators.base import LikelihoodData
 
 PEOPLE, EPSILON = 2000, 0.4
