@@ -90,7 +90,7 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     >>> from warner import Categorical, Grid, Interval
     >>> recommended(Interval(0, 1, 64)), recommended(Grid(4, 4))
     (LogSpline(), ExpectationMaximization(steps='auto'))
-    >>> recommended(Categorical(["a", "b"])) == EmpiricalBayes()
+    >>> recommended(Categorical(["a", "b"])) == estimators.EmpiricalBayes()
     True
     """
     if channel is not None and channel.sends_true_values():
@@ -190,7 +190,7 @@ METHODS: dict[str, Callable[..., Estimator]] = {
 def estimator_of(chosen: Estimator | str) -> Estimator:
     """The estimator that an argument means: itself, or the one that its name stands for.
 
-    >>> estimator_of("mle") == estimator_of(MaximumLikelihood())
+    >>> estimator_of("mle") == estimator_of(estimators.MaximumLikelihood())
     True
     """
     if isinstance(chosen, Estimator):
