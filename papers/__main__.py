@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from papers import DataFolder, Experiment, Outcome, experiments, select
-from papers import reproduce as run
+from papers import DataFolder, Experiment, Outcome, experiments, reproduce as run, select
 from papers.pages import page, write
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError

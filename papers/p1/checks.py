@@ -19,8 +19,7 @@ from papers.p1.common import (
     people_of,
 )
 from papers.table import Table
-from papers.verdicts import Check
-from papers.verdicts import ratios as ratios_of
+from papers.verdicts import Check, ratios as ratios_of
 
 QUICK_RUNS = 12
 PAIR = f"{EM} and {PROPOSAL}"
