@@ -21,7 +21,7 @@ import numpy as np
 
 from _measure import claim, resident
 from warner.collector.collector import Collector
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, new_ids
 from warner.studies import study as studies
 

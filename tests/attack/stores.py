@@ -30,7 +30,7 @@ from warner.collector import collector as module
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.restarts import Start
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 from warner.collector.submissions import SubmissionFormat
 from warner.studies.study import Study
 

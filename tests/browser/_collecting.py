@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from tests.spec.app._command import run
 from warner.app.cli import main
 from warner.collector.collector import Collector
-from warner.collector.store_address import store_at
+from warner.collector.stores import store_at
 from warner.studies.study import Study
 
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "date", "server"}

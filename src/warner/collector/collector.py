@@ -45,7 +45,7 @@ from warner._core.text import canonical
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
 from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
-from warner.collector.stores.base import (
+from warner.collector.stores import (
     COUNTS,
     DISTINCT,
     INVITED,
@@ -190,7 +190,7 @@ class Collector:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from warner.collector.stores.sqlite import SQLiteStore
+    >>> from warner.collector.stores import SQLiteStore
     >>> study = Study.parse('''
     ... [attributes.smokes]
     ... values = ["no", "yes"]

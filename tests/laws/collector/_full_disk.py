@@ -19,7 +19,7 @@ from tests.laws.collector._survey import counted, expected, sealed, study_of
 from warner.collector import collector as module
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 
 PEOPLE, STUDY = 4, study_of()
 OPENED = datetime(2026, 1, 3, tzinfo=UTC)

@@ -28,9 +28,7 @@ import numpy as np
 from tests.laws.collector._survey import FailingStore, counted, sealed, study_of
 from warner.collector import collector as module
 from warner.collector.collector import Collector
-from warner.collector.stores.base import Store
-from warner.collector.stores.postgres import PostgresStore
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import SubmissionFormat
 
 BODIES, PEOPLE = 15, 4  # of a round

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from warner.collector.refusals import Refused
-from warner.collector.stores.base import Change, Store
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import Change, SQLiteStore, Store
 from warner.collector.submissions import SubmissionFormat, new_ids
 from warner.reports.tally import Tally
 from warner.studies import study as studies

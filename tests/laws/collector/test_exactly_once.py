@@ -35,8 +35,7 @@ from tests.services import postgres_address
 from warner.collector import collector as module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import Refused
-from warner.collector.stores.base import Store
-from warner.collector.stores.postgres import PostgresStore
+from warner.collector.stores import PostgresStore, Store
 
 START = datetime(2026, 1, 3, tzinfo=UTC)  # the survey is open on two days around it
 STUDY = study_of()

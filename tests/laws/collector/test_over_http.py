@@ -26,9 +26,7 @@ from warner.collector import collector as module
 from warner.collector.access import Owner, token_hash
 from warner.collector.collector import Collector
 from warner.collector.live.publisher import LivePublisher
-from warner.collector.stores.base import Store
-from warner.collector.stores.postgres import PostgresStore
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import new_ids
 from warner.collector.web import application
 from warner.collector.web.application import Application, Settings

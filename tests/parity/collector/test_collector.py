@@ -9,7 +9,7 @@ import pytest
 
 from warner.collector import collector as module
 from warner.collector.collector import Collector
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
 from warner.reports.reports import Reports
 from warner.studies.study import Study

@@ -13,12 +13,11 @@ from tests.services import postgres_address
 from tests.spec.app.test_serving import run
 from tests.spec.collector._web import KIND, TEXT, Client, Site, ask, served, site
 from tests.spec.collector.web.test_application import refused
-from warner.collector import access, collector as module, remote
+from warner.collector import access, collector as module, remote, stores
 from warner.collector.access import COOKIE, invitations_body, invited_id, invited_ids, new_codes
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
-from warner.collector.stores import postgres, sqlite
-from warner.collector.stores.postgres import PostgresStore
+from warner.collector.stores import PostgresStore
 
 INVITED = 'access = "invited"\n'
 
@@ -27,8 +26,7 @@ INVITED = 'access = "invited"\n'
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Site, str]]:
     """A collector that is served, and its address."""
     monkeypatch.setattr(module, "PACE", 0.0)
-    monkeypatch.setattr(postgres, "_PATIENCE", 0.0)
-    monkeypatch.setattr(sqlite, "_PATIENCE", 0.0)
+    monkeypatch.setattr(stores, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT + INVITED)
     with site(Path("study.counts.sqlite"), INVITED) as made, served(made.application) as port:
@@ -65,8 +63,7 @@ def test_codes_are_made_while_it_serves_with_postgresql(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PACE", 0.0)
-    monkeypatch.setattr(postgres, "_PATIENCE", 0.0)
-    monkeypatch.setattr(sqlite, "_PATIENCE", 0.0)
+    monkeypatch.setattr(stores, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT + INVITED)
     address = postgres_address()

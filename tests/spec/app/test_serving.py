@@ -21,7 +21,7 @@ from warner.collector.access import invited_id
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
 from warner.collector.remote import Remote
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 from warner.collector.web import server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits

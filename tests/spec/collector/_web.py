@@ -20,8 +20,7 @@ import numpy as np
 from warner.collector.access import Owner, new_token, token_hash
 from warner.collector.collector import Collector
 from warner.collector.live.publisher import LivePublisher
-from warner.collector.stores.base import Store
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore, Store
 from warner.collector.web.application import Application, Settings
 from warner.collector.web.limits import Limits
 from warner.collector.web.server import Place, server_of

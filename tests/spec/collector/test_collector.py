@@ -18,8 +18,7 @@ from warner import errors
 from warner.collector import collector as module, counts as counts_module
 from warner.collector.collector import Accepted, Collector
 from warner.collector.refusals import NAMES, Refused
-from warner.collector.stores.base import TABLES, Change
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import TABLES, Change, SQLiteStore
 from warner.collector.submissions import Batch, new_ids
 from warner.studies.study import Study
 

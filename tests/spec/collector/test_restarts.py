@@ -12,7 +12,7 @@ from tests.spec.collector._web import SERVED
 from warner.app.cli import main
 from warner.collector.collector import Collector
 from warner.collector.restarts import FACT, Start, changed_texts, texts_of
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import SQLiteStore
 from warner.collector.survey_document import survey_bytes
 from warner.collector.web import server
 from warner.errors import ArgumentError

@@ -13,9 +13,7 @@ from tests.services import postgres_address, postgres_files
 from warner.collector import collector as module
 from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
-from warner.collector.stores.base import Store
-from warner.collector.stores.postgres import PostgresStore
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES
 from warner.studies.study import Study
 

@@ -66,7 +66,7 @@ def _collecting(
 ) -> Iterator[Collector]:
     """The collector of a study, which is stopped at the end."""
     from warner.collector.collector import Collector
-    from warner.collector.store_address import store_at, usual_store
+    from warner.collector.stores import store_at, usual_store
     from warner.collector.survey_document import survey_bytes
 
     document = survey_bytes(study)
@@ -291,7 +291,7 @@ _ACCESS = """
 
 def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -> None:
     """Say what was counted, where it is, and what to do next."""
-    from warner.collector.store_address import shown_store
+    from warner.collector.stores import shown_store
 
     answered = plural(collector.n, "person has answered", "people have answered")
     place = shown_store(store, path)

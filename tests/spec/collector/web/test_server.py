@@ -330,7 +330,7 @@ def test_a_survey_survives_a_kill_ends_gracefully_and_leaves_no_trace_of_anybody
     for trace in (CANARY, mark, token.encode(), b"127.0.0.1", b"Traceback"):
         assert trace not in kept.replace(b"--host", b"")
     from warner.collector.collector import Collector
-    from warner.collector.stores.sqlite import SQLiteStore
+    from warner.collector.stores import SQLiteStore
 
     collector = Collector(plan, SQLiteStore(tmp_path / "study.counts.sqlite"))
     assert collector.n == 3 and dict(collector.state().rejects).get("type", 1) == 1

@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.services import postgres_address
+from warner.collector import stores
 from warner.collector.refusals import Refused
-from warner.collector.stores import postgres, sqlite
-from warner.collector.stores.base import TABLES, Change, Store, number_of
-from warner.collector.stores.postgres import PostgresStore
-from warner.collector.stores.sqlite import SQLiteStore
+from warner.collector.stores import TABLES, Change, PostgresStore, SQLiteStore, Store, number_of
 
 Make = Callable[[], Store]
 
@@ -25,8 +23,7 @@ Make = Callable[[], Store]
 @pytest.fixture(params=["sqlite", "postgresql"])
 def make(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Makes stores at one address."""
-    monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
-    monkeypatch.setattr(postgres, "_PATIENCE", 0.1)
+    monkeypatch.setattr(stores, "_PATIENCE", 0.1)
     if request.param == "sqlite":
         return lambda: SQLiteStore(tmp_path / "survey.db")
     address = postgres_address()
@@ -116,7 +113,7 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     store.open()
     store.close()
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(sqlite._STEPS),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(stores._SQLITE_STEPS),)
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(Refused) as refused:
@@ -158,8 +155,8 @@ def test_steps_bring_an_older_file_up_to_date(
     store.open()
     store.commit(Change(1, {"a": b"1"}))
     store.close()
-    steps = (*sqlite._STEPS, ("CREATE TABLE more (key INTEGER PRIMARY KEY)",))
-    monkeypatch.setattr(sqlite, "_STEPS", steps)
+    steps = (*stores._SQLITE_STEPS, ("CREATE TABLE more (key INTEGER PRIMARY KEY)",))
+    monkeypatch.setattr(stores, "_SQLITE_STEPS", steps)
     for _ in range(2):
         store.open()
         assert store.facts()["a"] == b"1"
