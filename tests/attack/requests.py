@@ -28,7 +28,7 @@ from tests.spec.collector._web import HAS_CROWDS, KIND, Crowd, Site, ask, served
 from warner.collector.web import server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
-from warner.collector.web.protocol import HEAD_BYTES
+from warner.collector.web.server import HEAD_BYTES
 
 CONNECTIONS = 50
 _MOST = 64  # connections that the server takes

@@ -12,9 +12,9 @@ from tests.attack import requests
 from tests.attack._frame import Finding, generator
 from tests.spec.collector._web import HAS_CROWDS
 from warner.collector.collector import Collector
-from warner.collector.web import application, protocol
-from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web import application, server
 from warner.collector.web.limits import Buckets, Connections
+from warner.collector.web.responses import HttpRefused
 
 
 def found(case: Callable[[np.random.Generator], str | None] = requests.case) -> str:
@@ -56,7 +56,7 @@ def test_it_finds_an_id_that_is_called_spent_though_another_is(
 
 
 def test_it_finds_long_heads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_BYTES", 1 << 30)
+    monkeypatch.setattr(server, "HEAD_BYTES", 1 << 30)
     assert "a long head" in found()
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
-from warner.collector.web.http_refusals import REASONS
+from warner.collector.web.responses import REASONS
 from warner.reports.tally import load_tallies
 
 DOCS = Path(__file__).parents[2] / "docs"

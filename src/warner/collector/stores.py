@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from warner._core.errors import ArgumentError, MissingExtraError
 from warner.collector.refusals import Refused
@@ -67,7 +67,7 @@ class Store(Protocol):
         rest: seconds after a change, until :meth:`tidy` is called; also while more changes follow.
     """
 
-    rest: ClassVar[float]
+    rest: float
 
     @property
     def name(self) -> str:
@@ -103,6 +103,7 @@ class _Database(ABC, Generic[_Connection]):
     """
 
     name: str
+    rest: float
     _errors: type[Exception]
     _connection: _Connection | None = None
 

@@ -23,7 +23,7 @@ from warner.collector.live.publisher import LivePublisher
 from warner.collector.stores import SQLiteStore, Store
 from warner.collector.web.application import Application, Settings
 from warner.collector.web.limits import Limits
-from warner.collector.web.server import Place, server_of
+from warner.collector.web.server import ListenAddress, server_of
 from warner.studies.study import Study
 
 TEXT = """
@@ -85,9 +85,9 @@ def site(
 
 
 @contextlib.contextmanager
-def served(application: Application, place: Place | None = None) -> Iterator[int]:
+def served(application: Application, place: ListenAddress | None = None) -> Iterator[int]:
     """The port of a real server of the application, in a thread."""
-    place = place or Place(port=0)
+    place = place or ListenAddress(port=0)
     ports: list[int] = []
     ready = threading.Event()
 

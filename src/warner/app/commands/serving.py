@@ -205,7 +205,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
     from warner.collector.restarts import Start
     from warner.collector.web.application import Application, Settings
     from warner.collector.web.limits import Limits
-    from warner.collector.web.server import Place, run
+    from warner.collector.web.server import ListenAddress, run
 
     if study.collect.access is None:
         # It decides whether one person can answer twice, so no default decides it.
@@ -224,7 +224,7 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         rate_of_all=rate_of_all,
         burst_of_all=max(100_000, int(5 * rate_of_all)),
     )
-    place = Place(
+    place = ListenAddress(
         asked["host"],
         asked["port"],
         asked["root_path"].rstrip("/"),

@@ -1,40 +1,48 @@
 """The collector's web application: the survey page, the endpoint of reports, the owner's pages.
 
-Every answer has the security headers. Every refusal is JSON with a name (``http_refusals.py``) and
+Every answer has the security headers. Every refusal is JSON with a name (``responses.py``) and
 repeats nothing of the request. Links and redirections never use the Host header.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from warner.collector.access import Owner
+from warner._core.errors import MissingExtraError
+from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in
 from warner.collector.collector import Collector
+from warner.collector.deployment_card import deployment_card
+from warner.collector.live.downloads import ESTIMATES, NotPublished, tally_json
+from warner.collector.live.events import live_events
 from warner.collector.live.publisher import LivePublisher
+from warner.collector.pages.live import FIELD, card_page, live_page, no_owner_page
 from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.refusals import Refused
 from warner.collector.survey_document import survey_bytes
-from warner.collector.web.http_refusals import HttpRefused
-from warner.collector.web.intake import Intake
-from warner.collector.web.limits import Limits, Tokens
-from warner.collector.web.owner_pages import OwnerPages
-from warner.collector.web.requests import Headers
+from warner.collector.web.intake import Body, Headers, Intake, sender
+from warner.collector.web.limits import Held, Limits, Tokens
 from warner.collector.web.responses import (
     ASKED_AGAIN,
+    NOT_STORED,
     TYPES,
+    HttpRefused,
     RawHeaders,
     StaticFile,
     json_answer,
@@ -50,29 +58,21 @@ _LOG = logging.getLogger("warner.collector")
 _LONGEST_ADDRESS = 8192
 _NAMES = {404: "not_found", 405: "wrong_method"}
 
+_T = TypeVar("_T")
+
 
 @dataclass(frozen=True)
 class Settings:
-    """How the application runs.
-
-    Attributes:
-        limits: what it takes.
-        hosts: the hosts that requests may name, without ports; () for all.
-    """
+    """How the application runs."""
 
     limits: Limits = field(default_factory=Limits)
-    hosts: Sequence[str] = ()
+    hosts: Sequence[str] = ()  # that requests may name, without ports; () for all
 
 
 class Application:
     """The application of one study, for any server of ASGI.
 
-    Args:
-        study: the study.
-        collector: counts the reports.
-        live: publishes what the owner sees. Who runs the application starts and stops it.
-        owner: knows the owner.
-        settings: how it runs.
+    Who runs it starts and stops ``live``, which publishes what the owner sees.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Application:
         routes = [
             Route("/", self._survey),
             Route("/healthz", self._health),
-            *(Route(f"/{name}", partial(_static, file)) for name, file in files.items()),
+            *(Route(f"/{name}", file.answer) for name, file in files.items()),
             *OwnerPages(owner, tokens, collector, live).routes(),
         ]
         self._pages = Starlette(
@@ -106,8 +106,8 @@ class Application:
         self._pages.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await _no_other(scope, receive, send)
+        if scope["type"] != "http":  # the start and end of a server, and WebSockets
+            await self._pages(scope, receive, send)
             return
         answer = _Answer(send)
         try:
@@ -123,8 +123,11 @@ class Application:
         except ConnectionError:
             return  # nobody is left to answer
         except Exception as error:
-            # A traceback can show the error's text, and that a part of the request.
-            _LOG.error("%s", _place(error))
+            # A traceback can show the error's text, and that a part of the request. So the log has
+            # the type of the error and where it happened.
+            frames = traceback.extract_tb(error.__traceback__)
+            where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+            _LOG.error("a request could not be answered: %s%s", type(error).__name__, where)
             if not answer.started:
                 await send_refusal(answer.as_it_is, HttpRefused("error"))
             # Else the server closes a connection whose answer is not whole.
@@ -154,10 +157,6 @@ class Application:
         return json_answer({"status": self._collector.status()})
 
 
-async def _static(file: StaticFile, request: Request) -> Response:
-    return file.answer(request)
-
-
 async def _http(request: Request, error: Exception) -> Response:
     """The answer to a request for which there is no route."""
     assert isinstance(error, HTTPException)
@@ -177,10 +176,8 @@ async def _failed(request: Request, error: Exception) -> Response:
 class _Answer:
     """Sends an answer.
 
-    Attributes:
-        started: whether it began.
-        is_last: whether the connection closes after it. A page reads no body, and what arrives of
-            one is then read by nobody.
+    The connection closes after one that is the last. A page reads no body, and what arrives of one
+    is then read by nobody.
     """
 
     def __init__(self, send: Send) -> None:
@@ -201,19 +198,190 @@ class _Answer:
         await self._send(message)
 
 
-def _place(error: BaseException) -> str:
-    """The type of an error and where it happened, without its text."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"a request could not be answered: {type(error).__name__}{where}"
+# -----------------------------------------------------------------------------------------------
+# The owner's part: the live page, its downloads, opening and closing.
 
 
-async def _no_other(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer what is not HTTP: the start and end of a server, and WebSockets."""
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1000})
-    while scope["type"] == "lifespan":
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
+_FORM = Limits(body=4096, body_seconds=10.0)
+_INVITATIONS = Limits(body=100 + 16 * MOST_INVITED, body_seconds=30.0)
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_PATH = "/live"
+_READERS, _MOST_WAITING = 2, 8  # requests for estimates that are made, and that wait or are made
+
+# The files that the owner can load, with their types.
+_DOWNLOADS = {
+    "tally.json": "application/json",
+    "estimates.json": "application/json",
+    "estimates.csv": "text/csv; charset=utf-8",
+    "picture.png": "image/png",
+    "card.json": "application/json",
+    "card.html": "text/html; charset=utf-8",  # shown in the browser
+}
+
+
+class OwnerPages:
+    """The routes below ``/live``. All of them need the owner's token."""
+
+    def __init__(
+        self, owner: Owner, tokens: Tokens, collector: Collector, live: LivePublisher
+    ) -> None:
+        self._owner, self._tokens, self._collector, self._live = owner, tokens, collector, live
+        self._held = Held(1 << 20)
+        # Estimates can take minutes. In the threads of all requests they would keep health waiting.
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="warner-live-page")
+        self._waiting = 0
+
+    def routes(self) -> list[Route]:
+        """The routes of the application."""
+        changes = {"close": self._collector.close_survey, "open": self._collector.open_survey}
+        return [
+            Route(_PATH, self._page),
+            Route(f"{_PATH}/events", self._events),
+            *(Route(f"{_PATH}/{n}", partial(self._download, n)) for n in _DOWNLOADS),
+            *(
+                Route(f"{_PATH}/{n}", partial(self._change, do), methods=["POST"])
+                for n, do in changes.items()
+            ),
+            Route(f"{_PATH}/invite", self._invite, methods=["POST"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        try:
+            if "token" in request.query_params:
+                return self._log_in(request)
+            self._require_owner(request)
+        except HttpRefused as refused:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return page(no_owner_page(), status=refused.reason.status)
+        by = self._column(request)
+        text = self._text(by) if by is None else await self._in_turn(partial(self._text, by))
+        return page(text, "'self'")
+
+    async def _in_turn(self, read: Callable[[], _T]) -> _T:
+        """What a function that may wait for an estimate returns."""
+        if self._waiting >= _MOST_WAITING:
+            raise HttpRefused("estimating", headers={"retry-after": "60"})
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+        finally:
+            self._waiting -= 1
+
+    def _text(self, by: str | None) -> str:
+        """The live page."""
+        groups = None if by is None else self._live.groups(by)
+        return live_page(self._live.view(), self._live.study, self._owner.proof, by, groups)
+
+    def _column(self, request: Request) -> str | None:
+        """The public column that a request asks for; None for none."""
+        by = request.query_params.get("by") or None
+        if by is not None and by not in self._live.study.public:
+            raise HttpRefused("not_found")
+        return by
+
+    def _log_in(self, request: Request) -> Response:
+        """Turn the token in the address into a cookie, so that it does not stay in the address."""
+        tokens = request.query_params.getlist("token")
+        if len(tokens) != 1:
+            raise HttpRefused("no_owner")
+        self._tokens.check(tokens[0], sender(request.scope))
+        answer = _to_the_page(request)
+        answer.set_cookie(
+            COOKIE,
+            tokens[0],
+            path=_path(request),
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    async def _events(self, request: Request) -> Response:
+        self._require_owner(request)
+        headers = {"cache-control": NOT_STORED, "x-accel-buffering": "no"}
+        return StreamingResponse(
+            live_events(self._live), media_type="text/event-stream", headers=headers
+        )
+
+    async def _download(self, name: str, request: Request) -> Response:
+        self._require_owner(request)
+        read = partial(self._content, name, self._column(request))
+        try:
+            content = await (self._in_turn(read) if name in ESTIMATES else asyncio.to_thread(read))
+        except NotPublished as error:
+            raise HttpRefused(error.name) from None
+        except MissingExtraError:
+            raise HttpRefused("no_extra") from None
+        headers = {"cache-control": NOT_STORED, "content-type": _DOWNLOADS[name]}
+        if name != "card.html":
+            headers["content-disposition"] = f'attachment; filename="{name}"'
+        return Response(content, headers=headers)
+
+    def _content(self, name: str, by: str | None) -> str | bytes:
+        """A file that the owner can load."""
+        study, view = self._live.study, self._live.view()
+        if name == "tally.json":
+            return tally_json(view, study, by)
+        if name in ESTIMATES:
+            return self._live.file(name)
+        card = deployment_card(study, view)
+        if name == "card.html":
+            return card_page(card)
+        return json.dumps(card, indent=1, ensure_ascii=False) + "\n"
+
+    async def _change(self, change: Callable[[], object], request: Request) -> Response:
+        """Open or close the survey, and show the page again."""
+        if self._require_owner(request):
+            await self._require_own_form(request)
+        await asyncio.to_thread(change)
+        return _to_the_page(request)
+
+    async def _invite(self, request: Request) -> Response:
+        """Invite people by the ids that their codes make. The codes never come here."""
+        if self._require_owner(request):
+            raise HttpRefused("forbidden")  # a browser sends the cookie for other sites too
+        study, headers = self._live.study, Headers.of(request.scope)
+        headers.require_bytes()
+        if study.collect.access != "invited":
+            raise HttpRefused("not_by_invitation")
+        body = await Body(request.receive, headers).read(_INVITATIONS, self._held)
+        ids = invitations_in(body, study.digest)
+        await asyncio.to_thread(self._collector.invite, ids)
+        return json_answer({"invited": self._collector.invitations[0]}, 202)
+
+    def _require_owner(self, request: Request) -> bool:
+        """Refuse everyone but the owner; whether it was a browser, by its cookie, that asked."""
+        bearer = Headers.of(request.scope).bearer
+        token = request.cookies.get(COOKIE) if bearer is None else bearer
+        if token is None:
+            raise HttpRefused("no_owner", {"www-authenticate": "Bearer"})
+        self._tokens.check(token, sender(request.scope))
+        return bearer is None
+
+    async def _require_own_form(self, request: Request) -> None:
+        """Refuse a form that another site made the owner's browser send."""
+        headers = Headers.of(request.scope)
+        site, origin = headers.text(b"sec-fetch-site"), headers.text(b"origin")
+        # Our pages send no referrer, and browsers then write the origin of their forms as "null".
+        host = headers.text(b"host") if origin in ("", "null") else origin.partition("://")[2]
+        if site not in ("", "same-origin") or host != headers.text(b"host"):
+            raise HttpRefused("forbidden")
+        if headers.media_type != _FORM_TYPE:
+            raise HttpRefused("forbidden")
+        text = (await Body(request.receive, headers).read(_FORM, self._held)).decode("latin-1")
+        try:
+            values = parse_qs(text, max_num_fields=10).get(FIELD, [])
+        except ValueError:
+            values = []
+        if not self._owner.is_proof("".join(values)):
+            raise HttpRefused("forbidden")
+
+
+def _path(request: Request) -> str:
+    """The path of the live page, as a browser knows it."""
+    return str(request.scope.get("root_path", "")) + _PATH
+
+
+def _to_the_page(request: Request) -> RedirectResponse:
+    return RedirectResponse(_path(request), 303, {"cache-control": NOT_STORED})

@@ -13,28 +13,186 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from starlette.types import Receive, Scope, Send
 
 from warner.collector.collector import OPEN, Accepted, Collector
 from warner.collector.refusals import Refused
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, Batch, SubmissionFormat
-from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.limits import Buckets, Held, Limits, Tokens
-from warner.collector.web.requests import Body, Headers, sender
-from warner.collector.web.responses import RawHeaders, accepted, raw_json, send_raw
+from warner.collector.web.responses import HttpRefused, RawHeaders, accepted, raw_json, send_raw
 
 CONTENT_TYPE = "application/octet-stream"
+DRAINED_SECONDS = 2.0
+_DRAINED_BYTES = 16 << 20
 _PAUSE = 0.003  # seconds in which further requests may join the first one that waits
+# Headers that mean something here. Two of them could be read differently by a proxy before us.
+_ONCE = frozenset(
+    [
+        b"host",
+        b"content-type",
+        b"content-length",
+        b"content-encoding",
+        b"transfer-encoding",
+        b"authorization",
+        b"origin",
+        b"sec-fetch-site",
+    ]
+)
+_BEARER = "bearer "
+
+
+def sender(scope: Scope) -> str:
+    """The address from which a request came; "" where it is not known."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+@dataclass(frozen=True)
+class Headers:
+    """The headers of a request that stand at most once."""
+
+    stated: Mapping[bytes, bytes]  # by names in lower case
+
+    @classmethod
+    def of(cls, scope: Scope) -> Headers:
+        """The headers of a request."""
+        stated: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            if name in _ONCE and name in stated:
+                raise HttpRefused("duplicate_header")
+            stated[name] = value
+        return cls(stated)
+
+    def text(self, name: bytes) -> str:
+        """The value of a header, "" without it."""
+        return self.stated.get(name, b"").decode("latin-1").strip()
+
+    @property
+    def bearer(self) -> str | None:
+        """The token of ``Authorization: Bearer TOKEN``; None without this header."""
+        if b"authorization" not in self.stated:
+            return None
+        value = self.text(b"authorization")
+        return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else ""
+
+    @property
+    def media_type(self) -> str:
+        """The type of the body, without its parameters, in lower case."""
+        return self.text(b"content-type").partition(";")[0].strip().lower()
+
+    def require_bytes(self) -> None:
+        """Refuse a body of another type than bytes, or one that is compressed."""
+        encoded = self.text(b"content-encoding").lower() not in ("", "identity")
+        if self.media_type != CONTENT_TYPE or encoded:
+            raise HttpRefused("type")
+
+    @property
+    def length(self) -> int:
+        """The stated length of the body; 0 where it is not stated."""
+        value = self.stated.get(b"content-length", b"0")
+        if not value.isdigit() or len(value) > 18:
+            raise HttpRefused("bad_request")
+        return int(value)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a body comes after the headers, as far as they say."""
+        stated = self.stated
+        return b"transfer-encoding" in stated or stated.get(b"content-length", b"0") != b"0"
+
+
+class Body:
+    """The body of a request, which arrives in pieces."""
+
+    __slots__ = ("_headers", "_receive", "is_whole")
+
+    def __init__(self, receive: Receive, headers: Headers) -> None:
+        self._receive, self._headers = receive, headers
+        self.is_whole = not headers.has_body  # whether all of it arrived
+
+    async def read(self, limits: Limits, held: Held) -> bytes:
+        """The body, refused as soon as it is too large or too slow."""
+        if self._headers.length > limits.body:
+            raise HttpRefused("too_large")
+        # A timer of the loop costs a fifth of asyncio.timeout, at each report.
+        task, late = asyncio.current_task(), False
+
+        def end() -> None:
+            nonlocal late
+            late = True
+            if task is not None:
+                task.cancel()
+
+        timer = asyncio.get_running_loop().call_later(limits.body_seconds, end)
+        try:
+            return await self._pieces(limits.body, held)
+        except asyncio.CancelledError:
+            if not late or task is None or task.uncancel() > 0:
+                raise
+            raise HttpRefused("slow") from None
+        finally:
+            timer.cancel()
+
+    async def _pieces(self, most: int, held: Held) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            while True:
+                event = await self._receive()
+                if event["type"] != "http.request":
+                    raise ConnectionError
+                piece: bytes = event.get("body", b"")
+                self.is_whole = not event.get("more_body", False)
+                if size + len(piece) > most:
+                    raise HttpRefused("too_large")
+                if self.is_whole:
+                    return b"".join([*pieces, piece]) if pieces else piece
+                held.add(len(piece))
+                size += len(piece)
+                pieces.append(piece)
+        finally:
+            held.drop(size)
+
+    async def drain(self) -> None:
+        """Throw away what is left of the body, for a short time.
+
+        A sender that is still writing when the connection closes would not read the answer.
+        """
+        left = _DRAINED_BYTES
+        try:
+            async with asyncio.timeout(DRAINED_SECONDS):
+                while left > 0 and not self.is_whole:
+                    event = await self._receive()
+                    self.is_whole = not event.get("more_body", False)
+                    left -= len(event.get("body", b""))
+        except TimeoutError:
+            return
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The body of a request that waits for its answer."""
+
+    body: bytes
+    done: asyncio.Future[None]
+
+    def answer(self, error: BaseException | None = None) -> None:
+        """Accept the reports, or refuse them with an error."""
+        if self.done.done():
+            return
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
 
 
 class Together:
     """Counts the submissions of all requests that wait at one moment as one batch.
 
-    Args:
-        form: how submissions are written.
-        submit: the collector's method; its future has a result when the batch is stored.
+    ``submit`` is the collector's method, whose future has a result when the batch is stored.
     """
 
     def __init__(
@@ -46,11 +204,11 @@ class Together:
     def add(self, body: bytes) -> asyncio.Future[None]:
         """Count the submissions of a body of this study."""
         loop = asyncio.get_running_loop()
-        one = _Waiting(body, loop.create_future())
-        self._waiting.append(one)
+        request = _Waiting(body, loop.create_future())
+        self._waiting.append(request)
         if len(self._waiting) == 1:
             loop.call_later(_PAUSE, self._start)
-        return one.done
+        return request.done
 
     def _start(self) -> None:
         """Check those who wait, and hand them over."""
@@ -59,35 +217,37 @@ class Together:
             taken = self._that_fit(waiting)
             group, waiting = waiting[:taken], waiting[taken:]
             try:
-                self._hand_over(group, self._parsed(group))
+                batch = self._form.parse(self._joined(group))
             except Refused:
                 self._each(group)
+            else:
+                self._hand_over(group, batch)
+
+    def _joined(self, group: Sequence[_Waiting]) -> bytes:
+        """All bodies of a group as one; a single one, which may be large, is not copied."""
+        if len(group) == 1:
+            return group[0].body
+        return b"".join([self._form.head, *(request.body[HEAD_BYTES:] for request in group)])
 
     def _that_fit(self, waiting: Sequence[_Waiting]) -> int:
         """How many of those who wait fit into one batch, at least one."""
         total = 0
-        for i, one in enumerate(waiting):
-            total += (len(one.body) - HEAD_BYTES) // self._form.length
+        for i, request in enumerate(waiting):
+            total += (len(request.body) - HEAD_BYTES) // self._form.length
             if i and total > MOST:
                 return i
         return len(waiting)
-
-    def _parsed(self, group: Sequence[_Waiting]) -> Batch:
-        if len(group) == 1:
-            return self._form.parse(group[0].body)
-        parts = (one.body[HEAD_BYTES:] for one in group)
-        return self._form.parse(b"".join([self._form.head, *parts]))
 
     def _each(self, group: Sequence[_Waiting]) -> None:
         """Refuse the bad requests of a group, and hand the good ones over."""
         good: list[_Waiting] = []
         batches: list[Batch] = []
-        for one in group:
+        for request in group:
             try:
-                batches.append(self._form.parse(one.body))
-                good.append(one)
+                batches.append(self._form.parse(request.body))
+                good.append(request)
             except Refused as refused:
-                one.refuse(refused)
+                request.answer(refused)
         if good:
             self._hand_over(good, self._form.join(batches))
 
@@ -95,53 +255,24 @@ class Together:
         """Give a batch to the collector, and answer the requests when it is stored."""
         loop = asyncio.get_running_loop()
         self._submit(batch).add_done_callback(
-            lambda future: loop.call_soon_threadsafe(self._finish, group, batch, future)
+            lambda stored: loop.call_soon_threadsafe(self._finish, group, stored)
         )
 
     def _finish(
-        self,
-        group: Sequence[_Waiting],
-        batch: Batch,
-        stored: concurrent.futures.Future[Accepted],
+        self, group: Sequence[_Waiting], stored: concurrent.futures.Future[Accepted]
     ) -> None:
         """Answer the requests of a batch that is stored, or was refused as a whole."""
         error = stored.exception()
         if len(group) > 1 and isinstance(error, Refused) and error.position is not None:
-            for one in group:  # one of them is the reason
-                self._hand_over([one], self._form.parse(one.body))
+            for request in group:  # one of them is the reason
+                self._hand_over([request], self._form.parse(request.body))
             return
-        for one in group:
-            if error is None:
-                one.accept()
-            else:
-                one.refuse(error)
-
-
-class _Waiting:
-    """The body of a request that waits for its answer."""
-
-    __slots__ = ("body", "done")
-
-    def __init__(self, body: bytes, done: asyncio.Future[None]) -> None:
-        self.body, self.done = body, done
-
-    def accept(self) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
-
-    def refuse(self, error: BaseException) -> None:
-        if not self.done.done():
-            self.done.set_exception(error)
+        for request in group:
+            request.answer(error)
 
 
 class Intake:
-    """The endpoints of reports and of the question before them, nearly an application of ASGI.
-
-    Args:
-        collector: counts them.
-        limits: what it takes.
-        tokens: tell the owner, for whom there are no limits of rates.
-    """
+    """The endpoints of reports and of the question before them, nearly an application of ASGI."""
 
     def __init__(self, collector: Collector, limits: Limits, tokens: Tokens) -> None:
         self._collector, self._limits, self._tokens = collector, limits, tokens
@@ -167,8 +298,7 @@ class Intake:
         """The status of the answer to a request, and its headers and body."""
         if scope["method"] != "POST":
             raise HttpRefused("wrong_method", {"allow": "POST"})
-        if headers.media_type != CONTENT_TYPE or headers.is_encoded:
-            raise HttpRefused("type")
+        headers.require_bytes()
         address = self._address(scope, headers)
         if (status := self._collector.status()) != OPEN:
             raise HttpRefused(status)
@@ -186,7 +316,7 @@ class Intake:
         return 202, accepted(count)
 
     def _address(self, scope: Scope, headers: Headers) -> str | None:
-        """Whose bucket the reports are taken from; None for the owner."""
+        """Whose bucket the reports are taken from; None for the owner, who has no limit."""
         if (token := headers.bearer) is None:
             return sender(scope)
         self._tokens.check(token, sender(scope))

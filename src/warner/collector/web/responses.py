@@ -1,4 +1,7 @@
-"""Answers of the collector over HTTP: JSON, pages, and the headers that every answer has."""
+"""Answers of the collector over HTTP: refusals by name, pages, files, and the headers of all.
+
+A refusal never repeats what a request held. Refused reports are counted by the names of refusals.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,106 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Send
 
-from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.refusals import Refused
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a request is refused."""
+
+    status: int  # of HTTP
+    rule: str
+    remedy: str | None = None
+    of_reports: bool = False  # whether reports were refused, which is counted
+
+
+_LATER = "Send it again later"
+REASONS: Mapping[str, Reason] = {
+    "bad_request": Reason(400, "cannot be read"),
+    "malformed": Reason(400, "holds no reports of this study", None, True),
+    "duplicate_header": Reason(400, "has a header twice that must stand once"),
+    "no_owner": Reason(401, "needs the owner's token"),
+    "wrong_tokens": Reason(429, "comes after too many wrong tokens", _LATER),
+    "forbidden": Reason(403, "did not come from the owner's page", "Open that page again"),
+    "not_invited": Reason(403, "has an invitation code that is not of this study", None, True),
+    "not_found": Reason(404, "names an address where there is nothing"),
+    "no_estimate_yet": Reason(404, "asks for a result before the first is published"),
+    "small_groups": Reason(404, "asks for groups that are too small to be shown"),
+    "groups_after_closing": Reason(404, "asks for groups, which are shown after the closing"),
+    "no_picture": Reason(404, "asks for a picture, and there are only means"),
+    "no_extra": Reason(404, "asks for what needs an extra of warner that is not installed"),
+    "wrong_method": Reason(405, "has a method that this address does not take"),
+    "slow": Reason(408, "took too long to arrive", "Send it again", True),
+    "other_study": Reason(409, "holds reports of another study", "Load the page anew", True),
+    "ids_dropped": Reason(409, "opens a survey that was closed for good"),
+    "not_by_invitation": Reason(409, "invites people to a survey that is open to everyone"),
+    "closed": Reason(410, "comes after the survey closed", None, True),
+    "too_large": Reason(413, "is larger than this collector takes", "Send less at once", True),
+    "long_address": Reason(414, "has too long an address"),
+    "type": Reason(415, "must be application/octet-stream, not compressed", None, True),
+    "other_host": Reason(421, "names a host that this collector does not serve"),
+    "not_open": Reason(425, "comes before the survey opens", _LATER, True),
+    "too_many": Reason(429, "comes after too many others", _LATER, True),
+    "long_headers": Reason(431, "has too long headers"),
+    "error": Reason(500, "could not be answered", _LATER),
+    "estimate_failed": Reason(503, "asks for estimates that failed; the live page says why"),
+    "estimating": Reason(503, "comes while others wait for the same estimates", _LATER),
+    "unavailable": Reason(503, "comes while the store cannot be written", _LATER),
+    "store_full": Reason(507, "comes while the store is full", _LATER, True),
+}
+"""Every reason of a refusal over HTTP, by its name."""
+
+# Refusals of the collector that say more than a sender needs to know.
+_SENT_AS: Mapping[str, str] = {
+    "busy": "too_many",
+    "too_many_groups": "store_full",
+    "store_failed": "unavailable",
+    "stopped": "unavailable",
+}
+# What is wrong with the reports, or with the owner's wish, is said in the collector's words. Other
+# refusals can name files, which are no business of senders: they have the sentence of their name.
+_OF_CONTENTS = ("malformed", "other_study", "ids_dropped")
+
+
+class HttpRefused(Refused):
+    """A request that is refused, with the headers of the answer beyond the usual ones.
+
+    >>> refused = HttpRefused("closed")
+    >>> refused.reason.status, refused.content
+    (410, {'error': 'closed', 'message': 'request: comes after the survey closed.'})
+    """
+
+    def __init__(
+        self, name: str, headers: Mapping[str, str] | None = None, rule: str | None = None
+    ) -> None:
+        self.reason = REASONS[name]
+        super().__init__(name, "request", rule or self.reason.rule, None, self.reason.remedy)
+        self.headers = dict(headers or {})
+        self._text, self._rule = str(self), rule
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.headers, self._rule)
+
+    @classmethod
+    def of(cls, refused: Refused) -> HttpRefused:
+        """A refusal of the collector as it is sent."""
+        if isinstance(refused, cls):
+            return refused
+        name = _SENT_AS.get(refused.name, refused.name)
+        sent = cls(name if name in REASONS else "error")
+        if name in _OF_CONTENTS:
+            sent._text, sent.position = str(refused), refused.position
+        return sent
+
+    @property
+    def content(self) -> dict[str, str | int]:
+        """The body of the answer."""
+        body: dict[str, str | int] = {"error": self.name, "message": self._text}
+        return body if self.position is None else {**body, "position": self.position}
+
+
+# -----------------------------------------------------------------------------------------------
+# Headers and bodies.
 
 
 def policy(form_action: str) -> str:
@@ -114,23 +216,15 @@ TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".json": "application/json",
-    ".webmanifest": "application/manifest+json",
-    ".svg": "image/svg+xml",
 }
 """The content type by the end of a file's name."""
 
-_OF_PAGES = (".js", ".css", ".svg", ".webmanifest")
 _FOLDERS = ("browser", "collector/static")  # below the package
 
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A file in memory.
-
-    Attributes:
-        content: its bytes.
-        content_type: its type.
-    """
+    """A file in memory."""
 
     content: bytes
     content_type: str
@@ -140,10 +234,12 @@ class StaticFile:
         """The entity tag: the SHA-256 of the content."""
         return f'"{hashlib.sha256(self.content).hexdigest()}"'
 
-    def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request) -> Response:
         """The file, or 304 without it for a sender who has it."""
         headers = {"etag": self.tag, "cache-control": ASKED_AGAIN}
-        if _names(request.headers.getlist("if-none-match"), self.tag):
+        # Tags that a sender has are such as ``W/"a", "b"`` or ``*``.
+        stated = ",".join(request.headers.getlist("if-none-match")).split(",")
+        if {self.tag, "*"} & {tag.strip().removeprefix("W/") for tag in stated}:
             return Response(status_code=304, headers=headers)
         return Response(self.content, headers={**headers, "content-type": self.content_type})
 
@@ -153,16 +249,9 @@ def packaged() -> dict[str, StaticFile]:
 
     They are read by way of the import system, because a package may be a zip file.
     """
-    found = {}
-    for folder in _FOLDERS:
-        for path in resources.files("warner").joinpath(folder).iterdir():
-            ending = "." + path.name.rpartition(".")[2]
-            if ending in _OF_PAGES:
-                found[path.name] = StaticFile(path.read_bytes(), TYPES[ending])
-    return found
-
-
-def _names(stated: list[str], tag: str) -> bool:
-    """Whether the tags that a sender has, such as ``W/"a", "b"`` or ``*``, include ``tag``."""
-    known = {part.strip().removeprefix("W/") for line in stated for part in line.split(",")}
-    return tag in known or "*" in known
+    return {
+        path.name: StaticFile(path.read_bytes(), TYPES[ending])
+        for folder in _FOLDERS
+        for path in resources.files("warner").joinpath(folder).iterdir()
+        if (ending := "." + path.name.rpartition(".")[2]) in (".js", ".css")
+    }

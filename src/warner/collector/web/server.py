@@ -1,34 +1,48 @@
 """Runs the application with uvicorn, without a log of requests, until a signal ends it.
 
+HTTP is as uvicorn speaks it, with limits on heads of requests and errors that are JSON.
+
 SIGTERM, SIGINT and SIGHUP end it gracefully: no new connections, streams end, requests that are
 being answered are answered. A second SIGINT does not wait for them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import signal
 import socket
+import ssl
 import sys
 import threading
+from asyncio.sslproto import SSLProtocol
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from warner._core.errors import ArgumentError
 from warner.collector.web.application import Application
 from warner.collector.web.limits import Connections
-from warner.collector.web.protocol import protocols
+from warner.collector.web.responses import HttpRefused, raw_json
 
 try:
     import resource
 except ImportError:  # Windows, where sockets are no files
     resource = None  # type: ignore[assignment]
 
+HEAD_BYTES = 65536
+HEAD_SECONDS = 15
 GRACE_SECONDS = 10
 MOST_CONNECTIONS = 4096
 _OTHER_FILES = 256  # of the store, of estimates, and connections that are being closed
@@ -37,33 +51,24 @@ _A_YEAR = 365 * 24 * 3600
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the server listens.
+class ListenAddress:
+    """Where the server listens."""
 
-    Attributes:
-        host: a name or an address of this machine.
-        port: the port; 0 for one that is free.
-        root_path: what a proxy takes away from the beginning of paths, such as ``/survey``.
-        proxy: the addresses of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are
-            believed, with commas between; None to believe nobody.
-        certificate: the file of a certificate for HTTPS, None for HTTP.
-        key: the file of its key.
-        is_secure: whether people reach the survey by HTTPS, here or at a proxy. Browsers are then
-            told to use nothing else for this host.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    root_path: str = ""
+    host: str = "127.0.0.1"  # a name or an address of this machine
+    port: int = 8000  # 0 for one that is free
+    root_path: str = ""  # what a proxy takes away from the beginning of paths, such as "/survey"
+    # Proxies, with commas between, whose X-Forwarded-For and X-Forwarded-Proto are believed.
     proxy: str | None = None
-    certificate: str | None = None
+    certificate: str | None = None  # the file of a certificate for HTTPS
     key: str | None = None
+    # Whether people reach the survey by HTTPS, here or at a proxy. Browsers are then told to use
+    # nothing else for this host.
     is_secure: bool = False
 
     def url(self, port: int) -> str:
         """The address by which this machine reaches the server, without a slash at its end.
 
-        >>> Place("0.0.0.0", root_path="/s").url(8000), Place("::1").url(80)
+        >>> ListenAddress("0.0.0.0", root_path="/s").url(8000), ListenAddress("::1").url(80)
         ('http://127.0.0.1:8000/s', 'http://[::1]:80')
         """
         host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)
@@ -84,6 +89,168 @@ class Place:
         where = f"{self.host}:{self.port}"
         remedy = "Choose another --port, or --port 0 for one that is free; or another --host"
         raise ArgumentError(where, f"cannot be listened on ({reason})", None, remedy)
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection. The head of a request must be short and arrive soon.
+
+    Without that, an endless header would fill the memory, and connections that never say anything
+    would use up all that the system has.
+    """
+
+    def __init__(self, connections: Connections, **made: Any) -> None:
+        super().__init__(**made)
+        self._connections = connections
+
+    _wire: asyncio.Transport | None = None
+    _refusal = "bad_request"
+    _head_size = 0
+    _is_in_head = True
+    _timer: asyncio.TimerHandle | None = None
+    _unanswered: deque[RequestResponseCycle]
+
+    def open(self, wire: asyncio.Transport) -> None:
+        """Count the connection, as soon as it is accepted."""
+        self._wire = wire
+        address = wire.get_extra_info("peername")
+        self._connections.add(self, address[0] if isinstance(address, tuple) else None)
+
+    def closed(self) -> None:
+        """Count the connection no longer."""
+        self._connections.remove(self)
+
+    def abort(self) -> None:
+        """End the connection at once, without an answer."""
+        if self._wire is not None:
+            self._wire.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a head."""
+        if self._wire is None:
+            self.open(transport)
+        self._unanswered = deque()
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer, and tell all requests: uvicorn tells the last one alone."""
+        self._wait_no_longer()
+        self.closed()
+        super().connection_lost(exc)
+        for cycle in self._unanswered:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse bytes; refuse a head that grows too long."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self.transport.is_closing():
+            return  # it was refused
+        if not self._is_in_head:
+            self._wait_no_longer()
+            return
+        self._head_size += len(data)
+        if self._head_size > HEAD_BYTES:
+            self._end(HttpRefused("long_headers"))
+        elif self._head_size and self._timer is None:
+            self._wait()
+
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        self._is_in_head, self._head_size = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """A head ends."""
+        size = len(self.url)
+        for name, value in self.headers:
+            size += len(name) + len(value)
+            if name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+                raise ValueError("transfer-encoding")
+        if size > HEAD_BYTES:
+            # It came in few large pieces, of which the last one ended it.
+            self._refusal = "long_headers"
+            raise ValueError("head")
+        self._is_in_head = False
+        self._connections.is_asked(self)
+        super().on_headers_complete()
+        while self._unanswered and self._unanswered[0].response_complete:
+            self._unanswered.popleft()
+        self._unanswered.append(self.cycle)
+
+    def on_response_complete(self) -> None:
+        """An answer was sent; the next one, or a wait for a request, begins."""
+        if all(cycle.response_complete for cycle in self._unanswered):
+            self._connections.waits(self)
+        super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no HTTP, or too long a head."""
+        self._end(HttpRefused(self._refusal))
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
+
+    def _wait_no_longer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._timer = None
+        if self._is_in_head and not self.transport.is_closing():
+            self._end(HttpRefused("slow"))
+
+    def _end(self, refused: HttpRefused) -> None:
+        """Send a refusal where no answer is on its way, and close the connection."""
+        self._wait_no_longer()
+        self._give_up_on_body()
+        if self.cycle is None or self.cycle.response_complete:
+            headers: list[Any]
+            headers, body = raw_json(refused.content, refused.headers)
+            headers += [*self.server_state.default_headers, (b"connection", b"close")]
+            head = b"".join(b"%s: %s\r\n" % header for header in headers)
+            status = STATUS_LINE[refused.reason.status]
+            self.transport.write(status + head + b"\r\n" + body)
+        self.transport.close()
+
+    def _give_up_on_body(self) -> None:
+        """Take the only request that is not answered from the application if its body is broken."""
+        waiting = [cycle for cycle in self._unanswered if not cycle.response_complete]
+        if [cycle.more_body and not cycle.response_started for cycle in waiting] == [True]:
+            waiting[0].response_complete = waiting[0].disconnected = True
+            waiting[0].message_event.set()
+
+
+class _Secured(SSLProtocol):
+    """TLS below a connection, which is counted before the handshake and not after it."""
+
+    def __init__(self, inner: LimitedProtocol, context: ssl.SSLContext) -> None:
+        nobody: Any = None  # waits for the end of the handshake
+        super().__init__(
+            inner.loop, inner, context, nobody, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
+        )
+        self._inner = inner
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._inner.open(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._inner.closed()
+        super().connection_lost(exc)
+
+
+def protocols(
+    connections: Connections, context: ssl.SSLContext | None
+) -> Callable[..., asyncio.BaseProtocol]:
+    """What makes the protocol of each connection, from what uvicorn gives."""
+    if context is None:
+        return partial(LimitedProtocol, connections)
+    return lambda **made: _Secured(LimitedProtocol(connections, **made), context)
 
 
 class _Server(uvicorn.Server):
@@ -123,12 +290,15 @@ class _Server(uvicorn.Server):
 
 
 def run(
-    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+    application: Application,
+    address: ListenAddress,
+    ready: Callable[[int], None],
+    stop: Callable[[], None],
 ) -> None:
     """Serve the application until a signal ends it."""
     quiet_logs()
-    with place.listen() as listening:
-        server_of(application, place, ready, stop).run(sockets=[listening])
+    with address.listen() as listening:
+        server_of(application, address, ready, stop).run(sockets=[listening])
 
 
 def _room() -> tuple[int, int]:
@@ -149,7 +319,10 @@ def _room() -> tuple[int, int]:
 
 
 def server_of(
-    application: Application, place: Place, ready: Callable[[int], None], stop: Callable[[], None]
+    application: Application,
+    address: ListenAddress,
+    ready: Callable[[int], None],
+    stop: Callable[[], None],
 ) -> uvicorn.Server:
     """The server that :func:`run` runs, which is then given a socket that listens."""
     most, backlog = _room()
@@ -161,12 +334,14 @@ def server_of(
         log_config=None,
         access_log=False,
         server_header=False,
-        headers=[("strict-transport-security", f"max-age={_A_YEAR}")] if place.is_secure else None,
-        proxy_headers=place.proxy is not None,
-        forwarded_allow_ips=place.proxy,
-        root_path=place.root_path,
-        ssl_certfile=place.certificate,
-        ssl_keyfile=place.key,
+        headers=[("strict-transport-security", f"max-age={_A_YEAR}")]
+        if address.is_secure
+        else None,
+        proxy_headers=address.proxy is not None,
+        forwarded_allow_ips=address.proxy,
+        root_path=address.root_path,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.key,
         timeout_keep_alive=20,
         timeout_graceful_shutdown=GRACE_SECONDS,
         backlog=backlog,

@@ -15,9 +15,8 @@ from warner.collector import collector as module
 from warner.collector.access import invited_id, invited_ids, new_codes
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.web.application import Settings
-from warner.collector.web.http_refusals import REASONS
 from warner.collector.web.limits import Limits
-from warner.collector.web.responses import SECURITY
+from warner.collector.web.responses import REASONS, SECURITY
 
 CANARY = "CANARY5f1c"
 
@@ -327,7 +326,7 @@ def test_a_store_that_fails_is_said_by_name_and_an_error_shows_nothing(
 
 
 def test_every_name_of_the_collector_is_answered_with_a_status(web: Site) -> None:
-    from warner.collector.web.http_refusals import HttpRefused
+    from warner.collector.web.responses import HttpRefused
 
     for name in NAMES:
         sent = HttpRefused.of(Refused(name, CANARY, CANARY))

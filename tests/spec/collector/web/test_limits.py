@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from warner.collector.web import limits as module
-from warner.collector.web.http_refusals import HttpRefused
 from warner.collector.web.limits import Buckets, Connections, Held, Limits
+from warner.collector.web.responses import HttpRefused
 
 
 @dataclass

@@ -21,10 +21,10 @@ import pytest
 from tests.spec.collector._web import HAS_CROWDS, KIND, SERVED, Crowd, ask, served, site
 from warner import errors
 from warner.collector.submissions import SubmissionFormat
-from warner.collector.web import protocol, requests, server
+from warner.collector.web import intake, server
 from warner.collector.web.application import Settings
 from warner.collector.web.limits import Limits
-from warner.collector.web.server import Place, quiet_logs
+from warner.collector.web.server import ListenAddress, quiet_logs
 from warner.studies.study import Study
 
 CANARY = b"CANARY77ab"
@@ -50,8 +50,8 @@ def raw(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
 def test_slow_long_and_broken_requests_are_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
-    monkeypatch.setattr(requests, "DRAINED_SECONDS", 0.1)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(intake, "DRAINED_SECONDS", 0.1)
     settings = Settings(Limits(rate=0, body=100_000, body_seconds=0.1))
     post = b"POST /reports HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n"
     with site(tmp_path / "a", settings=settings) as web, served(web.application) as port:
@@ -136,7 +136,7 @@ def test_requests_of_one_moment_are_one_batch_and_a_bad_one_is_refused_alone(
 
 
 def test_below_a_path_of_a_proxy(tmp_path: Path) -> None:
-    place = Place(port=0, root_path="/survey", proxy="127.0.0.1")
+    place = ListenAddress(port=0, root_path="/survey", proxy="127.0.0.1")
     with site(tmp_path / "a") as web, served(web.application, place) as port:
         # The proxy takes the path away, and says who asked.
         headers = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
@@ -165,7 +165,7 @@ def test_one_sender_cannot_shut_others_out(
 ) -> None:
     """Rejects a server that takes connections of one sender until no more are open to others."""
     monkeypatch.setattr(server, "_room", lambda: (40, 64))
-    place = Place(port=0, certificate=certificate, key=certificate)
+    place = ListenAddress(port=0, certificate=certificate, key=certificate)
     trusting = ssl._create_unverified_context()
     with (
         site(tmp_path / "a") as web,
@@ -188,7 +188,7 @@ def test_a_proxy_has_as_many_connections_as_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "_room", lambda: (40, 64))
-    place = Place(port=0, proxy="127.0.0.0/8")
+    place = ListenAddress(port=0, proxy="127.0.0.0/8")
     with (
         site(tmp_path / "a") as web,
         served(web.application, place) as port,
@@ -232,7 +232,7 @@ def test_browsers_are_told_to_stay_with_https(tmp_path: Path, is_secure: bool) -
     name = "strict-transport-security"
     with (
         site(tmp_path / "a") as web,
-        served(web.application, Place(port=0, is_secure=is_secure)) as port,
+        served(web.application, ListenAddress(port=0, is_secure=is_secure)) as port,
     ):
         for method, path in (("GET", "/"), ("GET", "/nothing"), ("POST", "/reports")):
             stated = ask(port, method, path)[1].get(name)
@@ -241,12 +241,12 @@ def test_browsers_are_told_to_stay_with_https(tmp_path: Path, is_secure: bool) -
 
 
 def test_an_address_that_is_taken_is_named() -> None:
-    with Place(port=0).listen() as taken:
+    with ListenAddress(port=0).listen() as taken:
         port = taken.getsockname()[1]
         with pytest.raises(errors.ArgumentError, match=f"127.0.0.1:{port}.*--port"):
-            Place(port=port).listen()
+            ListenAddress(port=port).listen()
     with pytest.raises(errors.ArgumentError, match="cannot be listened on"):
-        Place("no such host.invalid").listen()
+        ListenAddress("no such host.invalid").listen()
 
 
 def test_what_the_server_logs_is_one_line_without_values(
