@@ -22,7 +22,7 @@ from typing import Protocol
 
 from warner.collector.access import Owner
 from warner.collector.collector import Collector
-from warner.collector.web.http_refusals import HttpRefused
+from warner.collector.web.responses import HttpRefused
 
 _SALT_SECONDS = 600.0
 _MOST_BUCKETS = 100_000
@@ -77,7 +77,7 @@ class Buckets:
     >>> buckets.take("192.0.2.1", 1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    warner.collector.web.http_refusals.HttpRefused: request: comes after too many others. ...
+    warner.collector.web.responses.HttpRefused: request: comes after too many others. ...
     >>> buckets.take("192.0.2.2", 1)
     """
 
