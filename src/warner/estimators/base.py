@@ -355,6 +355,11 @@ WHOLE, SUPPORTS = "likelihood of the reports", "quasi-likelihood of the support 
 _SMALL_SHARES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 
 
+def uniform(size: int) -> np.ndarray:
+    """The uniform distribution (K,) on K = ``size`` values."""
+    return np.full(size, 1 / size)
+
+
 def safe_divide(w: np.ndarray, d: np.ndarray) -> np.ndarray:
     """The quotient w / d of vectors (m,); 0 for reports that are impossible or not observed."""
     if d.size and d.min() > 0:  # the usual case, without masks

@@ -36,6 +36,7 @@ from warner.estimators.base import (
     require_possible,
     safe_divide,
     score_and_log_likelihood,
+    uniform,
 )
 from warner.estimators.inversion import Independent, Inversion
 from warner.metrics import normalize
@@ -227,14 +228,6 @@ def repr_of_start(start: CheckedStart) -> str:
     return repr(start)
 
 
-def uniform_start(size: int) -> np.ndarray:
-    """The uniform distribution (K,).
-
-    Here K is ``size``.
-    """
-    return np.full(size, 1 / size)
-
-
 def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
     """The distribution (K,) at which the steps begin.
 
@@ -251,12 +244,16 @@ def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
     if isinstance(start, tuple):
         return distribution("start", start, size)
     if start == "uniform":
-        return uniform_start(size)
+        return uniform(size)
     if start == "histogram":
-        shares = _report_histogram(data)
-        if reports_are_values(data):
-            return shares
-        return with_positive_shares(normalize(shares))
+        shares = report_histogram(data.channel, data.weights)
+        if shares is None:
+            rows, values = data.channel.shape
+            rule = "'histogram' needs reports that point at values"
+            remedy = "Use start='uniform', or an estimator such as start=Inversion('project')"
+            raise ArgumentError("start", rule, f"{rows} reports of {values} values", remedy)
+        # Where every report is a value, the maximum has the histogram's shares of 0 too.
+        return shares if reports_are_values(data) else with_positive_shares(normalize(shares))
     assert isinstance(start, Estimator)
     shares = start.fit(data).shares
     if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-9:
@@ -284,18 +281,15 @@ def mixed_with_uniform(shares: np.ndarray) -> np.ndarray:
     return np.asarray((1 - _EVEN) * shares + _EVEN / shares.size)
 
 
-def _report_histogram(data: LikelihoodData) -> np.ndarray:
-    """The report histogram as a distribution over values."""
+def report_histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray | None:
+    """The report histogram as a distribution over values; None where reports name none.
+
+    Shapes: channel (m, K), w (m,) -> (K,).
+    """
     try:
-        return data.channel.naive_estimate(data.weights)
+        return channel.naive_estimate(w)
     except ArgumentError:
-        pass
-    raise ArgumentError(
-        "start",
-        "'histogram' needs reports that point at values",
-        f"{data.channel.shape[0]} reports of {data.channel.shape[1]} values",
-        "Use start='uniform', or an estimator such as start=Inversion('project')",
-    )
+        return None
 
 
 _FOLDS = 5
@@ -317,70 +311,53 @@ _ROUNDING_OF_A_ROW = 1e-13  # nats per row, by which rounding may lower a likeli
 _TINY = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class _Paths:
-    """EM on the reports outside each of F folds, all after the same number of steps.
-
-    Attributes:
-        thetas: (K, F).
-        d: A thetas, (m, F).
-        paces: (F,), see ``warner.estimators.em.advance``.
-        steady: whether the last step hardly moved any share.
-    """
-
-    thetas: np.ndarray
-    d: np.ndarray
-    paces: np.ndarray
-    steady: bool = False
-
-
 class _Search:
-    """The best number of steps so far, and whether to go on.
+    """The best number of steps so far, and when to compute held-out likelihoods next.
 
     Args:
         folds: (m, F), counts of the rows in each fold.
         d: (m, F), A theta at the start.
-        uniform: whether the start is the uniform distribution.
+        from_uniform: whether the start is the uniform distribution.
         size: K.
     """
 
-    def __init__(self, folds: np.ndarray, d: np.ndarray, uniform: bool, size: int) -> None:
+    def __init__(self, folds: np.ndarray, d: np.ndarray, from_uniform: bool, size: int) -> None:
         self._held_out = folds > 0
         self._counts = folds[self._held_out]
         self._at_start = np.log(np.maximum(d[self._held_out], _TINY))
-        self.best = int(uniform)
-        self.clear = False
-        self._best_value = -np.inf
-        self._next = float(self.best)
+        self._from_uniform = from_uniform
+        self._best = int(from_uniform)
+        self._clear = False
+        self._best_value = self._at_half = -np.inf
+        self.due = float(self._best)
         # From independence the best number is the smaller, the more cells share the reports, and
         # with very many cells a step takes long.
         few = int(np.clip(_LEAST * 10**4 / size, _LEAST / 10, _LEAST))
-        self._least = _LEAST if uniform else few
-        self._doubled = _LEAST if uniform else _LONG
-        self._required = _GAIN_FROM_UNIFORM if uniform else _GAIN_FROM_INDEPENDENCE
-        self._at_half = -np.inf
+        self._least = _LEAST if from_uniform else few
+        self._doubled = _LEAST if from_uniform else _LONG
+        self._required = _GAIN_FROM_UNIFORM if from_uniform else _GAIN_FROM_INDEPENDENCE
 
-    def is_due(self, step: int) -> bool:
-        """Whether held-out likelihoods are computed after ``step`` steps."""
-        return step >= self._next
-
-    def ends(self, paths: _Paths, step: int) -> bool:
-        """Whether the search ends after ``step`` steps; the best number is updated."""
-        if not self.is_due(step):
-            return False
-        gain = np.log(np.maximum(paths.d[self._held_out], _TINY)) - self._at_start
+    def ends(self, d: np.ndarray, step: int) -> bool:
+        """Whether the search ends after ``step`` steps, which led to d (m, F)."""
+        gain = np.log(np.maximum(d[self._held_out], _TINY)) - self._at_start
         value = float(self._counts @ gain)
         if value > self._best_value:
-            self.best, self._best_value = step, value
-            self.clear = value > _CLEAR * float(np.sqrt(self._counts @ gain**2))
-        if step > max(self._least, _PATIENCE * self.best):
+            self._best, self._best_value = step, value
+            self._clear = value > _CLEAR * float(np.sqrt(self._counts @ gain**2))
+        if step > max(self._least, _PATIENCE * self._best):
             return True
         if step >= self._doubled:
             if value - self._at_half < self._required:
                 return True
             self._doubled, self._at_half = 2 * step, value
-        self._next = max(step + 1, step * _OFTEN)
+        self.due = max(step + 1, step * _OFTEN)
         return False
+
+    def chosen(self) -> int:
+        """The number of steps to take on all reports."""
+        if not self._from_uniform:
+            return min(_MOST, _BEYOND * self._best)
+        return self._best if self._clear else 1
 
 
 def chosen_steps(
@@ -388,90 +365,55 @@ def chosen_steps(
     w: np.ndarray,
     n: int,
     start_from: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> int:
-    """The number of EM steps after which held-out reports are likeliest.
+) -> np.ndarray:
+    """The number of EM steps after which held-out reports are likeliest, for B sets of reports.
 
         argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y
 
     A (m, K) is the channel. c_fy is the count of row y in fold f, and theta_t,-f (K,) is the result
     of t steps on the other folds. Each count is split multinomially among the folds. Given the
     distribution of reports, the folds are then independent. The split is a function of the counts.
+    A step is one product with the folds of all sets whose search goes on.
 
-    Shapes: channel (m, K), w (m,), start_from (m,).
+    Shapes: channel (m, K), w (m, B), start_from (m,) -> (K,); returns (B,).
     """
-    uniform = start_from is None
-    folds, rest = split_into_folds(np.rint(w * (n * channel.rows_per_report)).astype(np.int64))
-    if not folds.shape[1]:
-        return int(uniform)
-    if (seen := channel.seen_rows()) is not None:
-        channel, folds, rest = seen[0], folds[seen[1]], rest[seen[1]]
-    size = channel.shape[1]
+    size, from_uniform = channel.shape[1], start_from is None
+    counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
+    split = [split_into_folds(of_set) for of_set in counts.T]
+    steps = np.full(len(split), int(from_uniform))
+    # The set of each column: one column for each fold of a set.
+    sets = np.repeat(np.arange(len(split)), [folds.shape[1] for folds, _ in split])
+    if not sets.size:
+        return steps
+    folds, rest = (np.concatenate(arrays, axis=1) for arrays in zip(*split, strict=True))
     if start_from is None:
-        thetas = np.full((size, folds.shape[1]), 1 / size)
+        thetas = np.full((size, sets.size), 1 / size)
     else:
         thetas = np.stack([start_from(weights) for weights in rest.T], axis=1)
-    paces = np.full(thetas.shape[1], float(channel.rows_per_report))
-    start = _Paths(thetas, channel.matvec(thetas), paces)
-    search = _Search(folds, start.d, uniform, size)
-
-    def stop(paths: _Paths, steps: int) -> Status | None:
-        return Status.STOPPED if paths.steady or search.ends(paths, steps) else None
-
-    iterate(start, lambda paths: _advance(channel, rest, paths), stop, _MOST)
-    if not uniform:
-        return min(_MOST, _BEYOND * search.best)
-    return search.best if search.clear else 1
-
-
-def chosen_steps_of_each(channel: LikelihoodOperator, w: np.ndarray, n: int) -> np.ndarray:
-    """:func:`chosen_steps` from the uniform start for several sets of reports together.
-
-    A step is one product with the folds of all sets. A set whose search has ended is left out.
-
-    Shapes: channel (m, K), w (m, B) -> (B,).
-    """
-    size, steps = channel.shape[1], np.ones(w.shape[1], dtype=np.int64)
-    split = [split_into_folds(counts) for counts in np.rint(w * n).astype(np.int64).T]
     if (seen := channel.seen_rows()) is not None:
-        channel = seen[0]
-        split = [(folds[seen[1]], rest[seen[1]]) for folds, rest in split]
-    live = [b for b, (folds, _) in enumerate(split) if folds.shape[1]]
-    if not live:
-        return steps
-    widths = np.array([split[b][0].shape[1] for b in live])
-    starts = np.cumsum(widths) - widths
-    rest = np.concatenate([split[b][1] for b in live], axis=1)
-    thetas = np.full((size, rest.shape[1]), 1 / size)
-    d = channel.matvec(thetas)
-    searches = {
-        b: _Search(split[b][0], d[:, at : at + split[b][0].shape[1]], True, size)
-        for b, at in zip(live, starts, strict=True)
+        channel, folds, rest = seen[0], folds[seen[1]], rest[seen[1]]
+    d, paces = channel.matvec(thetas), np.full(sets.size, float(channel.rows_per_report))
+    live = {
+        b: _Search(folds[:, sets == b], d[:, sets == b], from_uniform, size)
+        for b in np.unique(sets)
     }
     steady = np.zeros(len(live), dtype=bool)
     for step in progress_of(range(_MOST + 1), "iterations"):
-        due = [at for at, b in enumerate(live) if steady[at] or searches[b].is_due(step)]
-        ended = set()
-        for at in due:
-            own = slice(starts[at], starts[at] + widths[at])
-            paths = _Paths(thetas[:, own], d[:, own], np.ones(widths[at]), bool(steady[at]))
-            if steady[at] or searches[live[at]].ends(paths, step):
-                ended.add(at)
+        ended = {
+            b: search.chosen()
+            for (b, search), still in zip(live.items(), steady, strict=True)
+            if still or (step >= search.due and search.ends(d[:, sets == b], step)) or step == _MOST
+        }
         if ended:
-            left = np.array([at not in ended for at in range(len(live))])
-            kept = np.repeat(left, widths)
-            rest, thetas, d = (np.ascontiguousarray(v[:, kept]) for v in (rest, thetas, d))
-            live = [b for b, stays in zip(live, left, strict=True) if stays]
-            widths = widths[left]
-            starts = np.cumsum(widths) - widths
+            steps[list(ended)] = list(ended.values())
+            live = {b: search for b, search in live.items() if b not in ended}
+            left = np.isin(sets, list(live))
+            arrays = (rest, thetas, d, paces, sets)
+            rest, thetas, d, paces, sets = (np.ascontiguousarray(v[..., left]) for v in arrays)
         if not live:
             break
-        s = channel.rmatvec(safe_divide(rest, d))
-        moved = (thetas * np.abs(s - 1)).max(axis=0)
-        steady = np.maximum.reduceat(moved, starts) < _STEADY
-        thetas = em_step(thetas, s)
-        d = channel.matvec(thetas)
-    for b, search in searches.items():
-        steps[b] = search.best if search.clear else 1
+        thetas, d, paces, moved = _advance(channel, rest, thetas, d, paces)
+        steady = np.maximum.reduceat(moved, np.unique(sets, return_index=True)[1]) < _STEADY
     return steps
 
 
@@ -486,33 +428,35 @@ def split_into_folds(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return folds[:, used], rest[:, used] / np.where(used, totals, 1.0)[used]
 
 
-def _advance(channel: LikelihoodOperator, w: np.ndarray, paths: _Paths) -> _Paths:
-    """One step on every path: ``warner.estimators.em.advance`` of several columns at once."""
-    s = channel.rmatvec(safe_divide(w, paths.d))
-    if channel.rows_per_report == 1:
-        thetas = em_step(paths.thetas, s)
-        d, paces = channel.matvec(thetas), paths.paces
-    else:
-        thetas, d, paces = _lengthened(channel, w, paths, s)
-    moved = float((thetas * np.abs(s - 1)).max()) * channel.rows_per_report
-    return _Paths(thetas, d, paces, moved < _STEADY)
+def _advance(
+    channel: LikelihoodOperator,
+    w: np.ndarray,
+    thetas: np.ndarray,
+    d: np.ndarray,
+    paces: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """One step on each of F paths, as long as its likelihood allows: see ``advance``.
 
-
-def _lengthened(
-    channel: LikelihoodOperator, w: np.ndarray, paths: _Paths, s: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Thetas, A thetas and paces after a step as long as each path's likelihood allows."""
-    thetas, d, paces = paths.thetas.copy(), paths.d.copy(), paths.paces.copy()
+    Shapes: thetas (K, F), d = A thetas (m, F), paces (F,); returns these after the step, and the
+    largest move (F,) of a share.
+    """
+    copies = channel.rows_per_report
+    s = channel.rmatvec(safe_divide(w, d))
+    if copies == 1:
+        thetas = em_step(thetas, s)
+        return thetas, channel.matvec(thetas), paces, (thetas * np.abs(s - 1)).max(axis=0)
+    after, d_after, paces = thetas.copy(), d.copy(), paces.copy()
     left = np.arange(thetas.shape[1])
     while left.size:
-        columns = [em_step(paths.thetas[:, f], s[:, f], paces[f]) for f in left]
-        thetas[:, left] = np.stack(columns, axis=1)
-        d[:, left] = channel.matvec(np.ascontiguousarray(thetas[:, left]))
-        ratio = np.maximum(d[:, left], _TINY) / np.maximum(paths.d[:, left], _TINY)
+        columns = [em_step(thetas[:, f], s[:, f], paces[f]) for f in left]
+        after[:, left] = np.stack(columns, axis=1)
+        d_after[:, left] = channel.matvec(np.ascontiguousarray(after[:, left]))
+        ratio = np.maximum(d_after[:, left], _TINY) / np.maximum(d[:, left], _TINY)
         gain = (w[:, left] * np.log(ratio)).sum(axis=0)
         left = left[(gain < -_ROUNDING_OF_A_ROW) & (paces[left] > 1)]
         paces[left] = np.maximum(1.0, paces[left] / 2)
-    return thetas, d, np.minimum(channel.rows_per_report, 2 * paces)
+    moved = (after * np.abs(s - 1)).max(axis=0) * copies
+    return after, d_after, np.minimum(copies, 2 * paces), moved
 
 
 _STARTS = ("uniform", "independent", "histogram")
@@ -662,12 +606,14 @@ class ExpectationMaximization(Estimator):
         made_of_reports = is_made_of_reports(self._start)
         source = (channel, w) if made_of_reports else (rows, weights)
         if isinstance(self.steps, str):
-            steps = chosen_steps(quick(source[0]), source[1], data.n, begin)
+            steps = int(chosen_steps(quick(source[0]), source[1][:, None], data.n, begin)[0])
         else:
             steps = MOST_STEPS if self.steps is None else self.steps
-        theta = uniform_start(channel.shape[1]) if begin is None else begin(source[1])
-        if isinstance(self._start, tuple):
-            _require_support(rows, weights, theta)
+        theta = uniform(channel.shape[1]) if begin is None else begin(source[1])
+        given = isinstance(self._start, tuple)
+        if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
+            rule = "gives a report that was seen the probability 0"
+            raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
         if (seen := rows.seen_rows()) is not None:
             rows, weights = seen[0], weights[seen[1]]
         path: list[tuple[float, float]] = []
@@ -714,13 +660,13 @@ class ExpectationMaximization(Estimator):
         require_possible(rows, total)
         block = max(1, _TOGETHER // int(np.count_nonzero(total)))
         for at in range(0, len(several), block):
-            part = np.ascontiguousarray(w[:, at : at + block])
+            sets = np.ascontiguousarray(w[:, at : at + block])
             if isinstance(self.steps, str):
-                steps = chosen_steps_of_each(rows, part, several[0].n)
+                steps = chosen_steps(rows, sets, several[0].n)
             else:
-                steps = np.full(part.shape[1], self.steps)
+                steps = np.full(sets.shape[1], self.steps)
             seen = rows.seen_rows()
-            used = (rows, part) if seen is None else (seen[0], part[seen[1]])
+            used = (rows, sets) if seen is None else (seen[0], sets[seen[1]])
             yield from em_of_each(*used, steps).T
 
     def _begin(
@@ -733,9 +679,14 @@ class ExpectationMaximization(Estimator):
         """
         start = self._start
         if start == "independent":
-            if not _has_marginals(rows, weights, data.domain):
+            # Reports of one attribute, or a closed form, give marginals to start from.
+            inverts, shape = rows.has_closed_inverse, data.domain.shape
+            if not data.domain.attributes or not (inverts or rows.marginal(weights, shape, [0])):
                 return None
-            return lambda v: _independence_start(replace(data, channel=rows, weights=v))
+            product = Independent(method=_Marginal())
+            return lambda v: mixed_with_uniform(
+                product.fit(replace(data, channel=rows, weights=v)).shares
+            )
         if start == "uniform":
             return None
         return lambda v: start_at(start, replace(data, weights=v))
@@ -771,27 +722,3 @@ class _Marginal(Estimator):
     def _fit(self, data: LikelihoodData) -> Fit:
         plain = data.channel.has_closed_inverse
         return (Inversion("project") if plain else ExpectationMaximization("auto")).fit(data)
-
-
-def _require_support(rows: LikelihoodOperator, weights: np.ndarray, theta: np.ndarray) -> None:
-    """Refuse a given start that makes an observed report impossible."""
-    if ((weights > 0) & (rows.matvec(theta) <= 0)).any():
-        raise ImpossibleReportError(
-            "start",
-            "gives a report that was seen the probability 0",
-            None,
-            "Give every value a positive share",
-        )
-
-
-def _has_marginals(channel: LikelihoodOperator, w: np.ndarray, domain: Domain) -> bool:
-    """Whether reports of one attribute, or a closed form, give marginals to start from."""
-    return bool(domain.attributes) and (
-        channel.has_closed_inverse or channel.marginal(w, domain.shape, [0]) is not None
-    )
-
-
-def _independence_start(data: LikelihoodData) -> np.ndarray:
-    """The product of the marginals, mixed with the uniform distribution so that no share is 0."""
-    shares = Independent(method=_Marginal()).fit(data).shares
-    return mixed_with_uniform(shares)

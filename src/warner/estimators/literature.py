@@ -53,6 +53,7 @@ from warner.estimators.base import (
     require_possible,
     score_and_log_likelihood,
     status_of_parts,
+    uniform,
 )
 from warner.estimators.em import (
     CheckedStart,
@@ -64,12 +65,12 @@ from warner.estimators.em import (
     em_step,
     is_made_of_reports,
     moved_or_not,
+    report_histogram,
     reports_are_values,
     repr_of_start,
     run_em,
     start_at,
     start_em,
-    uniform_start,
 )
 from warner.estimators.maximum_likelihood import MaximumLikelihood
 from warner.metrics import normalize, project
@@ -442,8 +443,8 @@ class BiasCorrection(Estimator):
     def _simulated_truth(self, data: LikelihoodData) -> np.ndarray | None:
         """p' of [P1 sec 4.3], the truth (K,) of the simulation; None for the estimate."""
         if self.alpha == "uniform":
-            return uniform_start(data.domain.size)
-        return _histogram(data.channel, data.weights) if self.alpha == "published" else None
+            return uniform(data.domain.size)
+        return report_histogram(data.channel, data.weights) if self.alpha == "published" else None
 
     def _inner_and_bias(self, data: LikelihoodData) -> tuple[Fit, np.ndarray]:
         """The fit that is corrected, and the estimate a (K,) of its bias."""
@@ -516,14 +517,6 @@ def _scores(
                 "Use MaximumLikelihood()",
             )
         yield likelihoods / d[:, None], w[rows][observed]
-
-
-def _histogram(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray | None:
-    """The report histogram as a distribution over values, None where reports have none."""
-    try:
-        return channel.naive_estimate(w)
-    except ArgumentError:
-        return None
 
 
 # -----------------------------------------------------------------------------------------------
@@ -748,7 +741,7 @@ class MixtureReduction(Estimator):
             require_present(MergedChannel(rows, labels), weights)
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)
-        start = MergedChannel(rows, labels).gather(np.full(size, 1 / size))
+        start = MergedChannel(rows, labels).gather(uniform(size))
         if self.absent:
             start /= start.sum()
         now = self._fitted(observed, labels, start)
@@ -807,7 +800,7 @@ class MixtureReduction(Estimator):
         return self._fitted(
             data,
             labels,
-            start / start.sum() if start.sum() > 0 else np.full(start.size, 1 / start.size),
+            start / start.sum() if start.sum() > 0 else uniform(start.size),
         )
 
     def _fitted(self, data: LikelihoodData, labels: np.ndarray, start: np.ndarray) -> _Mixture:
@@ -955,7 +948,7 @@ def deviations(data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarr
         except IdentifiabilityError:
             pass
     size = rows.shape[1]
-    d = rows.matvec(np.full(size, 1 / size))
+    d = rows.matvec(uniform(size))
     v = np.divide(weights, d**2, out=np.zeros_like(d), where=weights > 0)
     step = max(1, _ENTRIES // rows.shape[0])
     information = [

@@ -31,6 +31,7 @@ from warner.estimators.base import (
     require_order,
     require_possible,
     safe_divide,
+    uniform,
 )
 from warner.estimators.literature import SmoothedEM
 from warner.estimators.maximum_likelihood import Uniqueness
@@ -74,13 +75,15 @@ class Cells:
         ends = np.append(self.index, self.size)
         entries = np.repeat(1 / self.sizes, self.sizes)
         matrix = csr_array((entries, np.arange(self.size), ends), shape=(len(ends) - 1, self.size))
-        product = matrix @ columns
-        out: np.ndarray = product if isinstance(product, np.ndarray) else product.toarray()
-        return out
+        return _dense(matrix @ columns)
 
     def spread(self, rows: np.ndarray) -> np.ndarray:
         """Rows of cells (C, ...) repeated for each of their values, (K, ...)."""
         return np.repeat(rows, self.sizes, axis=0)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def cells_for(channel: LikelihoodOperator) -> Cells | None:
@@ -114,14 +117,17 @@ class Likelihood:
     count: float
     steps: int = 0
 
+    def size(self, cells: Cells | None) -> int:
+        """The number of values."""
+        return self.rows.shape[1] if cells is None else cells.size
+
     def value(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """The expected frequencies d = A theta (m,), and n l in nats up to a constant."""
         seen = self.weights > 0
         d = self.rows.matvec(theta)
-        some = d[seen]
-        return d, self.count * float(self.weights[seen] @ np.log(some)) if (
-            some > 0
-        ).all() else -np.inf
+        if not (d[seen] > 0).all():
+            return d, -np.inf
+        return d, self.count * float(self.weights[seen] @ np.log(d[seen]))
 
     def score(self, theta: np.ndarray, d: np.ndarray) -> np.ndarray:
         """The gradient of l, A' (w / d), (K,)."""
@@ -242,90 +248,55 @@ def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0)
 
 
 @lru_cache(maxsize=16)
-def design(size: int, basis: int, order: int) -> Design:
-    """X for ``basis`` cubic B-splines over ``size`` values.
+def design(
+    size: int, basis: int, order: int, cells: Cells | None = None, nonresponse: bool = False
+) -> Design:
+    """X for ``basis`` cubic B-splines over ``size`` values, or the means of its rows over cells.
 
     With as many splines as values there is one coefficient per value. Let p be the order and D+ the
     pseudo-inverse of p-th differences. Coefficients whose p-th differences u are white noise are
-    D+ u plus a polynomial of degree < p. The polynomials are orthogonal columns of mean square 1.
+    D+ u plus a polynomial of degree < p. The polynomials P are orthogonal columns of mean square 1.
     Let B be the matrix of splines. The columns B D+ are made orthogonal to the polynomials, and
-    scaled to mean variance 1. So the coefficients and s are in units of log theta for every basis.
-    The constant does not change theta and is left out.
+    scaled to mean variance 1, over the values also where rows are means. So the coefficients and s
+    are in units of log theta for every basis. The constant does not change theta and is left out.
+
+    Nonresponse is the last of the values and has a column of its own. Its coefficient gamma has a
+    Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often as not:
+
+        theta_x = exp(X_x phi) / Z,   theta_nonresponse = (size - 1) exp(gamma) / Z
 
     Here K is ``size``, p is ``order``.
     """
-    powers = _powers(size, order)
-    rough = _splines(size, basis) @ np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
-    rough -= powers @ (powers.T @ rough)
-    rough /= np.sqrt((rough**2).sum(axis=1).mean())
-    smooth = powers[:, 1:] * np.sqrt(size)
-    ends = np.zeros((size, 2 if size > 4 else 0))  # a handful of values has a coefficient each
-    if ends.size:
-        ends[[0, -1], [0, 1]] = 1
-        ends -= ends.mean(axis=0)
-    return _labelled(np.concatenate([smooth, rough, ends], axis=1), order, rough.shape[1])
-
-
-@lru_cache(maxsize=8)
-def design_of_cells(cells: Cells, basis: int, order: int) -> Design:
-    """The means over cells of :func:`design` on all values, in O(K).
-
-    The columns are orthogonal, and scaled, over the values. So phi and s mean the same.
-
-    Here p is ``order``.
-    """
-    size, count = cells.size, len(cells.starts)
-    powers, splines = _powers(size, order), _sparse_splines(size, basis)
+    if nonresponse:
+        answered = design(size - 1, basis, order)
+        columns = np.pad(answered.columns, ((0, 1), (0, 1)))
+        columns[-1, -1] = 1.0
+        columns.setflags(write=False)
+        base = np.append(np.zeros(size - 1), np.log(size - 1))
+        groups = (*answered.groups, np.array([columns.shape[1] - 1]))
+        return Design(columns, np.append(answered.spline, False), groups, base=base)
+    powers, splines = _powers(size, order), _splines(size, basis)
     weights = np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
     shifts = np.asarray(splines.T @ powers).T @ weights
     squares = float(((splines.T @ splines) @ weights * weights).sum() - (shifts**2).sum())
     scale = np.sqrt(squares / size)
     weights, shifts = weights / scale, shifts / scale
-    means = cells.averages(powers)
-    rough = np.asarray(cells.averages(splines) @ weights) - means @ shifts
-    ends = np.full((count, 2), -1 / size)
-    ends[[0, -1], [0, 1]] += 1
+    average = _dense if cells is None else cells.averages
+    means = average(powers)
+    rough = np.asarray(average(splines) @ weights) - means @ shifts
+    ends = np.full((len(means), 2 if size > 4 else 0), -1 / size)  # few values have a number each
+    if ends.size:
+        ends[[0, -1], [0, 1]] += 1
     columns = np.concatenate([means[:, 1:] * np.sqrt(size), rough, ends], axis=1)
-    fine = FineColumns(powers, splines, weights, shifts)
-    return _labelled(columns, order, rough.shape[1], cells, fine)
-
-
-def _labelled(
-    columns: np.ndarray,
-    order: int,
-    splines: int,
-    cells: Cells | None = None,
-    fine: FineColumns | None = None,
-) -> Design:
-    """The columns with their kinds: order - 1 polynomials, the splines, and the ends."""
+    columns.setflags(write=False)
     index = np.arange(columns.shape[1])
-    first, last = order - 1, order - 1 + splines
-    groups = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
-    columns.setflags(write=False)
-    base = 0.0 if cells is None else cells.log_sizes
-    return Design(columns, (index >= first) & (index < last), tuple(groups), cells, fine, base)
-
-
-@lru_cache(maxsize=16)
-def design_with_nonresponse(size: int, basis: int, order: int) -> Design:
-    """X for ``size`` - 1 ordered values and nonresponse, which is last and has a column of its own.
-
-        theta_x = exp(X_x phi) / Z,   theta_nonresponse = (size - 1) exp(gamma) / Z
-
-    The coefficient gamma has a Cauchy(0, 1) prior, like the atoms. At 0 everybody answers as often
-    as not.
-
-    Here p is ``order``.
-    """
-    of_values = design(size - 1, basis, order)
-    columns = np.zeros((size, of_values.columns.shape[1] + 1))
-    columns[:-1, :-1] = of_values.columns
-    columns[-1, -1] = 1.0
-    columns.setflags(write=False)
-    base = np.zeros(size)
-    base[-1] = np.log(size - 1)
-    groups = (*of_values.groups, np.array([columns.shape[1] - 1]))
-    return Design(columns, np.append(of_values.spline, False), groups, base=base)
+    first, last = order - 1, order - 1 + rough.shape[1]
+    kinds = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
+    spline = (index >= first) & (index < last)
+    if cells is None:
+        return Design(columns, spline, tuple(kinds))
+    fine = FineColumns(powers, splines, weights, shifts)
+    return Design(columns, spline, tuple(kinds), cells, fine, cells.log_sizes)
 
 
 @lru_cache(maxsize=4)
@@ -336,20 +307,17 @@ def _powers(size: int, order: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def _sparse_splines(size: int, basis: int) -> Any:
-    """Cubic B-splines on equal knots at the K bins' centres, sparse (K, basis)."""
+def _splines(size: int, basis: int) -> Any:
+    """Cubic B-splines on equal knots at the K bins' centres, sparse (K, basis).
+
+    Where there are as many as values, each value has its own.
+    """
     from scipy.interpolate import BSpline
 
-    knots = (np.arange(basis + 4) - 3) / (basis - 3)
-    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
-
-
-def _splines(size: int, basis: int) -> np.ndarray:
-    """The B-splines as an array; each value has its own where there are as many."""
     if basis == size:
         return np.eye(size)
-    out: np.ndarray = _sparse_splines(size, basis).toarray()
-    return out
+    knots = (np.arange(basis + 4) - 3) / (basis - 3)
+    return BSpline.design_matrix((np.arange(size) + 0.5) / size, knots, 3)
 
 
 class CoefficientPrior:
@@ -361,11 +329,14 @@ class CoefficientPrior:
     """
 
     def __init__(self, x: Design, scale: float) -> None:
+        from scipy.special import gammaln
+
         self.x, self.scale = x, scale
-        # What does not depend on phi, the normalisers.
+        # What does not depend on phi, the normalisers; that of (1 + |a|^2)^(-(1 + d) / 2) in d
+        # dimensions is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
+        halves = [(1 + len(group)) / 2 for group in x.groups]
         self._constant = -float(x.spline.sum()) * float(np.log(scale * np.sqrt(2 * np.pi)))
-        for group in x.groups:
-            self._constant += _log_cauchy(len(group))
+        self._constant += sum(float(gammaln(half) - half * np.log(np.pi)) for half in halves)
 
     def value(self, phi: np.ndarray) -> float:
         groups = sum((1 + len(g)) / 2 * float(np.log1p(phi[g] @ phi[g])) for g in self.x.groups)
@@ -385,21 +356,10 @@ class CoefficientPrior:
         precision = np.full(phi.size, 1 / self.scale**2)
         hessian = np.zeros((phi.size, phi.size))
         for g in self.x.groups:
-            part = (1 + len(g)) / (1 + phi[g] @ phi[g])
-            precision[g] = part
-            hessian[np.ix_(g, g)] -= 2 * part / (1 + phi[g] @ phi[g]) * np.outer(phi[g], phi[g])
+            square = 1 + phi[g] @ phi[g]
+            precision[g] = (1 + len(g)) / square
+            hessian[np.ix_(g, g)] -= 2 * (1 + len(g)) / square**2 * np.outer(phi[g], phi[g])
         return precision, hessian + np.diag(precision)
-
-
-def _log_cauchy(dimensions: int) -> float:
-    """log of the normaliser of (1 + |a|^2)^(-(1 + d) / 2) in d dimensions.
-
-    It is Gamma((1 + d) / 2) / pi^((1 + d) / 2).
-    """
-    from scipy.special import gammaln
-
-    half = (1 + dimensions) / 2
-    return float(gammaln(half) - half * np.log(np.pi))
 
 
 _STEPS = 60
@@ -585,20 +545,10 @@ def fit_grid(
         basis = min(2 * basis, size)
         if basis > finest:
             return models
-        x = _design(likelihood, basis, best.order, cells, nonresponse)
+        x = design(likelihood.size(cells), basis, best.order, cells, nonresponse)
         finer = maximize_penalized(likelihood, x, best.order, best.scale)
         if finer.evidence <= best.evidence + _RISE:
             return models
-
-
-def _design(
-    likelihood: Likelihood, basis: int, order: int, cells: Cells | None, nonresponse: bool
-) -> Design:
-    """The columns on the values or cells that the likelihood is of."""
-    if cells is None:
-        made = design_with_nonresponse if nonresponse else design
-        return made(likelihood.rows.shape[1], basis, order)
-    return design_of_cells(cells, basis, order)
 
 
 def posterior_of_models(models: list[Model]) -> np.ndarray:
@@ -623,7 +573,7 @@ def _grid(
     models: list[Model] = []
     best = -np.inf
     for order in _ORDERS[: basis - 1]:
-        x = _design(likelihood, basis, order, cells, nonresponse)
+        x = design(likelihood.size(cells), basis, order, cells, nonresponse)
         phi, before = None, -np.inf
         for scale in _SCALES:
             model = maximize_penalized(likelihood, x, order, scale, phi)
@@ -661,31 +611,36 @@ class Draws:
 
     def one_by_one(self, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """The same draws, (K,) each."""
-        parts = self._parts(count, rng)
-        which = [(part, at) for part in parts for at in range(part.factors.shape[1])]
+        of_models = self._of_models(count, rng)
+        which = [(drawn, at) for drawn in of_models for at in range(drawn.factors.shape[1])]
         for number in rng.permutation(count):
-            part, at = which[number]
-            yield part.shares * part.spread(part.factors[:, at])
+            drawn, at = which[number]
+            cells, factors = drawn.cells, drawn.factors[:, at]
+            yield drawn.shares * (factors if cells is None else cells.spread(factors))
 
     def by_values(self, count: int, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
         """The same draws of some values after the other: a slice of them, and (values, count).
 
         The draws of all values are in one order, which is not that of :meth:`one_by_one`.
         """
-        parts = self._parts(count, rng)
-        ends = np.cumsum([part.factors.shape[1] for part in parts])
-        size, step = parts[0].shares.size, max(1, _BLOCK // count)
+        of_models = self._of_models(count, rng)
+        ends = np.cumsum([drawn.factors.shape[1] for drawn in of_models])
+        size, step = of_models[0].shares.size, max(1, _BLOCK // count)
         for start in range(0, size, step):
             some = slice(start, min(start + step, size))
             out = np.empty((some.stop - start, count))
-            for part, end in zip(parts, ends, strict=True):
-                at = out[:, end - part.factors.shape[1] : end]
-                np.multiply(part.shares[some, None], part.factors_of(some), out=at)
+            for drawn, end in zip(of_models, ends, strict=True):
+                rows: slice | np.ndarray = some
+                if (cells := drawn.cells) is not None:
+                    values = np.arange(some.start, some.stop)
+                    rows = np.searchsorted(cells.index, values, side="right") - 1
+                at = out[:, end - drawn.factors.shape[1] : end]
+                np.multiply(drawn.shares[some, None], drawn.factors[rows], out=at)
             yield some, out
 
-    def _parts(self, count: int, rng: np.random.Generator) -> list[_Part]:
+    def _of_models(self, count: int, rng: np.random.Generator) -> list[_DrawsOfModel]:
         """The draws of each model that has any."""
-        parts = []
+        of_models = []
         for model, some in zip(self.models, rng.multinomial(count, self.chances), strict=True):
             if some:
                 normal = np.linalg.solve(
@@ -698,12 +653,12 @@ class Draws:
                 shares = shares if self.tilt is None else shares * self.tilt
                 masses = np.add.reduceat(shares, cells.index) if cells else shares
                 factors /= (masses[:, None] * factors).sum(axis=0)
-                parts.append(_Part(shares, factors, cells))
-        return parts
+                of_models.append(_DrawsOfModel(shares, factors, cells))
+        return of_models
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _DrawsOfModel:
     """The draws of one model: shares times factors.
 
     Attributes:
@@ -715,17 +670,6 @@ class _Part:
     shares: np.ndarray
     factors: np.ndarray
     cells: Cells | None
-
-    def spread(self, of_cells: np.ndarray) -> np.ndarray:
-        """Numbers of cells (C,) as numbers of values, (K,)."""
-        return of_cells if self.cells is None else self.cells.spread(of_cells)
-
-    def factors_of(self, some: slice) -> np.ndarray:
-        """The factors of some values, (values, draws)."""
-        if self.cells is None:
-            return self.factors[some]
-        cell = np.searchsorted(self.cells.index, np.arange(some.start, some.stop), side="right")
-        return np.take(self.factors, cell - 1, axis=0)
 
 
 # The weight of smoothed EM where the reports say nothing. Wasserstein distance is convex, so the
@@ -757,20 +701,20 @@ def weight_of_smoothed_em(
     J(z) and w is 0: such reports show single high shares, which smoothed EM would spread.
     """
     rows = likelihood.rows
-    size = rows.shape[1] - nonresponse if cells is None else cells.size
+    size = likelihood.size(cells) - nonresponse
     if size < _LEAST:
         return 0.0
     z = np.linspace(-1, 1, size)
     z /= np.sqrt((z**2).mean())
-    uniform = np.full(size, 1 / size)
+    even = uniform(size)
     if cells is not None:
-        z, uniform = cells.averages(z[:, None])[:, 0], cells.sizes / size
+        z, even = cells.averages(z[:, None])[:, 0], cells.sizes / size
     v = np.where(np.arange(z.size) % 2, -1.0, 1.0)
-    directions = uniform[:, None] * np.stack([z, v - uniform @ v], axis=1)
+    directions = even[:, None] * np.stack([z, v - even @ v], axis=1)
     if nonresponse:
-        uniform = np.append(uniform, 1.0) / 2
+        even = np.append(even, 1.0) / 2
         directions = np.append(directions / 2, np.zeros((1, 2)), axis=0)
-    d = rows.matvec(uniform)
+    d = rows.matvec(even)
     expected = Likelihood(rows, d / d.sum(), likelihood.count)
     slope, fine = np.diag(expected.information(d, directions))
     if slope <= 0:
@@ -789,22 +733,19 @@ def averaged(data: LikelihoodData, theta: np.ndarray, weight: float) -> np.ndarr
     size = theta.size - nonresponse
     width = size // _CELLS
     if width <= 1:
-        return _average(theta, SmoothedEM().fit(data).shares, weight)
-    starts = range(0, size, width)
-    # Nonresponse is a cell of its own.
-    cells = Cells(theta.size, (*starts, size) if nonresponse else tuple(starts))
-    rows, weights = on_cells(data.channel, data.weights, cells.index)
-    domain: Domain = Integers(0, len(starts) - 1)
-    if nonresponse:
-        domain = Optional(domain)
-    shares = SmoothedEM().fit(LikelihoodData(rows, weights, data.n, domain)).shares
-    return _average(theta, cells.spread(np.asarray(shares / cells.sizes)), weight)
-
-
-def _average(theta: np.ndarray, smooth: np.ndarray, weight: float) -> np.ndarray:
-    out: np.ndarray = (1 - weight) * theta + weight * smooth
-    out /= out.sum()
-    return out
+        smooth = SmoothedEM().fit(data).shares
+    else:
+        starts = range(0, size, width)
+        # Nonresponse is a cell of its own.
+        cells = Cells(theta.size, (*starts, size) if nonresponse else tuple(starts))
+        rows, weights = on_cells(data.channel, data.weights, cells.index)
+        domain: Domain = Integers(0, len(starts) - 1)
+        if nonresponse:
+            domain = Optional(domain)
+        of_cells = SmoothedEM().fit(LikelihoodData(rows, weights, data.n, domain)).shares
+        smooth = cells.spread(np.asarray(of_cells / cells.sizes))
+    mixed = (1 - weight) * theta + weight * smooth
+    return np.asarray(mixed / mixed.sum())
 
 
 _TINY = 1e-12  # probabilities of models below this do not count
@@ -841,8 +782,8 @@ class LogSpline(Estimator):
     likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
     estimate are on all values.
 
-    Where nonresponse is a value of its own, log theta of nonresponse is a coefficient with a
-    Cauchy(0, 1) prior, and the spline is over the other values. Both
+    Where nonresponse is a value of its own, log theta of nonresponse is a coefficient with a Cauchy(0, 1)
+    prior, and the spline is over the other values. Both
     together are at most 2048.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
@@ -892,7 +833,7 @@ class LogSpline(Estimator):
             and bool(steady.steady.all())
             and rows.shape[0] > MANY_ROWS * rows.shape[1]
         )
-        theta = np.full(rows.shape[1], 1 / rows.shape[1])
+        theta = uniform(rows.shape[1])
         for _ in range(_EXPANSIONS):
             if expand:
                 likelihood = Expansion(

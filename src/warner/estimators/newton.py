@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,9 +17,41 @@ from warner.estimators.base import (
     iterate,
     safe_divide,
     score_and_log_likelihood,
+    uniform,
 )
 from warner.estimators.em import em_step, warm_up
 from warner.metrics import project
+
+
+class _Certified(Protocol):
+    """A point of a solver: a distribution (K,), and its gap in nats per report."""
+
+    @property
+    def shares(self) -> np.ndarray: ...
+    @property
+    def gap(self) -> float: ...
+
+
+_State = TypeVar("_State", bound=_Certified)
+# The distribution (K,) with the smallest gap, the steps taken, and whether it reached the target.
+Solution: TypeAlias = tuple[np.ndarray, int, bool]
+
+
+def _solve(
+    start: _State, step: Callable[[_State], _State | None], target: float, most: int
+) -> Solution:
+    """Take steps until the gap of a point is at most the target."""
+    best = start
+
+    def stop(state: _State, steps: int) -> Status | None:
+        nonlocal best
+        if state.gap < best.gap:
+            best = state
+        return Status.CONVERGED if best.gap <= target else None
+
+    run = iterate(start, step, stop, most)
+    return best.shares, run.steps, run.status is Status.CONVERGED
+
 
 _PROJECTED_STEPS = 300  # 6 to 20 are usual
 _ROUNDING = 1e-15  # relative: rounding may lower a likelihood by this much
@@ -27,25 +60,29 @@ _SHORTEST = 1e-9  # part of the first step below which steps are given up
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A point of the projected gradient method.
+    """A point of the methods of first order.
 
     Attributes:
-        theta, score, value: (K,), (K,), and l in nats per report.
-        first, length: the lengths of the first and of the next step.
-        short: whether the step after the next has the shorter length.
+        shares, score, value: (K,), (K,), and l in nats per report.
+        gap: of the shares.
+        length: of the next projected step.
+        short: whether the projected step after the next has the shorter length.
     """
 
-    theta: np.ndarray
+    shares: np.ndarray
     score: np.ndarray
     value: float
-    first: float
-    length: float
+    gap: float
+    length: float = 1.0
     short: bool = False
 
 
-def projected(
-    channel: LikelihoodOperator, w: np.ndarray, target: float
-) -> tuple[np.ndarray, int, bool]:
+def _point(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> _Point:
+    score, value = score_and_log_likelihood(channel, w, theta)
+    return _Point(theta, score, value, gap_of_score(channel, score))
+
+
+def projected(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
     """Maximise the likelihood by gradient steps, projected on the simplex.
 
         theta <- P(theta + a s),   s = A' (w / A theta)
@@ -56,37 +93,28 @@ def projected(
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
-    theta = project(channel.invert(w))
-    score, value = score_and_log_likelihood(channel, w, theta)
-    if value == -np.inf:
-        return theta, 0, False
-    d, centred = channel.matvec(theta), score - score.mean()
+    start = _point(channel, w, project(channel.invert(w)))
+    if start.value == -np.inf:
+        return start.shares, 0, False
+    d, centred = channel.matvec(start.shares), start.score - start.score.mean()
     bend = float(safe_divide(safe_divide(w, d), d) @ channel.matvec(centred) ** 2)
     first = float(centred @ centred) / bend if bend > 0 else 1.0
 
-    def stop(point: _Point, steps: int) -> Status | None:
-        return Status.CONVERGED if gap_of_score(channel, point.score) <= target else None
+    def step(point: _Point) -> _Point | None:
+        length = point.length
+        while length > _SHORTEST * first:
+            after = _point(channel, w, project(point.shares + length * point.score))
+            if after.value >= point.value - _ROUNDING * abs(point.value):
+                moved, fell = after.shares - point.shares, point.score - after.score
+                along = float(moved @ fell)
+                following = first
+                if along > 0:
+                    following = along / float(fell @ fell) if point.short else moved @ moved / along
+                return replace(after, length=float(following), short=not point.short)
+            length /= 2
+        return None
 
-    start = _Point(theta, score, value, first, first)
-    run = iterate(start, partial(_step, channel, w), stop, _PROJECTED_STEPS)
-    return run.state.theta, run.steps, run.status is Status.CONVERGED
-
-
-def _step(channel: LikelihoodOperator, w: np.ndarray, point: _Point) -> _Point | None:
-    """One projected step; None where no length keeps the likelihood from falling."""
-    length = point.length
-    while length > _SHORTEST * point.first:
-        theta = project(point.theta + length * point.score)
-        score, value = score_and_log_likelihood(channel, w, theta)
-        if value >= point.value - _ROUNDING * abs(point.value):
-            moved, fell = theta - point.theta, point.score - score
-            along = float(moved @ fell)
-            following = point.first
-            if along > 0:
-                following = along / float(fell @ fell) if point.short else moved @ moved / along
-            return _Point(theta, score, value, point.first, float(following), not point.short)
-        length /= 2
-    return None
+    return _solve(replace(start, length=first), step, target, _PROJECTED_STEPS)
 
 
 _PRODUCTS = 5000  # the largest number of scores computed
@@ -94,62 +122,44 @@ _TINY = 1e-300
 _PLAIN = 1.01  # step lengths below this are plain EM
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """theta (K,), its score (K,) and l, and the number of scores computed so far."""
-
-    theta: np.ndarray
-    score: np.ndarray
-    value: float
-    products: int
-
-
-def accelerated(
-    channel: LikelihoodOperator, w: np.ndarray, target: float
-) -> tuple[np.ndarray, int, bool]:
+def accelerated(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
     """EM extrapolated by the squared step length of Varadhan and Roland (2008), SQUAREM.
 
     One EM step is theta * s(theta). Let r be the first of two steps and v the second minus the
     first, both in logarithms of theta, so that theta stays positive. The next point is
     theta + 2 a r + a^2 v with a = |r| / |v|. The length a is lowered towards 1, which is plain EM,
     until the likelihood is no lower than after the first step. Every score is the certificate of
-    the point at which it was computed.
+    the point at which it was computed. The number of scores is returned as that of the steps.
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
-    theta = np.full(channel.shape[1], 1 / channel.shape[1])
+    products = 1
 
-    def stop(state: _State, steps: int) -> Status | None:
-        if (float(state.score.max()) - 1) * channel.rows_per_report <= target:
-            return Status.CONVERGED
-        return Status.STEP_LIMIT if state.products >= _PRODUCTS else None
-
-    start = _State(theta, *score_and_log_likelihood(channel, w, theta), 1)
-    run = iterate(start, partial(_extrapolate, channel, w), stop, _PRODUCTS)
-    theta = run.state.theta
-    return theta / theta.sum(), run.state.products, run.status is Status.CONVERGED
-
-
-def _extrapolate(channel: LikelihoodOperator, w: np.ndarray, state: _State) -> _State:
-    """The state after an EM step and the extrapolation from it."""
-    start = np.log(np.maximum(state.theta, _TINY))
-    r = np.log(np.maximum(state.score, _TINY))
-    theta = em_step(state.theta, state.score)
-    score, value = score_and_log_likelihood(channel, w, theta)
-    products = state.products + 1
-    v = np.log(np.maximum(score, _TINY)) - r
-    # Shares weigh as they do in the likelihood: shares close to 0 do not set the length.
-    length = float(np.sqrt((theta @ r**2) / max(theta @ v**2, _TINY)))
-    while length > _PLAIN:
-        exponent = start + 2 * length * r + length**2 * v
-        trial = np.exp(exponent - exponent.max())
-        trial /= trial.sum()
-        trial_score, trial_value = score_and_log_likelihood(channel, w, trial)
+    def step(point: _Point) -> _Point | None:
+        nonlocal products
+        if products >= _PRODUCTS:
+            return None
+        start = np.log(np.maximum(point.shares, _TINY))
+        r = np.log(np.maximum(point.score, _TINY))
+        plain = _point(channel, w, em_step(point.shares, point.score))
         products += 1
-        if trial_value >= value:
-            return _State(trial, trial_score, trial_value, products)
-        length = (1 + length) / 2 if length < 4 else length / 4
-    return _State(theta, score, value, products)
+        v = np.log(np.maximum(plain.score, _TINY)) - r
+        # Shares weigh as they do in the likelihood: shares close to 0 do not set the length.
+        theta = plain.shares
+        length = float(np.sqrt((theta @ r**2) / max(theta @ v**2, _TINY)))
+        while length > _PLAIN:
+            exponent = start + 2 * length * r + length**2 * v
+            trial = np.exp(exponent - exponent.max())
+            after = _point(channel, w, trial / trial.sum())
+            products += 1
+            if after.value >= plain.value:
+                return after
+            length = (1 + length) / 2 if length < 4 else length / 4
+        return plain
+
+    start = _point(channel, w, uniform(channel.shape[1]))
+    theta, _, reached = _solve(start, step, target, _PRODUCTS)
+    return theta / theta.sum(), products, reached
 
 
 _STEPS = 200  # interior-point steps; 15 to 40 are usual
@@ -163,18 +173,16 @@ _BOUNDARY = 0.995  # the part of the way to the boundary that a step may go
 
 @dataclass(frozen=True, eq=False)
 class _Interior:
-    """A point of the interior-point method: theta (K,), multipliers z (K,) and the barrier mu."""
+    """theta (K,), multipliers z (K,), the barrier mu; and theta over its sum, with its gap."""
 
     theta: np.ndarray
     z: np.ndarray
     barrier: float
-    best: np.ndarray
-    best_gap: float
+    shares: np.ndarray
+    gap: float
 
 
-def interior_point(
-    channel: LikelihoodOperator, w: np.ndarray, target: float
-) -> tuple[np.ndarray, int, bool]:
+def interior_point(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
     """Maximise the likelihood of any channel by a primal-dual interior-point method, certified.
 
     With multipliers z and d = A theta, Newton's step for f' = z and theta z = mu solves
@@ -183,41 +191,39 @@ def interior_point(
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
-    size = channel.shape[1]
-    theta = np.full(size, 1 / size)
-    start = _Interior(theta, np.ones(size), 1 / size, theta, gap(channel, w, theta))
-
-    def stop(state: _Interior, steps: int) -> Status | None:
-        return Status.CONVERGED if state.best_gap <= target else None
-
-    run = iterate(start, partial(_interior_step, channel, w), stop, _STEPS)
-    return run.state.best, run.steps, run.status is Status.CONVERGED
-
-
-def _interior_step(
-    channel: LikelihoodOperator, w: np.ndarray, state: _Interior
-) -> _Interior | None:
-    """One step of the interior-point method; None where the Hessian has no factor."""
     from scipy.linalg import cho_solve
 
-    theta, z, size = state.theta, state.z, state.theta.size
-    d = channel.matvec(theta)
-    gradient = 1 - channel.rmatvec(safe_divide(w, d))
-    barrier = min(state.barrier, 0.1 * float(theta @ z) / size)
-    hessian = channel.gram(safe_divide(w, d**2))
-    hessian[np.diag_indices(size)] += z / theta
-    factor = _factor_with_ridge(hessian)
-    if factor is None:
-        return None
-    move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
-    dual = barrier / theta - z - z / theta * move
-    theta = _step_within(channel, w, theta, move, barrier)
-    z = z + _longest_step(z, dual) * dual
-    shares = theta / theta.sum()
-    reached = gap(channel, w, shares)
-    if reached < state.best_gap:
-        return _Interior(theta, z, barrier, shares, reached)
-    return _Interior(theta, z, barrier, state.best, state.best_gap)
+    size = channel.shape[1]
+    seen = w > 0
+
+    def step(state: _Interior) -> _Interior | None:
+        theta, z = state.theta, state.z
+        d = channel.matvec(theta)
+        gradient = 1 - channel.rmatvec(safe_divide(w, d))
+        barrier = min(state.barrier, 0.1 * float(theta @ z) / size)
+        hessian = channel.gram(safe_divide(w, d**2))
+        hessian[np.diag_indices(size)] += z / theta
+        factor = _factor_with_ridge(hessian)
+        if factor is None:
+            return None
+        move = cho_solve(factor, barrier / theta - gradient, check_finite=False)
+        dual = barrier / theta - z - z / theta * move
+
+        def penalised(point: np.ndarray) -> float:
+            fit = w[seen] @ np.log(channel.matvec(point)[seen])
+            return float(point.sum() - fit - barrier * np.log(point).sum())
+
+        here, length = penalised(theta), _longest_step(theta, move)
+        while length > 1e-6 and penalised(theta + length * move) > here + 1e-12 * abs(here):
+            length /= 2
+        theta = theta + length * move
+        shares = theta / theta.sum()
+        z = z + _longest_step(z, dual) * dual
+        return _Interior(theta, z, barrier, shares, gap(channel, w, shares))
+
+    even = uniform(size)
+    start = _Interior(even, np.ones(size), 1 / size, even, gap(channel, w, even))
+    return _solve(start, step, target, _STEPS)
 
 
 def _factor_with_ridge(hessian: np.ndarray) -> tuple[np.ndarray, bool] | None:
@@ -236,21 +242,20 @@ def _factor_with_ridge(hessian: np.ndarray) -> tuple[np.ndarray, bool] | None:
 
 @dataclass(frozen=True, eq=False)
 class _Sequential:
-    """A point of the sequential method: theta, A theta, the gradient, its gap, and the Hessian."""
+    """A point of the sequential method: theta, A theta, the gradient, its gap, and the Hessian.
 
-    theta: np.ndarray
+    ``slow`` counts the last steps that did not halve the gap.
+    """
+
+    shares: np.ndarray
     d: np.ndarray
     gradient: np.ndarray
     gap: float
-    best: np.ndarray
-    best_gap: float
     hessian: np.ndarray | None = None
     slow: int = 0
 
 
-def sequential(
-    channel: NearlyConstantRows, w: np.ndarray, target: float
-) -> tuple[np.ndarray, int, bool]:
+def sequential(channel: NearlyConstantRows, w: np.ndarray, target: float) -> Solution:
     """Maximise by sequential quadratic programming with one Hessian, for many distinct reports.
 
     Rows are nearly constant, so d = A theta hardly changes, and all steps use the Hessian at the
@@ -261,106 +266,59 @@ def sequential(
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
-    size = channel.shape[1]
-    theta = np.full(size, 1 / size)
+    theta = uniform(channel.shape[1])
+    diagonal = np.diag_indices(theta.size)
     varying = not channel.steady.all()
     if varying:
-        score_at = lambda t: channel.rmatvec(w / channel.matvec(t))
-        theta = warm_up(theta, score_at, _WARM // 4)
+        theta = warm_up(theta, lambda t: channel.rmatvec(w / channel.matvec(t)), _WARM // 4)
 
-    def at(theta: np.ndarray, before: _Sequential | None) -> _Sequential:
+    def at(theta: np.ndarray) -> _Sequential:
         d = channel.matvec(theta)
         gradient = 1 - channel.rmatvec(safe_divide(w, d))
-        reached = max(0.0, -float(gradient.min())) * channel.rows_per_report
-        if before is None:
-            return _Sequential(theta, d, gradient, reached, theta, reached)
-        slow = before.slow + 1 if reached > 0.5 * before.gap else 0
-        better = reached < before.best_gap
-        best = (theta, reached) if better else (before.best, before.best_gap)
-        return _Sequential(theta, d, gradient, reached, *best, before.hessian, slow)
+        missing = max(0.0, -float(gradient.min())) * channel.rows_per_report
+        return _Sequential(theta, d, gradient, missing)
 
     def step(state: _Sequential) -> _Sequential | None:
+        theta, gradient = state.shares, state.gradient
         curvature = safe_divide(w, state.d**2)
         hessian, slow = state.hessian, state.slow
         if hessian is None or slow > varying:
             slow = 0
             hessian = channel.gram(np.where(channel.steady, curvature, 0.0))
-            hessian[np.diag_indices(size)] *= 1 + 1e-10
+            hessian[diagonal] *= 1 + 1e-10
         metric = hessian
         if varying:
             metric = hessian.copy()
-            metric[np.diag_indices(size)] += channel.named_gram(curvature)
-        theta, gradient = state.theta, state.gradient
+            metric[diagonal] += channel.named_gram(curvature)
         goal = nonnegative_quadratic(metric, gradient - metric @ theta, theta > 0)
         if goal is None:
             return None
-        moved = _halved(channel, w, theta, goal - theta)
-        return at(moved, replace(state, hessian=hessian, slow=slow))
+        after = at(_halved(channel, w, theta, goal - theta))
+        return replace(after, hessian=hessian, slow=slow + 1 if after.gap > 0.5 * state.gap else 0)
 
-    def stop(state: _Sequential, steps: int) -> Status | None:
-        return Status.CONVERGED if state.best_gap <= target else None
-
-    run = iterate(at(theta, None), step, stop, max(0, _STEPS // 4 - 1))
-    return run.state.best, run.steps, run.status is Status.CONVERGED
+    return _solve(at(theta), step, target, max(0, _STEPS // 4 - 1))
 
 
+@dataclass(frozen=True, eq=False)
 class _Columns:
-    """The columns of the values in use at the observed rows, as an array (m', U).
+    """The columns of the values in use, at the observed rows.
 
-    Args:
+    Attributes:
         channel: A (m, K).
         observed: (m',), the rows.
         used: (U,), the values in use.
-        array: their columns, where they are known.
+        array: their columns (m', U); None where the channel multiplies faster without them.
     """
 
-    def __init__(
-        self,
-        channel: LikelihoodOperator,
-        observed: np.ndarray,
-        used: np.ndarray,
-        array: np.ndarray | None = None,
-    ) -> None:
-        self.channel, self.observed, self.used = channel, observed, used
-        self.array: np.ndarray = channel.columns(used)[observed] if array is None else array
+    channel: LikelihoodOperator
+    observed: np.ndarray
+    used: np.ndarray
+    array: np.ndarray | None
 
-    def times(self, x: np.ndarray) -> np.ndarray:
-        """A x at the observed rows, for x (U,) on the values in use."""
-        return np.asarray(self.array @ x)
-
-    def back(self, r: np.ndarray) -> np.ndarray:
-        """A' r at the values in use, for r (m',) on the observed rows."""
-        return np.asarray(self.array.T @ r)
-
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        """A' diag(v) A among the values in use, for v (m',)."""
-        half = self.array * np.sqrt(v)[:, None]
-        return np.asarray(half.T @ half)
-
-    def kept(self, which: np.ndarray) -> _Columns:
-        """The same for some of the values, given by number or as booleans."""
-        array = self.array[:, which]
-        return _Columns(self.channel, self.observed, self.used[which], array)
-
-    def widened(self, fresh: np.ndarray) -> _Columns:
-        """The same with more values, after those in use."""
-        added = self.channel.columns(fresh)[self.observed]
-        used = np.concatenate([self.used, fresh])
-        array = np.concatenate([self.array, added], axis=1)
-        return _Columns(self.channel, self.observed, used, array)
-
-
-class _Products:
-    """What :class:`_Columns` computes, by the channel's products, where no column is needed.
-
-    Args:
-        channel: A (m, K), which has a fast ``gram_among``.
-        observed: (m',), the rows.
-        used: (U,), the values in use.
-    """
-
-    def __init__(self, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray) -> None:
-        self.channel, self.observed, self.used = channel, observed, used
+    @classmethod
+    def of(cls, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray) -> _Columns:
+        formed = None if channel.has_fast_gram_among else channel.columns(used)[observed]
+        return cls(channel, observed, used, formed)
 
     def _at_rows(self, r: np.ndarray) -> np.ndarray:
         """Numbers (m',) of the observed rows among those of all rows, (m,)."""
@@ -369,21 +327,37 @@ class _Products:
         return rows
 
     def times(self, x: np.ndarray) -> np.ndarray:
+        """A x at the observed rows, for x (U,) on the values in use."""
+        if self.array is not None:
+            return np.asarray(self.array @ x)
         theta = np.zeros(self.channel.shape[1])
         theta[self.used] = x
         return np.asarray(self.channel.matvec(theta)[self.observed])
 
     def back(self, r: np.ndarray) -> np.ndarray:
+        """A' r at the values in use, for r (m',) on the observed rows."""
+        if self.array is not None:
+            return np.asarray(self.array.T @ r)
         return np.asarray(self.channel.rmatvec(self._at_rows(r))[self.used])
 
     def gram(self, v: np.ndarray) -> np.ndarray:
-        return self.channel.gram_among(self.used, self._at_rows(v))
+        """A' diag(v) A among the values in use, for v (m',)."""
+        if self.array is None:
+            return self.channel.gram_among(self.used, self._at_rows(v))
+        half = self.array * np.sqrt(v)[:, None]
+        return np.asarray(half.T @ half)
 
-    def kept(self, which: np.ndarray) -> _Products:
-        return _Products(self.channel, self.observed, self.used[which])
+    def subset(self, which: np.ndarray) -> _Columns:
+        """The same for some of the values, given by number or as booleans."""
+        array = None if self.array is None else self.array[:, which]
+        return replace(self, used=self.used[which], array=array)
 
-    def widened(self, fresh: np.ndarray) -> _Products:
-        return _Products(self.channel, self.observed, np.concatenate([self.used, fresh]))
+    def widened(self, fresh: np.ndarray) -> _Columns:
+        """The same with more values, after those in use."""
+        used, array = np.concatenate([self.used, fresh]), self.array
+        if array is not None:
+            array = np.concatenate([array, self.channel.columns(fresh)[self.observed]], axis=1)
+        return replace(self, used=used, array=array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,12 +369,20 @@ class _Active:
         x: (U,), their shares.
         d: (m',), A theta at the observed rows.
         score: (K,), of all values.
+        gap: of the shares.
     """
 
-    columns: _Columns | _Products
+    columns: _Columns
     x: np.ndarray
     d: np.ndarray
     score: np.ndarray
+    gap: float
+
+    @property
+    def shares(self) -> np.ndarray:
+        theta = np.zeros(self.score.size)
+        theta[self.columns.used] = self.x
+        return theta
 
 
 class _Constrained:
@@ -410,9 +392,6 @@ class _Constrained:
         self.channel = channel
         self.observed = np.flatnonzero(w > 0)
         self.weights = w[self.observed]
-        self.view: type[_Columns] | type[_Products] = (
-            _Products if channel.has_fast_gram_among else _Columns
-        )
         rows = 1 if channel.has_fast_gram_among else channel.shape[0]
         self.few = True  # whether a step takes only the peaks of the score
         self.most = max(1, min(_ENTRIES // rows, math.isqrt(_ENTRIES)))
@@ -428,7 +407,7 @@ class _Constrained:
             self.few = size > _START_ALL
             used = np.flatnonzero(near > 0)
             if used.size <= self.most:
-                columns = self.view(self.channel, self.observed, used)
+                columns = _Columns.of(self.channel, self.observed, used)
                 if (columns.times(near[used]) > 0).all():
                     return self.at(columns, near[used] / near.sum())
         every = np.arange(size)
@@ -436,26 +415,29 @@ class _Constrained:
         for used in (spaced, every) if size > _START_ALL else (every,):
             if used.size > self.most:
                 return None
-            columns = self.view(self.channel, self.observed, used)
-            x = np.full(used.size, 1 / used.size)
+            columns, x = _Columns.of(self.channel, self.observed, used), uniform(used.size)
             if (columns.times(x) > 0).all():
                 break
         score_at = lambda t: columns.back(self.weights / columns.times(t))
         return self.at(columns, warm_up(x, score_at, _WARM))
 
-    def at(self, columns: _Columns | _Products, x: np.ndarray) -> _Active:
+    def at(self, columns: _Columns, x: np.ndarray) -> _Active:
         """The point with the score of all values."""
         d = columns.times(x)
-        scaled = np.zeros(self.channel.shape[0])
-        scaled[self.observed] = self.weights / d
-        return _Active(columns, x, d, self.channel.rmatvec(scaled))
+        score = self.channel.rmatvec(columns._at_rows(self.weights / d))
+        return _Active(columns, x, d, score, gap_of_score(self.channel, score))
 
     def step(self, state: _Active) -> _Active | None:
         """One Newton step on the values in use; None where none is possible."""
-        widened = self._with_peaks(state)
-        if widened is None:
+        columns, x = state.columns, state.x
+        fresh = _peaks(state.score) if self.few else np.flatnonzero(state.score > 1)
+        fresh = np.setdiff1d(fresh, columns.used, assume_unique=True)
+        if x.size + fresh.size > self.most:
             return None
-        columns, x = widened
+        if fresh.size:
+            columns = columns.widened(fresh)
+            order = np.argsort(columns.used)
+            columns, x = columns.subset(order), np.concatenate([x, np.zeros(fresh.size)])[order]
         gradient = 1 - state.score[columns.used]
         hessian = columns.gram(self.weights / state.d**2)
         # Neighbouring columns are almost equal: without a ridge the choice among them takes many
@@ -471,30 +453,13 @@ class _Constrained:
         if length == 0:
             return None
         x = np.maximum(x + length * move, 0.0)
-        kept = x > 0
-        return self.at(columns.kept(kept), x[kept] / x.sum())
-
-    def _with_peaks(self, state: _Active) -> tuple[_Columns | _Products, np.ndarray] | None:
-        """Values in use with the peaks of the score, and their shares; None for too many."""
-        columns, x = state.columns, state.x
-        fresh = _peaks(state.score) if self.few else np.flatnonzero(state.score > 1)
-        fresh = np.setdiff1d(fresh, columns.used, assume_unique=True)
-        if x.size + fresh.size > self.most:
-            return None
-        if fresh.size:
-            columns = columns.widened(fresh)
-            order = np.argsort(columns.used)
-            columns = columns.kept(order)
-            x = np.concatenate([x, np.zeros(fresh.size)])[order]
-        return columns, x
+        positive = x > 0
+        return self.at(columns.subset(positive), x[positive] / x.sum())
 
 
 def constrained(
-    channel: LikelihoodOperator,
-    w: np.ndarray,
-    target: float,
-    near: np.ndarray | None = None,
-) -> tuple[np.ndarray, int, bool]:
+    channel: LikelihoodOperator, w: np.ndarray, target: float, near: np.ndarray | None = None
+) -> Solution:
     """Maximise the likelihood of any channel by Newton's steps on the shares above 0.
 
     The method is fast if the maximum has few shares above 0. Over many bins the maximum has only
@@ -506,20 +471,11 @@ def constrained(
 
     Shapes: channel (m, K), w (m,), near (K,) -> (K,).
     """
-    size = channel.shape[1]
     method = _Constrained(channel, w)
     start = method.start(near)
     if start is None:
-        return np.full(size, 1 / size), 0, False
-
-    def stop(state: _Active, steps: int) -> Status | None:
-        missing = (float(state.score.max()) - 1) * channel.rows_per_report
-        return Status.CONVERGED if missing <= target else None
-
-    run = iterate(start, method.step, stop, _STEPS)
-    theta = np.zeros(size)
-    theta[run.state.columns.used] = run.state.x
-    return theta, run.steps, run.status is Status.CONVERGED
+        return uniform(channel.shape[1]), 0, False
+    return _solve(start, method.step, target, _STEPS)
 
 
 def _peaks(s: np.ndarray) -> np.ndarray:
@@ -613,22 +569,3 @@ def _longest_step(v: np.ndarray, move: np.ndarray) -> float:
     return (
         min(1.0, _BOUNDARY * float((v[falling] / -move[falling]).min())) if falling.any() else 1.0
     )
-
-
-def _step_within(
-    channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray, move: np.ndarray, barrier: float
-) -> np.ndarray:
-    """theta + step * move with the step halved until the barrier function does not rise."""
-
-    def value(point: np.ndarray) -> float:
-        seen = w > 0
-        return float(
-            point.sum()
-            - w[seen] @ np.log(channel.matvec(point)[seen])
-            - barrier * np.log(point).sum()
-        )
-
-    here, step = value(theta), _longest_step(theta, move)
-    while step > 1e-6 and value(theta + step * move) > here + 1e-12 * abs(here):
-        step /= 2
-    return theta + step * move

@@ -16,7 +16,6 @@ from warner.estimators.log_spline import (
     Likelihood,
     cells_for,
     design,
-    design_of_cells,
     fit_grid,
     posterior_of_models,
     softmax,
@@ -36,7 +35,7 @@ def test_columns_on_cells_are_means_and_the_product_with_all_values_is_the_dense
 ) -> None:
     size, basis = 700, 20
     cells = _cells(size)
-    whole, found = design(size, basis, order), design_of_cells(cells, basis, order)
+    whole, found = design(size, basis, order), design(size, basis, order, cells)
     means = np.add.reduceat(whole.columns, cells.index, axis=0) / cells.sizes[:, None]
     assert found.columns == pytest.approx(means, abs=1e-9)
     assert (found.spline == whole.spline).all() and len(found.groups) == len(whole.groups)
