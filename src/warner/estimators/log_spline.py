@@ -782,9 +782,8 @@ class LogSpline(Estimator):
     likelihood is computed with shares that are even within about 2000 cells. Prior, spline and
     estimate are on all values.
 
-    Where nonresponse is a value of its own, log theta of nonresponse is a coefficient with a Cauchy(0, 1)
-    prior, and the spline is over the other values. Both
-    together are at most 2048.
+    Where nonresponse is a value of its own, log theta of nonresponse is a coefficient with a
+    Cauchy(0, 1) prior, and the spline is over the other values. Both together are at most 2048.
 
     The fit's ``posterior`` draws (count, K) distributions from the Laplace posterior. Quantiles
     over the draws give intervals for smooth functionals (mean, quantile, mass of a range). A draw
