@@ -188,8 +188,8 @@ def __dir__() -> list[str]:
 
 def _frame_of_reports(data: _Any) -> _ForeignTable | None:
     """The data frame that an object is, by a reader that is imported for such objects alone."""
-    # Frames have columns by their class.
-    if not hasattr(type(data), "columns"):
+    # Frames have columns by their class; data sets of Arrow have scanners, and readers streams.
+    if not any(hasattr(type(data), name) for name in ("columns", "scanner", "__arrow_c_stream__")):
         return None
     from warner.io.frames import frame_of_reports
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from datetime import date
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,28 +25,18 @@ from warner._core.errors import (
     EmptyError,
     ReportError,
     WarnerError,
-    message,
 )
 from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
 from warner.domains import Domain
-from warner.io.frames import (
-    attribute_columns,
-    count_frame,
-    is_counted_by_columns,
-    records_column,
-    records_in,
-    report_columns,
-)
-from warner.io.grouped_frame import checked_groups
+from warner.io.frames import FrameSource, ReportColumns, attribute_columns, together
 from warner.io.public_values import holds_integers, to_arrow
 from warner.io.read_answers import answer_columns, encoded_batch
 from warner.mechanisms import Mechanism
-from warner.mechanisms.composite import PerAttribute
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
-from warner.reports.schema import smallest_dtype
+from warner.reports.source import count
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
 
@@ -227,7 +216,6 @@ class _Randomizing:
 # is counted twice.
 
 
-_JOINT = "joint"
 _N, _KEPT, _WRONG = -1, -2, -3  # cells: the number of reports, a kept report, a message
 _ROWS = "part int, people string, cell bigint, kept binary, reports bigint"
 _BYTES = 2**24  # bytes of a batch that Spark hands to Python, about
@@ -282,11 +270,13 @@ def tally(
     )
     public = _public(by, getattr(what, "public", None), frame.columns)
     places = _places(mechanisms, given, frame, studied is None)
-    job = _Job.of(mechanisms, places, public, ways, keep_reports)
-    found = job.run(frame)
+    for mechanism in together(mechanisms, ways).values():
+        # Refuses ways that do not fit, before Spark starts.
+        mechanism.count(mechanism.schema.empty(0), ways=ways)
+    tallies = _Job(mechanisms, places, public, ways, keep_reports).run(frame)
     if studied is None:
-        return next(iter(found.values()))
-    return {name: tally.per_person(what.rows_per_person) for name, tally in found.items()}
+        return next(iter(tallies.values()))
+    return {name: tally.per_person(what.rows_per_person) for name, tally in tallies.items()}
 
 
 def _of_attributes(columns: Any, known: Mapping[str, Mechanism]) -> dict[str, ColumnNames]:
@@ -317,111 +307,86 @@ def _public(by: Any, declared: Any, found: Iterable[str]) -> dict[str, Domain | 
     return dict(by) if isinstance(by, Mapping) else dict.fromkeys(names)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where the reports of an attribute are: in one column of bytes, or in {part: column}."""
-
-    records: str | None
-    names: Mapping[str, str]
-
-    @property
-    def columns(self) -> list[str]:
-        return [self.records] if self.records is not None else list(self.names.values())
-
-
 def _places(
     mechanisms: Mapping[str, Mechanism],
     given: Mapping[str, ColumnNames],
     frame: Any,
     is_alone: bool,
-) -> dict[str, _Place]:
+) -> dict[str, ReportColumns]:
     """Where the reports of each attribute are."""
-    found, binary = list(frame.columns), [n for n, t in frame.dtypes if t == "binary"]
-    places = {}
+    import narwhals.stable.v2 as nw
+
+    kinds = {name: nw.Binary() if of == "binary" else nw.Int64() for name, of in frame.dtypes}
+    columns = {}
     for name, mechanism in mechanisms.items():
         usual = None if is_alone else attribute_columns(name, mechanism)
-        column = given.get(name, usual)
-        records = records_column(mechanism.schema, column, found, binary)
-        names = {} if records else report_columns(mechanism.schema, found, column)
-        places[name] = _Place(records, names)
-    return places
+        columns[name] = ReportColumns.find(mechanism.schema, kinds, given.get(name, usual))
+    return columns
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Job:
     """What the workers count. It is sent to them.
 
     Attributes:
         mechanisms: {attribute: mechanism}.
-        places: where the reports of each attribute are.
+        columns: where the reports of each attribute are.
         public: {name: domain or None} of the columns that group people.
         ways: the number of attributes of each marginal table, or None.
-        together: the mechanism of the tuples, where attributes are counted together.
         keep_reports: whether to keep the distinct reports.
     """
 
     mechanisms: dict[str, Mechanism]
-    places: dict[str, _Place]
+    columns: dict[str, ReportColumns]
     public: dict[str, Domain | None]
-    ways: int | None
-    together: Mechanism | None = None
+    ways: int | None = None
     keep_reports: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        mechanisms: dict[str, Mechanism],
-        places: dict[str, _Place],
-        public: dict[str, Domain | None],
-        ways: int | None,
-        keep_reports: bool,
-    ) -> _Job:
-        whole = None
-        if ways is not None and len(mechanisms) > 1:
-            whole = PerAttribute.of(mechanisms)
-        job = cls(mechanisms, places, public, ways, whole, keep_reports)
-        for mechanism in job.counted.values():  # refuses ways that do not fit, before Spark starts
-            mechanism.count(mechanism.schema.empty(0), ways=ways)
-        return job
 
     @property
     def counted(self) -> dict[str, Mechanism]:
         """What is counted: each attribute, or all of them together."""
-        return self.mechanisms if self.together is None else {_JOINT: self.together}
+        return together(self.mechanisms, self.ways)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of :func:`warner.reports.source.count`."""
+        return {"ways": self.ways, "keep_reports": self.keep_reports and self.ways is None}
 
     def run(self, frame: Any) -> dict[str, Tally]:
         """The tallies of a frame."""
         quick = {n: t for n in self.mechanisms if (t := self._by_engine(n, frame)) is not None}
-        rest = [name for name in self.mechanisms if name not in quick]
-        counted = quick
-        if rest:
-            slow = replace(self, mechanisms={name: self.mechanisms[name] for name in rest})
-            counted = quick | slow._by_workers(frame)
-        if len({tally.n for tally in counted.values()}) > 1:
+        tallies = dict(quick)
+        if slow := {name: m for name, m in self.mechanisms.items() if name not in quick}:
+            tallies |= replace(self, mechanisms=slow)._by_workers(frame)
+        if len({tally.n for tally in tallies.values()}) > 1:
             rule = "gives other rows each time that Spark computes it"
             raise ReportError("frame", rule, None, "Write it once, and count that")
-        return {name: counted[name] for name in self.counted}
+        return {name: tallies[name] for name in self.counted}
 
     def _by_engine(self, name: str, frame: Any) -> Tally | None:
         """The tally of an attribute by one GROUP BY of the engine; None where one is not enough.
 
         Also None where a row is no report: the workers say in which partition.
         """
-        mechanism, place = self.mechanisms[name], self.places[name]
-        is_one = is_counted_by_columns(mechanism, self.ways, self.keep_reports)
-        if place.records is not None or not is_one or mechanism.schema.group_bys > 1:
+        import narwhals.stable.v2 as nw
+
+        schema = self.mechanisms[name].schema
+        keeps = self.keep_reports and schema.can_keep_reports
+        is_one = schema.group_bys == 1 and self.columns[name].form == "numbers"
+        if not is_one or keeps or self.ways is not None:
             return None
+        source = FrameSource(nw.from_native(frame).lazy(), {name: self.columns[name]})
         try:
-            return count_frame(mechanism, frame, place.names, self.public)
+            return count({name: self.mechanisms[name]}, source, self.public)[name]
         except ReportError:
             return None
 
     def _by_workers(self, frame: Any) -> dict[str, Tally]:
         """The tallies of a frame, counted in one pass by the workers."""
-        places = [self.places[name] for name in self.mechanisms]
-        names = [column for place in places for column in place.columns]
+        places = [self.columns[name] for name in self.mechanisms]
+        names = [name for columns in places for name in columns.names]
         some = frame.select(*dict.fromkeys([*self.public, *names]))
-        binary = [p.records for p in places if p.records is not None]
+        binary = [columns.names[0] for columns in places if columns.form == "records"]
         with _batches_of(frame, some, binary):
             counts = some.mapInArrow(self.count, _ROWS)
             added = counts.groupBy("part", "people", "cell", "kept").agg({"reports": "sum"})
@@ -438,130 +403,74 @@ class _Job:
     def _tally(self, mechanism: Mechanism, rows: list[tuple[Any, ...]]) -> Tally:
         """The tally of an attribute from the sums of its counts."""
         texts = sorted({row[1] for row in rows})
-        groups, place = self._groups(texts)
-        n = 1 if groups is None else len(groups.keys)
-        empty = self._one(mechanism, mechanism.schema.empty(0))
-        sizes = np.zeros(n, dtype=np.int64)
-        kept = [row for row in rows if row[2] == _KEPT]
-        for _, text, cell, _, reports in rows:
-            if cell == _N:
-                sizes[place[text]] += reports
-        if empty.kind.keeps_reports:
-            counts = np.array([row[4] for row in kept], dtype=np.int64)
-            records = np.frombuffer(b"".join(bytes(row[3]) for row in kept), np.uint8)
-            places = np.array([place[row[1]] for row in kept], dtype=np.int64)
-            distinct = records.reshape(len(kept), -1)
-            counted = Counted(empty.kind, counts, sizes, distinct, places)
+        group_of = {text: i for i, text in enumerate(texts)}
+        groups = None
+        if self.public:
+            keys = [tuple(json.loads(text)) for text in texts]
+            groups = Groups(self.public, keys, np.arange(len(keys)))
+        like = mechanism.count(mechanism.schema.empty(0), **self.options)
+        sizes = np.zeros(len(texts), dtype=np.int64)
+        for row in rows:
+            if row[2] == _N:
+                sizes[group_of[row[1]]] += row[4]
+        if like.kind.keeps_reports:
+            distinct = [row for row in rows if row[2] == _KEPT]
+            records = np.frombuffer(b"".join(bytes(row[3]) for row in distinct), np.uint8)
+            counted = Counted(
+                like.kind,
+                np.array([row[4] for row in distinct], dtype=np.int64),
+                sizes,
+                records.reshape(len(distinct), -1),
+                np.array([group_of[row[1]] for row in distinct], dtype=np.int64),
+            )
             return Tally(mechanism.header, counted, groups)
-        require_room(n, empty.counts.size)
-        table = np.zeros((n, empty.counts.size), dtype=np.int64)
+        require_room(len(texts), like.counts.size)
+        table = np.zeros((len(texts), like.counts.size), dtype=np.int64)
         for _, text, cell, _, reports in rows:
             if cell >= 0:
-                table[place[text], cell] += reports
-        counted = Counted(empty.kind, table.reshape(n, *empty.counts.shape), sizes)
+                table[group_of[text], cell] += reports
+        counted = Counted(like.kind, table.reshape(len(texts), *like.counts.shape), sizes)
         return Tally(mechanism.header, counted, groups)
-
-    def _groups(self, texts: list[str]) -> tuple[Groups | None, dict[str, int]]:
-        """The groups of people, and the place of each tuple of raw values."""
-        if not self.public:
-            return None, {"": 0}
-        raw = [[_value(entry) for entry in json.loads(text)] for text in texts]
-        values = {name: [row[i] for row in raw] for i, name in enumerate(self.public)}
-        groups = checked_groups(values, self.public, len(raw))
-        return groups, dict(zip(texts, groups.place.tolist(), strict=True))
 
     # What the workers run.
 
     def count(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The counts of a partition, as rows. An error is a row too: Spark tries errors again."""
-        import pyarrow as pa
-
-        sums = _Sums()
+        columns = {name: self.columns[name] for name in self.mechanisms}
+        source = FrameSource(iter(batches), columns, names_rows=True)
         try:
-            row = 0
-            for batch in batches:
-                if batch.num_rows:
-                    self._add(pa.Table.from_batches([batch]), sums, row)
-                row += batch.num_rows
-            yield from sums.rows()
+            tallies = count(self.counted, source, self.public, **self.options)
+        except EmptyError:
             return
         except WarnerError as error:
-            number = partition()
-            text = f"{error}" if number is None else f"partition {number}: {error}"
-        yield _row_batch([(0, "", _WRONG, text.encode(), 1)])
-
-    def _add(self, rows: pa.Table, sums: _Sums, row: int) -> None:
-        """Add the counts of a batch; ``row`` is the number of rows of the partition before it."""
-        columns, many = {}, None
-        for name, mechanism in self.mechanisms.items():
-            columns[name], own = _columns(mechanism, self.places[name], rows, row)
-            if many is not None and not np.array_equal(own, many):
-                rule = "must be equally many for each attribute, in every row"
-                raise ReportError("reports", rule)
-            many = own
-        assert many is not None
-        place, texts = _people(rows, list(self.public))
-        place = np.repeat(place, many)
-        wanted = columns
-        if self.together is not None:
-            joined = {f"{a}.{n}": c for a, own in columns.items() for n, c in own.items()}
-            wanted = {_JOINT: joined}
-        for i, (name, mechanism) in enumerate(self.counted.items()):
-            own_columns = wanted[name]
-            for group, text in enumerate(texts):
-                mine = own_columns
-                if len(texts) > 1:
-                    mine = {n: c[place == group] for n, c in own_columns.items()}
-                sums.add(i, text, self._one(mechanism, mine))
-
-    def _one(self, mechanism: Mechanism, columns: Mapping[str, np.ndarray]) -> Tally:
-        """The tally of checked reports."""
-        keep = self.keep_reports and mechanism.schema.can_keep_reports and self.ways is None
-        return mechanism.count(columns, ways=self.ways, keep_reports=keep)
-
-
-@dataclass
-class _Sums:
-    """The counts of a partition so far.
-
-    Attributes:
-        counts: {(attribute, group): the counts}.
-        sizes: {(attribute, group): the number of reports}.
-        kept: {(attribute, group, report): how often}.
-    """
-
-    counts: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
-    sizes: dict[tuple[int, str], int] = field(default_factory=dict)
-    kept: dict[tuple[int, str, bytes], int] = field(default_factory=dict)
-
-    def add(self, part: int, people: str, tally: Tally) -> None:
-        """Add a tally."""
-        key = part, people
-        self.sizes[key] = self.sizes.get(key, 0) + tally.n
-        if tally.rows is not None:
-            for record, reports in zip(tally.rows, tally.counts.tolist(), strict=True):
-                own = (*key, record.tobytes())
-                self.kept[own] = self.kept.get(own, 0) + reports
+            number, text = partition(), str(error).removeprefix("data: ")
+            text = text if number is None else f"partition {number}: {text}"
+            yield _row_batch([(0, "", _WRONG, text.encode(), 1)])
             return
-        counts = tally.counts.ravel()
-        self.counts[key] = self.counts[key] + counts if key in self.counts else counts
-
-    def rows(self) -> Iterator[pa.RecordBatch]:
-        """The counts that are not zero."""
-        rows: list[tuple[int, str, int, bytes | None, int]] = []
-        rows += [(*key, _N, None, n) for key, n in self.sizes.items()]
-        rows += [(part, people, _KEPT, own, n) for (part, people, own), n in self.kept.items()]
-        for key, counts in self.counts.items():
-            some = np.flatnonzero(counts)
-            rows += [
-                (*key, c, None, n)
-                for c, n in zip(some.tolist(), counts[some].tolist(), strict=True)
-            ]
+        rows = [row for i, tally in enumerate(tallies.values()) for row in _rows(i, tally)]
         for start in range(0, len(rows), _MOST_RECORDS):
             yield _row_batch(rows[start : start + _MOST_RECORDS])
 
 
-def _row_batch(rows: list[tuple[int, str, int, bytes | None, int]]) -> pa.RecordBatch:
+_Row = tuple[int, str, int, bytes | None, int]
+
+
+def _rows(attribute: int, tally: Tally) -> Iterator[_Row]:
+    """The counts of a tally that are not zero, as rows of the schema _ROWS."""
+    for key, of_group in tally.items():
+        people = json.dumps(key)
+        yield attribute, people, _N, None, of_group.n
+        counts = of_group.counts.ravel()
+        if of_group.rows is not None:
+            for record, reports in zip(of_group.rows, counts.tolist(), strict=True):
+                yield attribute, people, _KEPT, record.tobytes(), reports
+            continue
+        cells = np.flatnonzero(counts)
+        for cell, reports in zip(cells.tolist(), counts[cells].tolist(), strict=True):
+            yield attribute, people, cell, None, reports
+
+
+def _row_batch(rows: list[_Row]) -> pa.RecordBatch:
     """Rows of the schema _ROWS as an Arrow batch."""
     import pyarrow as pa
 
@@ -569,83 +478,6 @@ def _row_batch(rows: list[tuple[int, str, int, bytes | None, int]]) -> pa.Record
     names = ["part", "people", "cell", "kept", "reports"]
     arrays = [pa.array([row[i] for row in rows], of) for i, of in enumerate(types)]
     return pa.RecordBatch.from_arrays(arrays, names)
-
-
-def _columns(
-    mechanism: Mechanism, place: _Place, rows: pa.Table, row: int
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The checked columns of the reports in some rows, and how many reports each row holds."""
-    schema = mechanism.schema
-    if place.records is not None:
-        return records_in(schema, rows.column(place.records), place.records)
-    sizes = schema.file_columns()
-    arrays = {
-        part: _array(rows.column(own), own, sizes[part], row) for part, own in place.names.items()
-    }
-    columns = schema.from_file(arrays)
-    schema.check(columns)
-    return columns, np.ones(rows.num_rows, dtype=np.int64)
-
-
-def _array(column: pa.ChunkedArray, name: str, size: int, row: int) -> np.ndarray:
-    """An Arrow column as an array of the smallest type, refused unless it holds 0..size-1."""
-    import pyarrow as pa
-
-    rule = "must be a column of integers without gaps"
-    if column.null_count:
-        got = f"{column.type} with missing values"
-        raise ReportError(name, rule, got, "Leave out the rows without a report")
-    tests = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_floating)
-    values, of = None, str(column.type)
-    if not any(is_one(column.type) for is_one in tests):
-        rule = "must be a column of integers"
-        raise ReportError(name, rule, of, "Cast it to integers")
-    with suppress(pa.ArrowInvalid):  # a number that is not whole, or a huge one
-        values = column.cast(pa.int64()).to_numpy()
-    if values is None:
-        rule, remedy = "holds numbers that are not whole, or huge", "Is it a column of reports?"
-        raise ReportError(name, rule, of, remedy)
-    if len(values) and (int(values.min()) < 0 or int(values.max()) >= size):
-        first = row + int(np.flatnonzero((values < 0) | (values >= size))[0])
-        remedy = "Were the reports made for other values?"
-        text = message(
-            name, f"must lie in 0..{size - 1}", f"row {first} of the partition beyond it", remedy
-        )
-        raise ReportError(text)
-    found: np.ndarray = values.astype(smallest_dtype(size))
-    return found
-
-
-def _people(rows: pa.Table, by: list[str]) -> tuple[np.ndarray, list[str]]:
-    """The group of each row by its raw public values, (n,), and the text of each group."""
-    if not by:
-        return np.zeros(rows.num_rows, dtype=np.int64), [""]
-    place = np.zeros(rows.num_rows, dtype=np.int64)
-    tables = []
-    for name in by:
-        coded = rows.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
-        values = coded.dictionary.to_pylist()
-        tables.append(values)
-        place = place * len(values) + coded.indices.to_numpy(zero_copy_only=False)
-    groups, place = np.unique(place, return_inverse=True)
-    texts = []
-    for index in groups.tolist():
-        key: list[Any] = []
-        for values in reversed(tables):
-            index, own = divmod(index, len(values))
-            key.insert(0, _plain(values[own]))
-        texts.append(json.dumps(key))
-    return place, texts
-
-
-def _plain(value: Any) -> Any:
-    """A public value as JSON data."""
-    return {"date": value.isoformat()} if isinstance(value, date) else value
-
-
-def _value(entry: Any) -> Any:
-    """A public value from :func:`_plain`."""
-    return date.fromisoformat(entry["date"][:10]) if isinstance(entry, dict) else entry
 
 
 @contextmanager

@@ -15,20 +15,19 @@ ColumnNames = str | Mapping[str, str] | None
 
 
 class ForeignTable(Protocol):
-    """A data frame, eager or lazy."""
+    """A data frame, eager or lazy, or a stream of rows that can be read once."""
 
-    def reports(self, mechanism: Any, column: ColumnNames) -> Any:
-        """The reports in the frame, in its order, checked as a mechanism's."""
+    def reports(self, mechanisms: Mapping[str, Any], columns: Mapping[str, ColumnNames]) -> Any:
+        """{attribute: its reports in the frame, in its order}, checked as the mechanisms'."""
 
     def tally(
         self,
-        mechanism: Any,
-        column: ColumnNames,
+        mechanisms: Mapping[str, Any],
+        columns: Mapping[str, ColumnNames],
         by: Any,
-        keep_reports: bool,
-        ways: int | None,
+        **options: Any,
     ) -> Any:
-        """The tally of the reports, by columns of the frame or by values beside it."""
+        """{attribute: its tally}, by columns of the frame or by values beside it."""
 
 
 Reader = Callable[[Any], ForeignTable | None]

@@ -280,7 +280,7 @@ class Counts:
         self, batch: Batch, place: np.ndarray, groups: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The cells that change, numbered over the groups of the batch, and by how much."""
-        n = len(batch)
+        n, people = len(batch), Groups({}, [()] * groups, place)
         first = place * self._width
         single = [first]  # one entry for each report, which counts once
         cells, times = [], []
@@ -292,7 +292,7 @@ class Counts:
             if schema.rows_are_reports and groups * size > _DENSE * n:
                 single.append(first + start + schema.index(columns[name]))
                 continue
-            table = schema.table(columns[name], place, groups, None).reshape(groups, -1)
+            table = schema.table(columns[name], people).reshape(groups, -1)
             row, cell = np.nonzero(table)
             cells.append(row * self._width + start + cell)
             times.append(table[row, cell])

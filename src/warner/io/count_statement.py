@@ -27,7 +27,8 @@ import hashlib
 import io
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,12 +42,12 @@ from warner._core.text import canonical
 from warner.domains import Domain
 from warner.io.csv_format import as_utf8
 from warner.io.frames import attribute_columns
-from warner.io.grouped_frame import BEYOND, GAP
 from warner.io.public_values import groups_in, indices_of
 from warner.mechanisms import Mechanism
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups
-from warner.reports.schema import BitRule
+from warner.reports.rules import BEYOND, GAP, BitRule, WholeNumbers
+from warner.reports.source import Batch, By, Histograms, count
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
@@ -259,7 +260,9 @@ class _Writer:
             sizes, short = schema.file_columns(), {}
             for part, size in sizes.items():
                 short[part] = self._name(f"c_{len(codes)}")
-                codes.append(f"{self._code(columns[attribute][part], size)} AS {short[part]}")
+                column = self._column(columns[attribute][part])
+                code = WholeNumbers(size).sql(column, self._integer)
+                codes.append(f"{code} AS {short[part]}")
             for parts in parts_of(attribute, mechanism):
                 value = _place([short[p] for p in parts], [sizes[p] for p in parts])
                 values.append((attribute, ",".join(parts), value))
@@ -401,15 +404,6 @@ class _Writer:
             elif _PLAIN.fullmatch(name):
                 name = _folded(name, self._dialect)
         return self._name(name)
-
-    def _code(self, name: str, size: int) -> str:
-        """A column as the numbers 0..size-1, GAP and BEYOND."""
-        column = self._column(name)
-        number = self._cast(column)
-        # Only where it is inside: the cast of another number could fail.
-        whole = f"CASE WHEN {number} = {column} THEN {number} ELSE {BEYOND} END"
-        inside = f"{column} >= 0 AND {column} < {size}"
-        return f"CASE WHEN {column} IS NULL THEN {GAP} WHEN {inside} THEN {whole} ELSE {BEYOND} END"
 
     def _check(self, rule: BitRule, names: Sequence[str]) -> str:
         """1 for a row that breaks a rule, and else 0."""
@@ -578,21 +572,12 @@ class CountsTable:
         sizes = np.zeros(len(groups.keys) if groups else 1, dtype=np.int64)
         for row in everything:
             sizes[place[row.key]] += row.reports
-        found: dict[str, Tally] = {}
+        tallies: dict[str, Tally] = {}
         for attribute, mechanism in mechanisms.items():
-            source = _Counts(self, attribute, place, sizes)
             names = list(mechanism.schema.file_columns())
-            problem = None
-            try:
-                counted = mechanism.schema.count_where_stored(source, names)
-            except ReportError as error:
-                # Rules of one column are checked here, by code that knows no file.
-                said = str(error).removeprefix("reports: ")
-                problem = said if said == str(error) else f"{self.path}: {attribute}: {said}"
-            if problem is not None:
-                raise ReportError(problem)
-            found[attribute] = Tally(mechanism.header, counted, groups, simulated)
-        return found
+            source = _Counts(self, attribute, names, groups, place, sizes)
+            tallies |= count({attribute: mechanism}, source)
+        return {name: tally.marked(simulated) for name, tally in tallies.items()}
 
     def _part(self, attribute: str, part: str) -> list[_Row]:
         """The rows of a part."""
@@ -697,30 +682,53 @@ def _check(rule: BitRule) -> str:
     return f"{CHECK}{rule.text}"
 
 
+@dataclass(frozen=True)
 class _Counts:
-    """The counts of one attribute; see GroupedColumns."""
+    """The counts of one attribute, which are histograms already; see ReportSource."""
 
-    def __init__(
-        self, table: CountsTable, attribute: str, place: Mapping[Any, int], sizes: np.ndarray
-    ) -> None:
-        self._table, self._attribute, self._place, self._sizes = table, attribute, place, sizes
+    table: CountsTable
+    attribute: str
+    columns: list[str]
+    people: Groups | None
+    group_of: Mapping[Any, int]
+    sizes: np.ndarray
+
+    n = None
+
+    def histograms(self, by: By) -> Histograms:
+        return self
+
+    def names(self, attribute: str) -> Sequence[str]:
+        return self.columns
+
+    def groups(self) -> Groups | None:
+        return self.people
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        values, groups = prod(columns.values()), len(self._sizes)
+        values, groups = prod(columns.values()), len(self.sizes)
         require_room(groups, values)
-        part = ",".join(columns)
-        place, code, reports = self._table.codes(self._attribute, part, self._place, values)
-        found = np.zeros((groups, values), dtype=np.int64)
-        np.add.at(found, (place, code), reports)
-        self._table.require_all(self._attribute, part, found.sum(axis=1), self._sizes)
-        return found.reshape(groups, *columns.values())
+        name = ",".join(columns)
+        group, code, reports = self.table.codes(self.attribute, name, self.group_of, values)
+        table = np.zeros((groups, values), dtype=np.int64)
+        np.add.at(table, (group, code), reports)
+        self.table.require_all(self.attribute, name, table.sum(axis=1), self.sizes)
+        return table.reshape(groups, *columns.values())
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        broken = self._table.broken(self._attribute, rule, self._place, self._sizes)
+        broken = self.table.broken(self.attribute, rule, self.group_of, self.sizes)
         if broken:
-            where = f"{self._table.path}: {self._attribute}"
+            where = f"{self.table.path}: {self.attribute}"
             raise ReportError(where, rule.text, f"{broken:,} other rows", rule.remedy)
         return False
+
+    def batches(self, by: By) -> Iterator[Batch]:
+        raise NotImplementedError
+
+    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+        # Rules of one column are checked by code that knows no file.
+        text = str(error).removeprefix("reports: ")
+        is_here = text == str(error)
+        return ReportError(text if is_here else f"{self.table.path}: {self.attribute}: {text}")
 
 
 def read_counts(path: str) -> CountsTable:

@@ -28,7 +28,7 @@ from warner.io.file_format import (
     require_columns,
 )
 from warner.io.public_values import arrow_type
-from warner.reports.schema import smallest_dtype
+from warner.reports.rules import smallest_dtype
 
 if TYPE_CHECKING:
     import pyarrow as pa

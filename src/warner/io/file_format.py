@@ -12,18 +12,17 @@ import hashlib
 import mmap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from warner._core.errors import FileError
 from warner._core.progress import steps
 from warner.domains import Domain
-from warner.reports.public_columns import Groups
-from warner.reports.schema import GroupedColumns, ReportSchema
+from warner.reports.schema import ReportSchema
+from warner.reports.source import Histograms
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,13 +117,6 @@ ROWS_PER_BATCH = 2**18  # people per batch, at most
 NO_PUBLIC: Mapping[str, Domain] = MappingProxyType({})
 
 
-class GroupedRows(GroupedColumns, Protocol):
-    """The columns of a report file in groups of people, counted by GROUP BY."""
-
-    def groups(self) -> Groups | None:
-        """The groups, numbered as the first axis of counts; None without public columns."""
-
-
 class ReportSink(ABC):
     """A report file that is being written."""
 
@@ -192,9 +184,7 @@ class FileFormat(ABC):
         """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``."""
         raise NotImplementedError
 
-    def grouped(
-        self, path: str, by: Mapping[str, Domain] = NO_PUBLIC
-    ) -> AbstractContextManager[GroupedRows]:
+    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Histograms:
         """The columns of a report file, counted for each group of people; only where ``groups``.
 
         Without public columns all people are one group. Reading raises FileError for rows that are

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError, FileError, ReportError, message
+from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
@@ -32,16 +32,17 @@ from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
 from warner.io.formats import report_format
 from warner.io.frames import (
+    JOINT,
     RECORDS,
+    FrameSource,
+    ReportColumns,
     attribute_columns,
     batches,
-    count_frame,
-    count_records,
-    frame_reports,
+    checked_groups,
     records_column,
     report_columns,
+    together,
 )
-from warner.io.grouped_frame import checked_groups
 from warner.io.parquet_format import (
     ParquetFormat,
     column_in_sql,
@@ -53,9 +54,10 @@ from warner.io.parquet_format import (
     shown,
 )
 from warner.io.public_values import holds_integers
-from warner.io.report_file import JOINT, open_reports
-from warner.mechanisms import Mechanism, PerAttribute
+from warner.io.report_file import open_reports
+from warner.mechanisms import Mechanism
 from warner.reports.reports import START, from_texts
+from warner.reports.source import By, count
 from warner.reports.tally import Tally
 
 if TYPE_CHECKING:
@@ -359,48 +361,55 @@ def tally_foreign(
     named |= {name: {RECORDS: column} for name, column in records.items()}
     _require_public(file, by or {}, stated_by)
     beside = {name: v for name, v in stated_by.items() if name not in file.names}
-    wanted = dict(mechanisms)
-    decoded = None
     if texts and starts:
-        own_texts = {a: wanted[a] for a in texts}
-        decoded = _decoded(file, own_texts, texts, starts, named, by or {}, beside)
+        of_texts = {a: mechanisms[a] for a in texts}
+        decoded = _decoded(file, of_texts, texts, starts, named, by or {}, beside)
         beside = {}  # they are columns of the table
         file = replace(file, is_text=False, streams=(), _table=_DECODED)
-        named |= {a: _decoded_names(a, wanted[a]) for a in texts}
-    if ways is not None and len(mechanisms) > 1:
-        whole = PerAttribute.of(wanted)
-        joined = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
-        wanted, named = {JOINT: whole}, {JOINT: joined}
-    found: dict[str, Tally] = {}
-    problem = None
+        named |= {a: _decoded_names(a, mechanisms[a]) for a in texts}
+    counted = together(mechanisms, ways)
+    if counted.keys() != mechanisms.keys():
+        named = {JOINT: {f"{a}.{end}": name for a in mechanisms for end, name in named[a].items()}}
     used = [*(by or ()), *(own for names in named.values() for own in names.values())]
-    with _near(file, used) as file, connection() as database:
-        if decoded is not None:
+    tallies: dict[str, Tally] = {}
+    with _near(file, used) as near, connection() as database:
+        if texts and starts:
             database.register(_DECODED, decoded)
-        for name, mechanism in steps(list(wanted.items()), "counting attributes"):
-            own = named[name]
-            read = partial(_relation, database, file, own, by or {}, beside)
-            table = _safely(file, read)
-            if name in records:
-                work = partial(count_records, mechanism, table, own[RECORDS], by)
-            else:
-                work = partial(
-                    count_frame, mechanism, table, own, by, ways=ways, files=file.streams
-                )
-            work = partial(work, keep_reports=keep_reports)
-            try:
-                found[name] = _safely(file, work)
-            except ReportError as error:
-                said = str(error).removeprefix("data: ")
-                if said.startswith("reports: "):
-                    said = f"{name}: {said.removeprefix('reports: ')}"
-                find = partial(_first_wrong, table, mechanism, own, by or {})
-                row = None if name in records else _safely(file, find)
-                problem = _located(file, own, said, row)
-                break
-    if problem is not None:
-        raise ReportError(problem)
-    return found
+        for name, mechanism in steps(list(counted.items()), "counting attributes"):
+            read = partial(_relation, database, near, named[name], by or {}, beside)
+            form: Any = "records" if name in records else "numbers"
+            ends = [RECORDS] if name in records else mechanism.schema.file_columns()
+            where = ReportColumns(mechanism.schema, [named[name][e] for e in ends], form)
+            source = _ForeignSource(near, _safely(near, read), name, where, by or {})
+            options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
+            work = partial(count, {name: mechanism}, source, by, **options)
+            tallies |= _safely(near, work)
+    return tallies
+
+
+class _ForeignSource(FrameSource):
+    """The reports of one attribute in a file of another program; see ReportSource."""
+
+    def __init__(
+        self,
+        file: ForeignFile,
+        table: duckdb.DuckDBPyRelation,
+        attribute: str,
+        columns: ReportColumns,
+        by: By,
+    ) -> None:
+        super().__init__(_as_lazy(table), {attribute: columns}, file.streams)
+        self._file, self._by = file, by
+
+    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+        ((name, columns),) = self._columns.items()
+        text = str(error).removeprefix("data: ")
+        if text.startswith("reports: "):
+            text = f"{name}: {text.removeprefix('reports: ')}"
+        row = None
+        if columns.form != "records":
+            row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
+        return ReportError(_located(self._file, columns.names, text, row))
 
 
 @contextmanager
@@ -534,45 +543,38 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
     return sum(n for at, (_, n) in zip(place[1:], rows, strict=True) if at != place[0])
 
 
-def _located(file: ForeignFile, names: Mapping[str, str], said: str, row: int | None) -> str:
+def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None) -> str:
     """The message of reports that are wrong, with their first row."""
     if row is None:
-        return f"{file.path}: {said}"
+        return f"{file.path}: {text}"
     if file.is_text:
-        cells = ", ".join(column_in_sql(name) for name in names.values())
+        cells = ", ".join(map(column_in_sql, names))
         query = f"SELECT {cells} FROM {file._table} LIMIT 1 OFFSET {row}"
         with connection() as database:
             found = _safely(file, lambda: database.execute(query).fetchone())
-        if column := no_number(dict(zip(names.values(), found or (), strict=False))):
+        if column := no_number(dict(zip(names, found or (), strict=False))):
             rule = f"row {row + 1:,} of {column} holds no whole number"
             return message(file.path, rule, None, "Is the file damaged?")
-    return f"{file.path}: {said} The first such row is row {row + 1:,}."
+    return f"{file.path}: {text} The first such row is row {row + 1:,}."
 
 
-def _first_wrong(
-    table: duckdb.DuckDBPyRelation,
-    mechanism: Mechanism,
-    names: Mapping[str, str],
-    by: Mapping[str, Domain],
-) -> int | None:
-    """The place of the first row that is no report, or whose public values are not declared.
+def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
+    """The number of the first row that is no report, or whose public values are not declared.
 
-    None where there is no such row, or none can be told.
+    None where there is no such row, or none can be named.
     """
 
     def is_wrong(rows: Any) -> bool:
         try:
-            frame_reports(mechanism, rows.to_native(), names)
-            if by:
+            columns.read(rows)
+            if by and len(rows):
                 checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
-            return False
-        except EmptyError:
-            return False
         except ReportError:
             return True
+        return False
 
     first = 0
-    for rows in batches(_as_lazy(table), [*dict.fromkeys([*by, *names.values()])]) or ():
+    for rows in batches(lazy, list(dict.fromkeys([*by, *columns.names]))) or ():
         if is_wrong(rows[:0]):  # the type of a column, which no row is to blame for
             return None
         if is_wrong(rows):

@@ -1,11 +1,12 @@
-"""Data frames of any library that Narwhals knows, in and out."""
+"""Data frames of any library that Narwhals knows, and streams of Arrow, as sources of reports."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,45 +16,350 @@ from warner._core.foreign_tables import ColumnNames
 from warner._core.table import frame
 from warner.domains import Domain
 from warner.io.file_format import to_file
-from warner.io.grouped_frame import (
-    ELSEWHERE,
-    MOST_ROWS,
-    GroupedFrame,
-    checked_groups,
-    gap,
-    no_report,
-    no_whole_number,
-    require_numbers,
-)
 from warner.io.parquet_format import StreamedColumns
-from warner.mechanisms import Mechanism, from_header
-from warner.reports.public_columns import Groups
+from warner.mechanisms import Mechanism, PerAttribute, from_header
+from warner.reports.counting import require_room
+from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import ReportSchema, smallest_dtype
+from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
+from warner.reports.schema import ReportSchema, columns_from
+from warner.reports.source import Batch, By, Histograms, count
 from warner.reports.tally import Tally
 
-# -----------------------------------------------------------------------------------------------
-# The rows of a data frame of any library, a batch at a time, and reports in columns of bytes.
-
-
+JOINT = "joint"  # the name in a tally file of the tables of several attributes together
+RECORDS = "records"  # the name of a column of bytes that holds reports
 ROWS = 2**20  # rows per batch
+_BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
+_MOST_ROWS = 2**22  # different whole reports that may leave a library that gives no batches
+_ELSEWHERE = (
+    "On Spark use warner.spark.tally. Elsewhere write Parquet files and count them with "
+    "'warner tally'"
+)
+_NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
+_SHOWN = 8  # names of columns in a message
+
+
+def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
+    """Reports as a data frame with the columns of a report file.
+
+    Args:
+        reports: n reports.
+        backend: the library of the frame.
+        attribute: the name of the attribute, with which the names of columns begin.
+
+    Raises:
+        ArgumentError: no such library is installed.
+    """
+    schema = from_header(reports.header).schema
+    return frame(to_file(attribute, schema, reports.columns), backend)
+
+
+def together(mechanisms: Mapping[str, Mechanism], ways: int | None) -> dict[str, Mechanism]:
+    """What is counted: each attribute, or with ``ways`` all of several attributes in tuples."""
+    if ways is None or len(mechanisms) == 1:
+        return dict(mechanisms)
+    return {JOINT: PerAttribute.of(mechanisms)}
+
+
+# -----------------------------------------------------------------------------------------------
+# Which columns hold reports, and how they are read.
+
+
+def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:
+    """The names that the columns of an attribute's reports have in a report file.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> attribute_columns("age", RandomizedResponse(Categorical(["young", "old"]), 1.0))
+    {'report': 'age_report'}
+    """
+    return {name: f"{attribute}_{name}" for name in mechanism.schema.file_columns()}
+
+
+@dataclass(frozen=True)
+class ReportColumns:
+    """Where the reports of an attribute stand in a table.
+
+    Attributes:
+        schema: what the reports are.
+        names: the columns; for numbers in the order of ``schema.file_columns()``.
+        form: numbers in the columns of a report file; whole reports as records of bytes, or blocks
+            of them, in one column; an array for each report in one column; or a matrix with a
+            column for each bit or digit.
+    """
+
+    schema: ReportSchema
+    names: Sequence[str]
+    form: Literal["numbers", "records", "arrays", "matrix"] = "numbers"
+
+    @classmethod
+    def find(
+        cls,
+        schema: ReportSchema,
+        kinds: Mapping[str, Any],
+        column: ColumnNames,
+        is_alone: bool = False,
+    ) -> ReportColumns:
+        """The columns of reports in a table.
+
+        Args:
+            schema: what the reports are.
+            kinds: {name: Narwhals type} of all columns of the table.
+            column: the columns that are named.
+            is_alone: whether all columns of the table may be a matrix.
+        """
+        import narwhals.stable.v2 as nw
+
+        names = list(kinds)
+        binary = [name for name, dtype in kinds.items() if dtype == nw.Binary]
+        if (records := records_column(schema, column, names, binary)) is not None:
+            return cls(schema, [records], "records")
+        listed = [name for name, dtype in kinds.items() if isinstance(dtype, nw.Array | nw.List)]
+        if schema.width_as_matrix is not None and not isinstance(column, Mapping):
+            (only, *_) = schema.empty(0)
+            likely = [only, *(listed if len(listed) == 1 else ())]
+            if column is not None:
+                likely = [column, f"{column}_{only}"]
+            if (arrays := next((name for name in likely if name in listed), None)) is not None:
+                return cls(schema, [arrays], "arrays")
+            parts = list(schema.file_columns())
+            if (
+                is_alone
+                and column is None
+                and schema.width_as_matrix == len(names)
+                and not set(parts) & set(names)
+                and not _guessed(parts, names)
+            ):
+                return cls(schema, names, "matrix")
+        return cls(schema, list(report_columns(schema, names, column).values()))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The columns of numbers: {name: how many values it may take}."""
+        return dict(zip(self.names, self.schema.file_columns().values(), strict=True))
+
+    def reports(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The columns of reports, checked, from columns of numbers."""
+        pairs = zip(self.schema.file_columns(), self.names, strict=True)
+        columns = self.schema.from_file({column: arrays[name] for column, name in pairs})
+        self.schema.check(columns)
+        return columns
+
+    def read(self, rows: Any, row: int | None = None) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The checked columns of the reports in some rows, and how many each row holds, (n,).
+
+        Messages name a row where ``row``, the number of rows before these, is given.
+        """
+        if self.form == "records":
+            (name,) = self.names
+            return records_in(self.schema, rows.to_arrow().column(name), name)
+        if self.form == "matrix":
+            columns = columns_from(self.schema, np.asarray(rows.to_numpy()))
+        elif self.form == "arrays":
+            columns = self._of_arrays(rows)
+        else:
+            arrays = {n: WholeNumbers(s).array(rows[n], n, row) for n, s in self.sizes.items()}
+            columns = self.reports(arrays)
+        return columns, np.ones(len(rows), dtype=np.int64)
+
+    def _of_arrays(self, rows: Any) -> dict[str, np.ndarray]:
+        """The columns of reports from a column that holds an array for each."""
+        (name,) = self.names
+        table, sizes = _matrix(rows, name), self.schema.file_columns()
+        if table.shape[1] == self.schema.width_as_matrix:
+            return columns_from(self.schema, table)
+        if table.shape[1] != len(sizes):
+            rule = f"must hold arrays of length {len(sizes)} or {self.schema.width_as_matrix}"
+            raise ReportError(name, rule, f"length {table.shape[1]}")
+        arrays = {}
+        for numbers, (column, size) in zip(table.T, sizes.items(), strict=True):
+            if not WholeNumbers(size).holds(numbers):
+                raise WholeNumbers(size).beyond(column)
+            arrays[column] = numbers.astype(smallest_dtype(size))
+        columns = self.schema.from_file(arrays)
+        self.schema.check(columns)
+        return columns
+
+
+def _matrix(rows: Any, name: str) -> np.ndarray:
+    """A column of arrays of one length as a matrix (n, length)."""
+    column = rows.to_arrow().column(name).combine_chunks()
+    values = column.flatten()
+    rule = "must hold arrays of integers of one length, without gaps"
+    if column.null_count or values.null_count or len(values) % len(column):
+        raise ReportError(name, rule)
+    table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    ends = column.offsets.to_numpy() if hasattr(column, "offsets") else np.zeros(0)
+    if len(np.unique(np.diff(ends))) > 1 or table.dtype.kind not in "iu":
+        raise ReportError(name, rule)
+    return table
+
+
+def records_in(
+    schema: ReportSchema, column: Any, name: str
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The reports in a column of bytes, in which each row holds one report or a block of them.
+
+    A report is its record, as :meth:`Reports.records <warner.Reports.records>` gives them: for bits
+    the packed bytes. A block is several records, one behind the other.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = schema.bytes_per_report
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
+    rule = f"must hold records of {width} bytes, one or more in each row, without gaps"
+    if column.null_count:
+        raise ReportError(name, rule, f"{column.null_count:,} rows without a report")
+    sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
+    if not sizes.size:
+        raise EmptyError("data", "holds no reports")
+    wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
+    if wrong.size:
+        got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
+        raise ReportError(name, rule, got, "Were they made by this mechanism?")
+    records = np.concatenate([_bytes_of(chunk) for chunk in chunks]).reshape(-1, width)
+    columns = columns_of(schema, records)
+    schema.check(columns)
+    return columns, sizes // width
+
+
+def _bytes_of(chunk: Any) -> np.ndarray:
+    """All bytes of an Arrow array of binary values without gaps, uint8."""
+    import pyarrow as pa
+
+    chunk = chunk.cast(pa.large_binary())
+    _, offsets, data = chunk.buffers()
+    ends = np.frombuffer(offsets, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
+
+
+def report_columns(
+    schema: ReportSchema,
+    names: Sequence[str],
+    column: ColumnNames = None,
+    may_hold_answers: bool = False,
+    remedy: str | None = None,
+) -> dict[str, str]:
+    """The columns of a frame that hold reports.
+
+    >>> from warner.reports.schema import IntegerColumns
+    >>> report_columns(IntegerColumns(("seed", "bucket"), (9, 2)), ["a_seed", "day", "a_bucket"])
+    {'seed': 'a_seed', 'bucket': 'a_bucket'}
+    """
+    parts = list(schema.file_columns())
+    named = {name: name for name in parts}
+    if not isinstance(column, str | Mapping | None):
+        rule, remedy = "must be the name of a column, or a dict of names", "For example 'report'"
+        raise ArgumentTypeError("column", rule, kind(column), remedy)
+    if isinstance(column, Mapping):
+        unknown = [name for name in column if name not in named]
+        if unknown:
+            rule = f"must name the columns {_few(parts)} of the reports"
+            raise ArgumentError("column", rule, _few(unknown))
+        named |= column
+    elif column is not None:
+        named = {name: f"{column}_{name}" for name in parts}
+        if len(parts) == 1 and column in names:
+            named = {parts[0]: column}
+    elif any(name not in names for name in parts):
+        named = _guessed(parts, names) or named
+    if missing := [name for name in named.values() if name not in names]:
+        several = len(named) > 1
+        listed = _few(list(named.values()))
+        if isinstance(column, str) and not several and not column.endswith(f"_{parts[0]}"):
+            listed = f"{column} or {listed}"
+        rule = f"must have the {'columns' if several else 'column'} {listed}"
+        there = _few(names) if not may_hold_answers else f"the {len(names)} in its first line"
+        got = f"no {_few(missing)} among {there}" if names else "no columns"
+        cure = "Name the column that holds the reports" + " of each" * several
+        raise ReportError("data", rule, got, remedy or cure)
+    _refuse_more(named, names)
+    return named
+
+
+def _refuse_more(named: Mapping[str, str], names: Sequence[str]) -> None:
+    """Refuse a frame with bits or digits beyond the last: its reports are of more values."""
+    last: dict[str, int] = {}
+    for end, name in named.items():
+        of, numbered = _NUMBERED.fullmatch(end), _NUMBERED.fullmatch(name)
+        if of and numbered and of[2] == numbered[2]:
+            last[numbered[1]] = max(int(of[2]), last.get(numbered[1], 0))
+    for name in names:
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered and int(numbered[2]) > last.get(numbered[1], int(numbered[2])):
+            start, largest = numbered[1], last[numbered[1]]
+            few = f"{start}0" + f" to {start}{largest}" * (largest > 0)
+            rule = f"has {name}, and reports of this mechanism have only {few}"
+            raise ReportError("data", rule, None, "Were they made for more values?")
+
+
+def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | None:
+    """The columns that are named as in a report file, or the only one; None if there are none."""
+    ending = f"_{parts[0]}"
+    starts = [name.removesuffix(ending) for name in names if name.endswith(ending)]
+    fits = [start for start in starts if all(f"{start}_{name}" in names for name in parts)]
+    if len(fits) > 1:
+        rule = "must be named where a frame has reports of several attributes"
+        raise ArgumentError("column", rule, None, f"Pass one of {_few(fits)}")
+    if fits:
+        return {name: f"{fits[0]}_{name}" for name in parts}
+    return {parts[0]: names[0]} if len(parts) == len(names) == 1 else None
+
+
+def records_column(
+    schema: ReportSchema, column: ColumnNames, names: Sequence[str], binary: Sequence[str]
+) -> str | None:
+    """The column of bytes that holds whole reports; None where the reports are in other columns.
+
+    >>> from warner.reports.schema import BitVector
+    >>> records_column(BitVector(9), "age", ["age_records", "day"], ["age_records"])
+    'age_records'
+    >>> records_column(BitVector(9), None, ["age_bits_0", "age_bits_1", "photo"], ["photo"])
+    """
+    if isinstance(column, Mapping):
+        if any(name in names for name in column.values()):
+            return None
+        # The usual names, age_bits_0 and so on: their beginning names the attribute.
+        starts = {name.removesuffix(f"_{end}") for end, name in column.items()}
+        likely = [f"{start}_{RECORDS}" for start in starts]
+    elif column is not None:
+        likely = [column, f"{column}_{RECORDS}"]
+    elif any(name in names for name in schema.file_columns()) or _guessed(
+        list(schema.file_columns()), names if len(names) > 1 else []
+    ):
+        return None
+    else:
+        likely = [RECORDS, *(binary if len(binary) == 1 else ())]
+    return next((name for name in likely if name in binary), None)
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names of columns for a message, not more than eight."""
+    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return ", ".join(map(str, names[:_SHOWN])) + more
+
+
+# -----------------------------------------------------------------------------------------------
+# The rows of a frame: in batches, or counted by its own library.
 
 
 def batches(lazy: Any, names: Sequence[str], rows: int = ROWS) -> Iterator[Any] | None:
-    """Some columns of a frame in batches, in its order.
+    """Some columns of a frame in batches, in its order; None where its library gives none.
 
     DuckDB, Polars and Ibis stream them. Frames in memory are cut.
     """
-    wanted = lazy.select(list(names))
-    native, library = wanted.to_native(), wanted.implementation
+    some = lazy.select(list(names))
+    native, library = some.to_native(), some.implementation
     if library.is_duckdb():
-        return _frames(_of_duckdb(native, rows))
+        return frames_of(_of_duckdb(native, rows))
     if library.is_polars():
-        return _frames(native.collect_batches(chunk_size=rows, maintain_order=True))
+        return frames_of(native.collect_batches(chunk_size=rows, maintain_order=True))
     if library.is_ibis():
-        return _frames(_of_ibis(native, rows))
+        return frames_of(_of_ibis(native, rows))
     if library.is_pandas_like() or library.is_pyarrow():
-        return _slices(wanted.collect(), rows)
+        whole = some.collect()
+        return (whole[start : start + rows] for start in range(0, len(whole), rows))
     return None
 
 
@@ -74,540 +380,401 @@ def _of_ibis(table: Any, rows: int) -> Any:
     return _of_duckdb(backend.con.sql(backend.compile(table)), rows)
 
 
-def _frames(parts: Any) -> Iterator[Any]:
+def frames_of(parts: Iterable[Any]) -> Iterator[Any]:
     """Batches of Arrow or Polars as eager Narwhals frames."""
     import narwhals.stable.v2 as nw
     import pyarrow as pa
 
-    for part in parts:
-        table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
+    for batch in parts:
+        is_arrow = isinstance(batch, pa.RecordBatch)
+        table = pa.Table.from_batches([batch]) if is_arrow else batch
         if len(table):
             yield nw.from_native(table, eager_only=True)
 
 
-def _slices(whole: Any, rows: int) -> Iterator[Any]:
-    """Slices of an eager frame."""
-    for start in range(0, len(whole), rows):
-        yield whole[start : start + rows]
+class GroupedFrame:
+    """The columns of a lazy Narwhals frame, counted by its library; see Histograms.
 
-
-def records_in(
-    schema: ReportSchema, column: Any, name: str
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The reports in a column of bytes, in which each row holds one report or a block of them.
-
-    A report is its record, as :meth:`Reports.records <warner.Reports.records>` gives them: for bits
-    the packed bytes. A block is several records, one behind the other.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    width = schema.bytes_per_report
-    parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    lengths = [pc.binary_length(part).to_numpy(zero_copy_only=False) for part in parts]
-    rule = f"must hold records of {width} bytes, one or more in each row, without gaps"
-    if column.null_count:
-        raise ReportError(name, rule, f"{column.null_count:,} rows without a report")
-    sizes = np.concatenate(lengths).astype(np.int64) if lengths else np.zeros(0, dtype=np.int64)
-    if not sizes.size:
-        raise EmptyError("data", "holds no reports")
-    wrong = np.flatnonzero((sizes % width != 0) | (sizes == 0))
-    if wrong.size:
-        got = f"{sizes[wrong[0]]} bytes in row {wrong[0]}"
-        raise ReportError(name, rule, got, "Were they made by this mechanism?")
-    records = np.concatenate([_bytes_of(part) for part in parts]).reshape(-1, width)
-    columns = columns_of(schema, records)
-    schema.check(columns)
-    return columns, sizes // width
-
-
-def _bytes_of(part: Any) -> np.ndarray:
-    """All bytes of an Arrow array of binary values without gaps, uint8."""
-    import pyarrow as pa
-
-    part = part.cast(pa.large_binary())
-    _, offsets, data = part.buffers()
-    ends = np.frombuffer(offsets, np.int64)[part.offset : part.offset + len(part) + 1]
-    return np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
-
-
-_NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
-_SHOWN = 8  # names of columns in a message
-RECORDS = "records"  # the name of a column of bytes that holds reports
-_BLOCKS = 2**11  # rows of bytes per batch, each of which may hold thousands of reports
-
-
-def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
-    """Reports as a data frame with the columns of a report file.
+    Columns of 8 or 16 bits have few values, and are grouped as they are. Any other is first made a
+    column of codes, so that at most ``size + 3`` rows leave the library.
 
     Args:
-        reports: n reports.
-        backend: the library of the frame.
-        attribute: the name of the attribute, with which the names of columns begin.
-
-    Raises:
-        ArgumentError: no such library is installed.
+        lazy: the frame.
+        by: {name: domain} of public columns; none for one group of all rows.
     """
-    schema = from_header(reports.header).schema
-    return frame(to_file(attribute, schema, reports.columns), backend)
 
+    def __init__(self, lazy: Any, by: Mapping[str, Domain | None] | None = None) -> None:
+        self._lazy = lazy
+        self._by = dict(by or {})
+        self._kinds = lazy.collect_schema()
+        self._groups: Groups | None = None
+        self._group_of: dict[tuple[Any, ...], int] = {}
+        self._last: list[tuple[Any, ...]] = []
 
-def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:
-    """The names that the columns of an attribute's reports have in a report file.
+    @property
+    def _keys(self) -> dict[str, Any]:
+        """The public columns by short names of our own, because they may have any."""
+        import narwhals.stable.v2 as nw
 
-    >>> from warner import Categorical, RandomizedResponse
-    >>> attribute_columns("age", RandomizedResponse(Categorical(["young", "old"]), 1.0))
-    {'report': 'age_report'}
-    """
-    return {name: f"{attribute}_{name}" for name in mechanism.schema.file_columns()}
+        return {f"by_{i}": nw.col(name).alias(f"by_{i}") for i, name in enumerate(self._by)}
 
+    def groups(self) -> Groups | None:
+        """The groups of rows, numbered as the first axis of counts; None without public columns."""
+        import narwhals.stable.v2 as nw
 
-def count_frame(
-    mechanism: Mechanism,
-    data: Any,
-    names: Mapping[str, str],
-    by: Mapping[str, Domain | None] | None = None,
-    *,
-    ways: int | None = None,
-    keep_reports: bool = False,
-    files: Sequence[str] = (),
-) -> Tally:
-    """Count the reports in some columns of a data frame, by public columns if there are any.
+        if self._by and self._groups is None:
+            names = list(self._keys)
+            keys = self._lazy.select(*self._keys.values())
+            # A GROUP BY, because Ibis has no distinct rows on every engine.
+            table = keys.group_by(names).agg(nw.len().alias("seen")).collect()
+            rows = list(zip(*(table[name].to_list() for name in names), strict=True))
+            if not rows:
+                raise EmptyError("data", "holds no reports")
+            values = map(list, zip(*rows, strict=True))
+            named = dict(zip(self._by, values, strict=True))
+            self._groups = checked_groups(named, self._by, len(rows))
+            # Several raw values, such as the days of a week, may be of one group.
+            self._group_of = dict(zip(rows, self._groups.place.tolist(), strict=True))
+        return self._groups
 
-    ``files`` are the Parquet files that the frame is made of.
-    """
-    lazy, public = _lazy(data), by or {}
-    columns = GroupedFrame(lazy, public)
-    try:
-        if is_counted_by_columns(mechanism, ways, keep_reports):
-            source = StreamedColumns(files, columns) if files else columns
-            names_of_all = list(_sizes(mechanism, names))
-            counted = mechanism.schema.count_where_stored(source, names_of_all)
-            return Tally(mechanism.header, counted, columns.groups())
-        wanted = list(dict.fromkeys([*public, *names.values()]))
-        parts = batches(lazy, wanted)
-        if parts is None and not _keeps(mechanism, ways, keep_reports):
-            arrays, repeats = columns.rows(_sizes(mechanism, names), MOST_ROWS)
-            reports = _reports(mechanism, names, arrays)
-            groups = columns.groups_of_rows()
-            return mechanism.count(reports, groups, repeats=repeats, ways=ways)
-        count = partial(mechanism.count, ways=ways, keep_reports=keep_reports)
-        every = _typed(parts or [lazy.select(wanted).collect()], mechanism, names)
-        return _sum(count(reports, _groups_of(rows, public)) for rows, reports in every)
-    except ReportError as error:
-        problem = ReportError(f"data: {str(error).removeprefix('data: ')}")
-    raise problem
-
-
-def is_counted_by_columns(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
-    """Whether reports are counted by GROUP BYs of their columns, and not as whole reports."""
-    keeps = _keeps(mechanism, ways, keep_reports)
-    return bool(mechanism.schema.group_bys) and ways is None and not keeps
-
-
-def _keeps(mechanism: Mechanism, ways: int | None, keep_reports: bool) -> bool:
-    """Whether the distinct reports are kept."""
-    return keep_reports and mechanism.schema.can_keep_reports and ways is None
-
-
-def _sizes(mechanism: Mechanism, names: Mapping[str, str]) -> dict[str, int]:
-    """The columns of a frame that hold reports: {name: how many values it may take}."""
-    return {names[name]: size for name, size in mechanism.schema.file_columns().items()}
-
-
-def _reports(
-    mechanism: Mechanism, names: Mapping[str, str], arrays: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """The columns of reports, checked, from columns of a frame."""
-    columns = mechanism.schema.from_file({name: arrays[own] for name, own in names.items()})
-    mechanism.schema.check(columns)
-    return columns
-
-
-def _typed(
-    parts: Iterable[Any], mechanism: Mechanism, names: Mapping[str, str]
-) -> Iterator[tuple[Any, dict[str, np.ndarray]]]:
-    """Each batch of rows, and the checked columns of its reports."""
-    sizes = _sizes(mechanism, names)
-    for rows in parts:
-        if not len(rows):
-            continue
-        arrays = {name: _checked_column(rows[name], name, size) for name, size in sizes.items()}
-        yield rows, _reports(mechanism, names, arrays)
-
-
-def _sum(tallies: Iterable[Tally]) -> Tally:
-    """The sum of the tallies of batches."""
-    total: Tally | None = None
-    for tally in tallies:
-        total = tally if total is None else total + tally
-    if total is None or not total.n:
-        raise EmptyError("data", "holds no reports")
-    return total
-
-
-def frame_reports(mechanism: Mechanism, data: Any, names: Mapping[str, str]) -> Reports:
-    """The reports in some columns of a data frame, in its order."""
-    rows = _lazy(data).select(list(names.values())).collect()
-    arrays = {
-        name: _checked_column(rows[names[name]], names[name], size)
-        for name, size in mechanism.schema.file_columns().items()
-    }
-    if not len(rows):
-        raise EmptyError("data", "holds no reports")
-    columns = mechanism.schema.from_file(arrays)
-    mechanism.schema.check(columns)
-    return Reports(mechanism.header, columns)
-
-
-def count_records(
-    mechanism: Mechanism,
-    data: Any,
-    name: str,
-    by: Mapping[str, Domain | None] | None = None,
-    *,
-    ways: int | None = None,
-    keep_reports: bool = False,
-) -> Tally:
-    """Count the reports in a column of bytes of a data frame, in batches."""
-    public = by or {}
-    parts = _record_batches(mechanism, data, [*public, name], name)
-    return _sum(
-        mechanism.count(
-            columns, _groups_of(rows, public, many), ways=ways, keep_reports=keep_reports
-        )
-        for rows, columns, many in parts
-    )
-
-
-def _record_batches(
-    mechanism: Mechanism, data: Any, names: Sequence[str], name: str
-) -> Iterator[tuple[Any, dict[str, np.ndarray], np.ndarray]]:
-    """Each batch of rows, the columns of its reports, and how many reports each row holds."""
-    parts = batches(_lazy(data), names, _BLOCKS)
-    problem: ReportError | None = None
-    if parts is None:
-        rule = "holds bytes, and the library of the frame gives no batches"
-        raise ReportError(f"data: {name}", rule, None, ELSEWHERE)
-    try:
-        for rows in parts:
-            yield (rows, *records_in(mechanism.schema, rows.to_arrow().column(name), name))
-        return
-    except ReportError as error:
-        problem = ReportError(f"data: {error}")
-    raise problem
-
-
-def _groups_of(
-    rows: Any, by: Mapping[str, Domain | None], repeats: np.ndarray | None = None
-) -> Groups | None:
-    """The groups of the reports in a batch of rows, each of which may hold several."""
-    if not by:
-        return None
-    values = {}
-    for name in by:
-        column = rows[name].to_list()
-        if repeats is not None:
-            column = [
-                v for v, many in zip(column, repeats.tolist(), strict=True) for _ in range(many)
-            ]
-        values[name] = column
-    return checked_groups(values, by, len(next(iter(values.values()))))
-
-
-def _lazy(data: Any) -> Any:
-    """A frame of any library as a lazy Narwhals frame."""
-    import narwhals.stable.v2 as nw
-
-    try:
-        return nw.from_native(data).lazy()
-    except TypeError:
-        raise ArgumentTypeError("data", "must be a data frame", kind(data)) from None
-
-
-def _names(lazy: Any) -> list[str]:
-    """The names of all columns of a lazy Narwhals frame."""
-    found: list[str] = lazy.collect_schema().names()
-    return found
-
-
-def report_columns(
-    schema: ReportSchema,
-    found: Sequence[str],
-    column: ColumnNames = None,
-    may_hold_answers: bool = False,
-    remedy: str | None = None,
-) -> dict[str, str]:
-    """The columns of a frame that hold reports.
-
-    >>> from warner.reports.schema import IntegerColumns
-    >>> report_columns(IntegerColumns(("seed", "bucket"), (9, 2)), ["a_seed", "day", "a_bucket"])
-    {'seed': 'a_seed', 'bucket': 'a_bucket'}
-    """
-    wanted = list(schema.file_columns())
-    named = {name: name for name in wanted}
-    if not isinstance(column, str | Mapping | None):
-        rule, remedy = "must be the name of a column, or a dict of names", "For example 'report'"
-        raise ArgumentTypeError("column", rule, kind(column), remedy)
-    if isinstance(column, Mapping):
-        unknown = [name for name in column if name not in named]
-        if unknown:
-            rule = f"must name the columns {_few(wanted)} of the reports"
-            raise ArgumentError("column", rule, _few(unknown))
-        named |= column
-    elif column is not None:
-        named = {name: f"{column}_{name}" for name in wanted}
-        if len(wanted) == 1 and column in found:
-            named = {wanted[0]: column}
-    elif any(name not in found for name in wanted):
-        named = _guessed(wanted, found) or named
-    if missing := [name for name in named.values() if name not in found]:
-        several = len(named) > 1
-        listed = _few(list(named.values()))
-        if isinstance(column, str) and not several and not column.endswith(f"_{wanted[0]}"):
-            listed = f"{column} or {listed}"
-        rule = f"must have the {'columns' if several else 'column'} {listed}"
-        there = _few(found) if not may_hold_answers else f"the {len(found)} in its first line"
-        got = f"no {_few(missing)} among {there}" if found else "no columns"
-        cure = "Name the column that holds the reports" + " of each" * several
-        raise ReportError("data", rule, got, remedy or cure)
-    _refuse_more(named, found)
-    return named
-
-
-def _refuse_more(named: Mapping[str, str], found: Sequence[str]) -> None:
-    """Refuse a frame with bits or digits beyond the last: its reports are of more values."""
-    last: dict[str, int] = {}
-    for part, own in named.items():
-        of, numbered = _NUMBERED.fullmatch(part), _NUMBERED.fullmatch(own)
-        if of and numbered and of[2] == numbered[2]:
-            last[numbered[1]] = max(int(of[2]), last.get(numbered[1], 0))
-    for name in found:
-        numbered = _NUMBERED.fullmatch(name)
-        if numbered and int(numbered[2]) > last.get(numbered[1], int(numbered[2])):
-            start, end = numbered[1], last[numbered[1]]
-            few = f"{start}0" + f" to {start}{end}" * (end > 0)
-            rule = f"has {name}, and reports of this mechanism have only {few}"
-            raise ReportError("data", rule, None, "Were they made for more values?")
-
-
-def _guessed(wanted: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """The columns that are named as in a report file, or the only one; None if there are none."""
-    ending = f"_{wanted[0]}"
-    starts = [name.removesuffix(ending) for name in found if name.endswith(ending)]
-    fits = [start for start in starts if all(f"{start}_{name}" in found for name in wanted)]
-    if len(fits) > 1:
-        rule = "must be named where a frame has reports of several attributes"
-        raise ArgumentError("column", rule, None, f"Pass one of {_few(fits)}")
-    if fits:
-        return {name: f"{fits[0]}_{name}" for name in wanted}
-    return {wanted[0]: found[0]} if len(wanted) == len(found) == 1 else None
-
-
-def _binary(kinds: Mapping[str, Any]) -> list[str]:
-    """The columns of bytes of a frame, by the types of all."""
-    import narwhals.stable.v2 as nw
-
-    return [name for name, dtype in kinds.items() if dtype == nw.Binary]
-
-
-def records_column(
-    schema: ReportSchema, column: ColumnNames, found: Sequence[str], binary: Sequence[str]
-) -> str | None:
-    """The column of bytes that holds whole reports; None where the reports are in other columns.
-
-    >>> from warner.reports.schema import BitVector
-    >>> records_column(BitVector(9), "age", ["age_records", "day"], ["age_records"])
-    'age_records'
-    >>> records_column(BitVector(9), None, ["age_bits_0", "age_bits_1", "photo"], ["photo"])
-    """
-    if isinstance(column, Mapping):
-        if any(name in found for name in column.values()):
+    def groups_of_rows(self) -> Groups | None:
+        """The group of each row that :meth:`rows` gave last; None without public columns."""
+        groups = self.groups()
+        if groups is None:
             return None
-        # The usual names, age_bits_0 and so on: their beginning names the attribute.
-        starts = {own.removesuffix(f"_{part}") for part, own in column.items()}
-        wanted = [f"{start}_{RECORDS}" for start in starts]
-    elif column is not None:
-        wanted = [column, f"{column}_{RECORDS}"]
-    elif any(name in found for name in schema.file_columns()) or _guessed(
-        list(schema.file_columns()), found if len(found) > 1 else []
-    ):
-        return None
-    else:
-        wanted = [RECORDS, *(binary if len(binary) == 1 else ())]
-    return next((name for name in wanted if name in binary), None)
+        group_of = map(self._group_of.__getitem__, self._last)
+        return replace(groups, place=np.fromiter(group_of, np.int64, len(self._last)))
+
+    def rows(
+        self, columns: Mapping[str, int], most: int | None = None
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The different rows of some columns, checked, (m,) each, and how often each occurs."""
+        import narwhals.stable.v2 as nw
+
+        keys = self._keys
+        kinds = self._kinds
+        is_narrow = prod(_NARROW.get(str(kinds[name]), _FEW + 1) for name in columns) <= _FEW
+        codes = {
+            f"of_{i}": nw.col(n) if is_narrow else WholeNumbers(size).expression(n, kinds[n])
+            for i, (n, size) in enumerate(columns.items())
+        }
+        names = [*keys, *codes]
+        rows = self._lazy.select(*keys.values(), **codes)
+        different = rows.group_by(names).agg(nw.len().alias("seen"))
+        rows = (different if most is None else different.head(most + 1)).collect()
+        if most is not None and len(rows) > most:
+            rule = f"has more than {most:,} different reports, and its library gives no batches"
+            raise ReportError("columns", rule, None, _ELSEWHERE)
+        repeats = _integers(rows["seen"])
+        arrays = {}
+        for i, (name, size) in enumerate(columns.items()):
+            series = rows[f"of_{i}"]
+            numbers = WholeNumbers(size)
+            code = numbers.codes(series.to_list()) if is_narrow else _integers(series)
+            numbers.refuse(code, name, self._kinds[name])
+            arrays[name] = code.astype(smallest_dtype(size))
+        if not repeats.sum():
+            raise EmptyError("data", "holds no reports")
+        self._last = list(zip(*(rows[name].to_list() for name in keys), strict=True))
+        return arrays, repeats
+
+    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
+        arrays, repeats = self.rows(columns)
+        groups = self.groups_of_rows()
+        many = 1 if groups is None else len(groups.keys)
+        require_room(many, prod(columns.values()))
+        table = np.zeros((many, *columns.values()), dtype=np.int64)
+        first = np.zeros(len(repeats), dtype=np.int64) if groups is None else groups.place
+        where = (first, *(arrays[name].astype(np.intp) for name in columns))
+        np.add.at(table, where, repeats)
+        return table
+
+    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
+        import narwhals.stable.v2 as nw
+
+        if self._lazy.implementation.is_duckdb():  # whose expressions of many terms are slow
+            broken_rows = self._lazy.to_native().filter(rule.broken_in_duckdb(masks))
+            return bool(broken_rows.aggregate("count(*)").fetchall()[0][0])
+        ones = self._lazy.select(rule.ones_in_frames(masks).alias("ones"))
+        broken = (nw.col("ones") < rule.least) | (nw.col("ones") > rule.most)
+        return bool(ones.filter(broken).select(nw.len()).collect().item())
 
 
-def _public_names(by: Any, found: Sequence[str]) -> dict[str, Domain | None] | None:
-    """The public columns of a frame as {name: domain or None}; None where values are given."""
-    if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
-        return None
-    wanted = dict.fromkeys([by]) if isinstance(by, str) else None
-    if wanted is None and isinstance(by, Mapping):
-        wanted = dict(by)
-    elif wanted is None and isinstance(by, Sequence) and all(isinstance(n, str) for n in by):
-        wanted = dict.fromkeys(by)
-    if not wanted or any(name not in found for name in wanted):
-        rule = "must be a column of the frame, a list of columns, or {name: values}"
-        raise ArgumentError("by", rule, show(by), f"Columns: {_few(found)}")
-    return wanted
+_NARROW = {"UInt8": 2**8, "Int8": 2**8, "UInt16": 2**16, "Int16": 2**16}
+_FEW = 2**16  # values of a column, which are grouped faster as they are
+_SHORT = 2**12  # rows
 
 
-def _list_matrix(rows: Any, name: str) -> np.ndarray:
-    """A column of arrays of one length as a matrix (n, length)."""
-    if not len(rows):
-        raise EmptyError("data", "holds no reports")
-    column = rows.to_arrow().column(name).combine_chunks()
-    values = column.flatten()
-    rule = "must hold arrays of integers of one length, without gaps"
-    if column.null_count or values.null_count or len(values) % len(column):
-        raise ReportError(f"data: {name}", rule)
-    table: np.ndarray = values.to_numpy(zero_copy_only=False).reshape(len(column), -1)
-    ends = column.offsets.to_numpy() if hasattr(column, "offsets") else np.zeros(0)
-    if len(np.unique(np.diff(ends))) > 1 or table.dtype.kind not in "iu":
-        raise ReportError(f"data: {name}", rule)
-    return table
+def _integers(series: Any) -> np.ndarray:
+    """A series of integers without gaps, int64 (m,).
 
-
-def _few(names: Sequence[str]) -> str:
-    """Names of columns for a message, not more than eight."""
-    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
-    return ", ".join(map(str, names[:_SHOWN])) + more
-
-
-def _checked_column(series: Any, name: str, size: int) -> np.ndarray:
-    """A Narwhals series as an array of the smallest type, refused unless it holds 0..size-1."""
+    A short one as a list: PyArrow imports pandas to make an array, which takes longer than a file.
+    """
     import narwhals.stable.v2 as nw
 
-    dtype = series.dtype
-    require_numbers(name, dtype)
-    if series.null_count():
-        raise gap(name, dtype)
-    if not dtype.is_integer():
-        # A float holds every whole number up to 2^53, and no column of reports has more values.
-        numbers = series.cast(nw.Float64).to_numpy()
-        inside = (numbers >= 0) & (numbers < size)
-        if (inside & (numbers != np.floor(numbers))).any():
-            raise no_whole_number(name, dtype)
-        if not inside.all():
-            raise no_report(name, size)
-        whole: np.ndarray = numbers.astype(smallest_dtype(size))
-        return whole
-    if len(series) and (int(series.min()) < 0 or int(series.max()) >= size):
-        raise no_report(name, size)
-    if dtype in (nw.Int128, nw.UInt128):  # unknown to NumPy
-        series = series.cast(nw.Int64)
-    array: np.ndarray = series.to_numpy().astype(smallest_dtype(size))
+    if len(series) <= _SHORT:
+        return np.array([int(entry) for entry in series.to_list()], dtype=np.int64)
+    array: np.ndarray = series.cast(nw.Int64).to_numpy()
     return array
 
 
-class FrameOfReports:
-    """A data frame where a mechanism expects reports: see ``warner._core.foreign_tables``.
+def checked_groups(
+    values: Mapping[str, list[Any]], domains: Mapping[str, Domain | None], n: int
+) -> Groups:
+    """The groups of people by columns of public values of a frame."""
+    given = {name: _public(column, domains[name]) for name, column in values.items()}
+    for name, column in values.items():
+        if not _is_declared(name, column, domains[name]):
+            # Only what is wrong is named: most values of the column are right.
+            wrong = [v for v in dict.fromkeys(column) if not _is_declared(name, [v], domains[name])]
+            raise _undeclared(name, wrong or column)
+    return group_people(given, n)
+
+
+def _public(values: list[Any], domain: Domain | None) -> Any:
+    """A column of public values, as :func:`group_people` takes it."""
+    return values if domain is None else PublicColumn(domain, values)
+
+
+def _is_declared(name: str, values: list[Any], domain: Domain | None) -> bool:
+    """Whether people can be grouped by these values."""
+    try:
+        group_people({name: _public(values, domain)}, len(values))
+    except (ArgumentError, ArgumentTypeError):
+        return False
+    return True
+
+
+def _undeclared(name: str, values: list[Any]) -> ReportError:
+    """The error of public values that are missing, of another type or never declared."""
+    rule = "must hold declared values, without gaps: texts, integers, booleans or dates"
+    kinds = {f"{kind(value)} that is not declared" for value in values if value is not None}
+    got = " and ".join([*sorted(kinds), *["no value"] * (None in values)])
+    remedy = "Correct these rows, or declare their values"
+    if not kinds:
+        remedy = "Give these rows a value, or leave them out"
+    return ReportError(f"data: public column {name!r}", rule, got, remedy)
+
+
+# -----------------------------------------------------------------------------------------------
+# Frames and streams as sources.
+
+
+class FrameSource:
+    """The reports in a frame, or in batches that are read once; see ReportSource.
 
     Args:
-        native: the frame.
-        lazy: the same as a lazy Narwhals frame.
+        rows: a lazy Narwhals frame, or an iterator of batches of Arrow.
+        columns: {attribute: where its reports are}.
+        files: the Parquet files that the frame is made of, where they hold its columns as they are.
+        names_rows: whether messages name the row of a number that is no report.
     """
 
-    def __init__(self, native: Any, lazy: Any) -> None:
-        self._native, self._lazy = native, lazy
+    n = None
 
-    def reports(self, mechanism: Mechanism, column: ColumnNames) -> Reports:
-        """The reports in the frame, in its order."""
-        if (own := self._records(mechanism, column)) is not None:
-            parts = list(_record_batches(mechanism, self._lazy, [own], own))
-            if not parts:
+    def __init__(
+        self,
+        rows: Any,
+        columns: Mapping[str, ReportColumns],
+        files: Sequence[str] = (),
+        names_rows: bool = False,
+    ) -> None:
+        self._rows, self._columns = rows, dict(columns)
+        self._files, self._names_rows = files, names_rows
+        self._is_frame = not isinstance(rows, Iterator)
+
+    def histograms(self, by: By) -> Histograms | None:
+        are_numbers = all(c.form == "numbers" for c in self._columns.values())
+        if not (self._is_frame and are_numbers):
+            return None
+        grouped = GroupedFrame(self._rows, by)
+        return StreamedColumns(self._files, grouped) if self._files else grouped
+
+    def names(self, attribute: str) -> Sequence[str]:
+        return self._columns[attribute].names
+
+    def batches(self, by: By) -> Iterator[Batch]:
+        rows_before = 0
+        for rows in self._parts(by):
+            if isinstance(rows, Batch):
+                yield rows
+                continue
+            if len(rows):
+                yield self._batch(rows, by, rows_before)
+            rows_before += len(rows)
+
+    def _parts(self, by: By) -> Iterable[Any]:
+        """Batches of rows; or one batch of the different rows, where a library gives no others."""
+        if not self._is_frame:
+            return frames_of(self._rows)
+        names = [name for columns in self._columns.values() for name in columns.names]
+        forms = {columns.form for columns in self._columns.values()}
+        every = list(dict.fromkeys([*by, *names]))
+        parts = batches(self._rows, every, _BLOCKS if "records" in forms else ROWS)
+        if parts is not None:
+            return parts
+        if "records" in forms:
+            rule = "holds bytes, and the library of the frame gives no batches"
+            raise ReportError(", ".join(names), rule, None, _ELSEWHERE)
+        if forms == {"numbers"} and len(self._columns) == 1:
+            return [self._different_rows(by)]
+        return [self._rows.select(every).collect()]
+
+    def _different_rows(self, by: By) -> Batch:
+        """The different rows of one attribute, and how often each occurs."""
+        ((attribute, columns),) = self._columns.items()
+        grouped = GroupedFrame(self._rows, by)
+        arrays, repeats = grouped.rows(columns.sizes, _MOST_ROWS)
+        return Batch({attribute: columns.reports(arrays)}, grouped.groups_of_rows(), repeats)
+
+    def _batch(self, rows: Any, by: By, rows_before: int) -> Batch:
+        """The checked reports in a batch of rows, each of which may hold several."""
+        columns: dict[str, dict[str, np.ndarray]] = {}
+        first: np.ndarray | None = None
+        for name, where in self._columns.items():
+            columns[name], many = where.read(rows, rows_before if self._names_rows else None)
+            if first is not None and not np.array_equal(first, many):
+                rule = "must be equally many for each attribute, in every row"
+                raise ReportError("reports", rule)
+            first = many
+        if not by or first is None:
+            return Batch(columns)
+        groups = checked_groups({name: rows[name].to_list() for name in by}, by, len(rows))
+        if (first != 1).any():
+            groups = replace(groups, place=np.repeat(groups.place, first))
+        return Batch(columns, groups)
+
+    def reports(self) -> dict[str, dict[str, np.ndarray]]:
+        """All reports in the order of the rows: {attribute: columns}."""
+        try:
+            parts = self._rows_in_order()
+            pieces = [self._batch(rows, {}, 0).columns for rows in parts if len(rows)]
+        except ReportError as error:
+            problem = self.locate(error, None)
+        else:
+            if not pieces:
                 raise EmptyError("data", "holds no reports")
-            found = {
-                name: np.concatenate([columns[name] for _, columns, _ in parts])
-                for name in mechanism.schema.empty(0)
+            return {
+                attribute: {
+                    name: np.concatenate([piece[attribute][name] for piece in pieces])
+                    for name in where.schema.empty(0)
+                }
+                for attribute, where in self._columns.items()
             }
-            return Reports(mechanism.header, found)
-        if (whole := self._arrays(mechanism, column)) is not None:
-            return whole
-        names = report_columns(mechanism.schema, _names(self._lazy), column)
-        return frame_reports(mechanism, self._native, names)
+        raise problem
+
+    def _rows_in_order(self) -> Iterable[Any]:
+        """The rows, never the different ones alone."""
+        if self._is_frame and all(c.form != "records" for c in self._columns.values()):
+            names = [name for columns in self._columns.values() for name in columns.names]
+            return [self._rows.select(list(dict.fromkeys(names))).collect()]
+        return self._parts({})
+
+    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+        return ReportError(f"data: {str(error).removeprefix('data: ')}")
+
+
+class FrameOfReports:
+    """A frame or a stream where a mechanism expects reports: see ``warner._core.foreign_tables``.
+
+    Args:
+        rows: a lazy Narwhals frame, or an iterator of batches of Arrow.
+        kinds: {name: Narwhals type} of its columns.
+    """
+
+    def __init__(self, rows: Any, kinds: Mapping[str, Any]) -> None:
+        self._rows, self._kinds = rows, kinds
+
+    def reports(
+        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
+    ) -> dict[str, Reports]:
+        """The reports of each attribute in the frame, in its order."""
+        source = FrameSource(self._rows, self._found(mechanisms, columns, True))
+        return {
+            name: Reports(mechanisms[name].header, of_attribute)
+            for name, of_attribute in source.reports().items()
+        }
 
     def tally(
         self,
-        mechanism: Mechanism,
-        column: ColumnNames,
+        mechanisms: Mapping[str, Mechanism],
+        columns: Mapping[str, ColumnNames],
         by: Any,
-        keep_reports: bool,
-        ways: int | None,
-    ) -> Tally:
-        """The tally of the reports, counted by the frame's own GROUP BY where that is possible.
+        **options: Any,
+    ) -> dict[str, Tally]:
+        """The tallies of attributes, counted by the frame's own GROUP BY where that is possible.
 
         Groups of people are by columns of the frame, or by values beside it.
         """
-        options: dict[str, Any] = {"keep_reports": keep_reports, "ways": ways}
-        public = {} if by is None else _public_names(by, _names(self._lazy))
+        public = {} if by is None else _public_names(by, list(self._kinds))
         if public is None:
-            return mechanism.tally(self.reports(mechanism, column), by, **options)
-        if (own := self._records(mechanism, column)) is not None:
-            return count_records(mechanism, self._lazy, own, public, **options)
-        if not public and (whole := self._arrays(mechanism, column)) is not None:
-            return mechanism.tally(whole, **options)
-        if public and self._listed(mechanism, column) is not None:
-            rows = self._lazy.collect()  # once: an engine may give rows in another order each time
-            reports = FrameOfReports(rows.to_native(), rows.lazy()).reports(mechanism, column)
-            return mechanism.count(reports.columns, _groups_of(rows, public), **options)
-        names = report_columns(mechanism.schema, _names(self._lazy), column)
-        return count_frame(mechanism, self._native, names, public, **options)
+            reports = self.reports(mechanisms, columns)
+            return {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}
+        where = self._found(mechanisms, columns, not public)
+        if isinstance(self._rows, Iterator):  # it can be read once, for all attributes
+            return count(mechanisms, FrameSource(self._rows, where), public, **options)
+        return {
+            n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
+            for n, m in mechanisms.items()
+        }
 
-    def _arrays(self, mechanism: Mechanism, column: ColumnNames) -> Reports | None:
-        """The reports, where a column holds an array for each report, or each bit has a column."""
-        listed = self._listed(mechanism, column)
-        if listed is None:
-            matrix = self._matrix(mechanism, column)
-            return None if matrix is None else mechanism.reports(matrix)
-        table = _list_matrix(self._lazy.select(listed).collect(), listed)
-        sizes = mechanism.schema.file_columns()
-        if table.shape[1] == mechanism.schema.width_as_matrix:
-            return mechanism.reports(table)
-        if table.shape[1] != len(sizes):
-            rule = f"must hold arrays of length {len(sizes)} or {mechanism.schema.width_as_matrix}"
-            raise ReportError(f"data: {listed}", rule, f"length {table.shape[1]}")
-        parts = {part: table[:, i] for i, part in enumerate(sizes)}
-        return frame_reports(mechanism, frame(parts), {part: part for part in sizes})
-
-    def _records(self, mechanism: Mechanism, column: ColumnNames) -> str | None:
-        """The column of bytes that holds whole reports; None without one."""
-        kinds = self._lazy.collect_schema()
-        return records_column(mechanism.schema, column, list(kinds), _binary(kinds))
-
-    def _listed(self, mechanism: Mechanism, column: ColumnNames) -> str | None:
-        """The column with an array for each report, such as the bytes of bits; None without one."""
-        import narwhals.stable.v2 as nw
-
-        if mechanism.schema.width_as_matrix is None or isinstance(column, Mapping):
-            return None
-        (own, *_) = mechanism.schema.empty(0)
-        kinds = self._lazy.collect_schema()
-        listed = [name for name, dtype in kinds.items() if isinstance(dtype, nw.Array | nw.List)]
-        if column is not None:
-            wanted = [column, f"{column}_{own}"]
-        else:
-            wanted = [own, *(listed if len(listed) == 1 else ())]
-        return next((name for name in wanted if name in listed), None)
-
-    def _matrix(self, mechanism: Mechanism, column: ColumnNames) -> np.ndarray | None:
-        """The frame as a matrix (n, K), where it has a column for each bit or digit of a report."""
-        found = _names(self._lazy)
-        if column is not None or mechanism.schema.width_as_matrix != len(found):
-            return None
-        if set(mechanism.schema.file_columns()) & set(found) or _guessed(
-            list(mechanism.schema.file_columns()), found
-        ):
-            return None
-        return np.asarray(self._lazy.collect().to_numpy())
+    def _found(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        columns: Mapping[str, ColumnNames],
+        is_alone: bool,
+    ) -> dict[str, ReportColumns]:
+        """Where the reports of each attribute are."""
+        return {
+            name: ReportColumns.find(m.schema, self._kinds, columns.get(name), is_alone)
+            for name, m in mechanisms.items()
+        }
 
 
 def frame_of_reports(data: Any) -> FrameOfReports | None:
-    """The frame that an object is; None for another object, or where Narwhals is not installed."""
+    """The frame or stream that an object is; None for another object.
+
+    A stream is whatever gives batches of Arrow: a data set, a reader, the result of a database
+    that speaks ADBC. Also None where Narwhals is not installed.
+    """
     try:
         import narwhals.stable.v2 as nw
-
-        return FrameOfReports(data, nw.from_native(data).lazy())
-    except (TypeError, ImportError):
+    except ImportError:
         return None
+    try:
+        lazy = nw.from_native(data).lazy()
+        return FrameOfReports(lazy, lazy.collect_schema())
+    except TypeError:
+        return _stream_of_reports(data)
+
+
+def _stream_of_reports(data: Any) -> FrameOfReports | None:
+    """The stream of Arrow that an object is; None for another object."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        import pyarrow as pa
+
+        # A data set reads its files anew for each scanner.
+        stream = data.scanner().to_reader() if hasattr(data, "scanner") else data
+        reader = pa.RecordBatchReader.from_stream(stream)
+    except (ImportError, TypeError, ValueError):  # ValueError: a stream of values, not of rows
+        return None
+    return FrameOfReports(iter(reader), nw.from_native(reader.schema.empty_table()).schema)
+
+
+def _public_names(by: Any, names: Sequence[str]) -> dict[str, Domain | None] | None:
+    """The public columns of a frame as {name: domain or None}; None where values are given."""
+    if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
+        return None
+    public: dict[str, Domain | None] = {}
+    if isinstance(by, Mapping):
+        public = dict(by)
+    elif isinstance(by, str):
+        public = {by: None}
+    elif isinstance(by, Sequence) and all(isinstance(name, str) for name in by):
+        public = dict.fromkeys(by)
+    if not public or any(name not in names for name in public):
+        rule = "must be a column of the frame, a list of columns, or {name: values}"
+        raise ArgumentError("by", rule, show(by), f"Columns: {_few(names)}")
+    return public

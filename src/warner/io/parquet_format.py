@@ -24,7 +24,6 @@ from warner.io.file_format import (
     NO_PUBLIC,
     ROWS_PER_BATCH,
     FileFormat,
-    GroupedRows,
     ReportSink,
     refuse_repeated,
     require_columns,
@@ -32,7 +31,8 @@ from warner.io.file_format import (
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.reports.counting import count_values, require_room
 from warner.reports.public_columns import Groups
-from warner.reports.schema import BitRule, smallest_dtype
+from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
+from warner.reports.source import Histograms
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,7 +57,7 @@ _THREADS = 8  # more wait for each other: a histogram holds Python's lock
 
 
 class StreamedColumns:
-    """The columns of Parquet files on this machine, streamed for one group; see GroupedRows.
+    """The columns of Parquet files on this machine, streamed for one group; see Histograms.
 
     Args:
         paths: the files.
@@ -65,7 +65,7 @@ class StreamedColumns:
             a file cannot be read.
     """
 
-    def __init__(self, paths: Sequence[str], otherwise: GroupedRows) -> None:
+    def __init__(self, paths: Sequence[str], otherwise: Histograms) -> None:
         self._paths, self._otherwise = tuple(paths), otherwise
 
     def groups(self) -> Groups | None:
@@ -159,7 +159,7 @@ def _index(column: pa.Array, size: int, alone: bool) -> np.ndarray | None:
     # Not by to_numpy, which imports pandas.
     values = np.frombuffer(column.buffers()[1], str(column.type))
     values = values[column.offset : column.offset + len(column)]
-    if int(values.min()) < 0 or int(values.max()) >= size:
+    if not WholeNumbers(size).holds(values):
         return None
     return values if values.dtype == np.uint8 and alone else values.astype(np.intp)
 
@@ -212,10 +212,8 @@ class ParquetFormat(FileFormat):
         with pq.ParquetFile(os.path.abspath(path)) as file:
             yield from file.iter_batches(rows, columns=names)
 
-    @contextmanager
-    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Iterator[GroupedRows]:
-        with connection() as database:
-            yield StreamedColumns([path], _GroupedParquet(database, path, by))
+    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Histograms:
+        return StreamedColumns([path], _GroupedParquet(connection(), path, by))
 
     def sink(
         self,
@@ -385,7 +383,7 @@ def _arrow(domain: Domain, values: list[Any]) -> pa.Array:
 
 
 class _GroupedParquet:
-    """The columns of a Parquet file, counted by DuckDB; see GroupedRows.
+    """The columns of a Parquet file, counted by DuckDB; see Histograms.
 
     The groups are numbered once, in a table of the database. Every count joins its result with this
     table, so that public values do not leave the database again.
@@ -395,7 +393,7 @@ class _GroupedParquet:
         self, database: duckdb.DuckDBPyConnection, path: str, by: Mapping[str, Domain]
     ) -> None:
         self._database, self._path, self._by = database, path, dict(by)
-        self._found: Groups | None = None
+        self._groups: Groups | None = None
 
     def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         import duckdb
@@ -414,7 +412,7 @@ class _GroupedParquet:
         return "".join(f"{column_in_sql(name)} AS by_{i}, " for i, name in enumerate(self._by))
 
     def groups(self) -> Groups | None:
-        if self._by and self._found is None:
+        if self._by and self._groups is None:
             sql = f"SELECT DISTINCT {self._keys[:-2]} FROM {_relation(self._path)}"
             self._execute(
                 f"CREATE TEMP TABLE groups AS SELECT row_number() OVER () - 1 AS place, * "
@@ -433,8 +431,8 @@ class _GroupedParquet:
                 raise ReportError(self._path, rule, None, "Was it written by warner?")
             # The group in row i of the table has the number i.
             keys = [found.keys[i] for i in found.place.tolist()]
-            self._found = replace(found, keys=keys, place=np.arange(len(keys)))
-        return self._found
+            self._groups = replace(found, keys=keys, place=np.arange(len(keys)))
+        return self._groups
 
     def counts(self, columns: Mapping[str, int]) -> np.ndarray:
         of_people, groups = self.groups(), 1
@@ -461,10 +459,10 @@ class _GroupedParquet:
             values, size = rows[short], columns[name]
             if np.ma.getmaskarray(values).any():
                 raise ReportError("reports", f"{name} has rows without a report")
-            wrong = (values < 0) | (values >= size)
-            if wrong.any():
-                got = f"{int(np.sum(seen[wrong]))} rows beyond it"
-                raise ReportError("reports", f"{name} must lie in 0..{size - 1}", got)
+            rule = WholeNumbers(size)
+            if not rule.holds(values):
+                got = f"{int(np.sum(seen[rule.outside(values)]))} rows beyond it"
+                raise ReportError("reports", f"{name} {rule.text}", got)
         table = np.zeros((groups, *columns.values()), dtype=np.int64)
         place = [np.asarray(rows[short], dtype=np.int64) for short in names]
         first = np.asarray(rows["place"], dtype=np.int64) if self._by else np.zeros_like(place[0])
@@ -472,14 +470,8 @@ class _GroupedParquet:
         return table
 
     def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        # A bit_count is a byte: a sum of bytes would overflow.
-        terms = (
-            f"bit_count({column_in_sql(name)} & {mask})::INTEGER" for name, mask in masks.items()
-        )
-        sql = (
-            f"SELECT count(*) FROM {_relation(self._path)} "
-            f"WHERE {' + '.join(terms)} NOT BETWEEN {rule.least} AND {rule.most}"
-        )
+        broken = rule.broken_in_duckdb(masks)
+        sql = f"SELECT count(*) FROM {_relation(self._path)} WHERE {broken}"
         row = self._execute(sql).fetchone()
         return row is None or bool(row[0])
 

@@ -32,7 +32,7 @@ from warner.io.report_file import SCHEMA_OF_BLOCKS, SCHEMA_OF_PUBLIC
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import PublicColumn, check_name
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import smallest_dtype
+from warner.reports.rules import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON
 
 _ROW_GROUP = 2**20  # reports

@@ -492,8 +492,8 @@ class Mechanism(ABC):
         """
         table = foreign_table(outputs)
         if table is not None:
-            found: Reports = table.reports(self, column)
-            return found
+            of_table: Reports = table.reports({"value": self}, {"value": column})["value"]
+            return of_table
         refuse_column(column)
         return Reports(self.header, columns_from(self.schema, outputs))
 
@@ -585,8 +585,11 @@ class Mechanism(ABC):
         table = foreign_table(reports)
         if table is not None:
             self.allowed_ways(ways, keep_reports)
-            of_table: Tally = table.tally(self, column, by, keep_reports, ways)
-            return of_table
+            options: dict[str, Any] = {"keep_reports": keep_reports, "ways": ways}
+            tallies: dict[str, Tally] = table.tally(
+                {"value": self}, {"value": column}, by, **options
+            )
+            return tallies["value"]
         refuse_column(column)
         self.check(reports)
         groups = None if by is None else group_people(by, len(reports))
@@ -618,11 +621,9 @@ class Mechanism(ABC):
                 memory for.
         """
         self.allowed_ways(ways, keep_reports)
-        if keep_reports and self.schema.can_keep_reports and repeats is None:
-            counted = self.schema.count_distinct(columns, groups)
-        else:
-            counted = self.schema.count(columns, groups, repeats)
-        return Tally(self.header, counted, groups)
+        keeps = keep_reports and self.schema.can_keep_reports
+        counter = self.schema.count_distinct if keeps else self.schema.count
+        return Tally(self.header, counter(columns, groups, repeats), groups)
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """The number of attributes that each table of a tally combines.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from math import prod
@@ -371,8 +372,8 @@ class PerAttribute(Combined):
         ways: int | None = None,
         keep_reports: bool = False,
     ) -> Tally:
-        kept = self.allowed_ways(ways, keep_reports)
-        return Tally(self.header, self.schema.count(columns, groups, repeats, kept), groups)
+        schema = replace(self.schema, ways=self.allowed_ways(ways, keep_reports))
+        return Tally(self.header, schema.count(columns, groups, repeats), groups)
 
     def reports_about(
         self, columns: Mapping[str, np.ndarray], attribute: str

@@ -24,7 +24,8 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
 from warner.privacy.report_laws import Table, TwoProbabilities, epsilon_of, fractions
-from warner.reports.schema import IntegerColumns, smallest_dtype
+from warner.reports.rules import smallest_dtype
+from warner.reports.schema import IntegerColumns
 
 # -----------------------------------------------------------------------------------------------
 # The integer law of two widths, which several mechanisms sample from.

@@ -26,9 +26,9 @@ from warner.privacy.report_laws import (
     floats,
     fractions,
 )
+from warner.reports.rules import smallest_dtype
 from warner.reports.schema import (
     IntegerColumns,
-    smallest_dtype,
 )
 
 # Each distance takes one exponential in decimal arithmetic.

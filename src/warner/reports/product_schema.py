@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, pairwise
 from math import prod
 from typing import Any, TypeVar
@@ -14,10 +13,10 @@ import numpy as np
 
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
-from warner.reports.counting import count_values, require_room
+from warner.reports.counting import count_values
 from warner.reports.public_columns import Groups
-from warner.reports.schema import ReportSchema, each_group, sizes_of
-from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
+from warner.reports.schema import ReportSchema, each_group
+from warner.reports.tally_kinds import MarginalTables
 
 # -----------------------------------------------------------------------------------------------
 # Marginal tables: the contingency tables of every subset of w attributes, as one array.
@@ -209,12 +208,13 @@ class ProductSchema(ReportSchema):
 
     Attributes:
         parts: {name: the schema of the part}.
+        ways: how many parts a marginal table of a tally combines; None for all, or for tallies
+            that keep the tuples.
     """
 
     parts: Mapping[str, ReportSchema]
+    ways: int | None = None
 
-    # A tally of tuples keeps the tuples that occur, or tables with a bound of their own.
-    cells = 0
     group_bys = 0
 
     def __post_init__(self) -> None:
@@ -286,40 +286,24 @@ class ProductSchema(ReportSchema):
         return flat
 
     @property
-    def tally_kind(self) -> TallyKind:
-        return MarginalTables(len(self.parts))
+    def tally_kind(self) -> MarginalTables:
+        return MarginalTables(len(self.parts) if self.ways is None else self.ways)
+
+    @property
+    def cells(self) -> int:
+        """The counts of the marginal tables; 0 without them: kept tuples are those that occur."""
+        return 0 if self.ways is None else n_cells(self.parts, self.ways)
 
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
-        ways: int | None = None,
-    ) -> np.ndarray:
-        """The marginal tables of all subsets of ``ways`` parts in every group, (groups, cells)."""
-        kept = len(self.parts) if ways is None else ways
-        if place is not None:
-            of_group = partial(self.table, ways=kept)
-            return each_group(of_group, columns, place, groups, repeats)
-        return marginal_tables(self.parts, self.split(columns), kept, repeats)[None]
-
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
         groups: Groups | None = None,
         repeats: np.ndarray | None = None,
-        ways: int | None = None,
-    ) -> Counted:
-        """The marginal tables of all subsets of ``ways`` parts; None for all parts.
-
-        Shapes: repeats (n,).
-        """
-        kept = affordable_ways(self.parts, ways)
-        place, many = (None, 1) if groups is None else (groups.place, len(groups.keys))
-        require_room(many, n_cells(self.parts, kept))
-        table = self.table(columns, place, many, repeats, kept)
-        return Counted(MarginalTables(kept), table, sizes_of(columns, groups, repeats))
+    ) -> np.ndarray:
+        """The marginal tables of all subsets of ``ways`` parts in every group, (G, cells)."""
+        if groups is not None:
+            return each_group(self.table, columns, groups, repeats)
+        return marginal_tables(self.parts, self.split(columns), self.tally_kind.ways, repeats)[None]
 
     @property
     def file_width(self) -> int:

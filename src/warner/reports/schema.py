@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from warner._core.errors import ArgumentTypeError, EmptyError, ReportError
 from warner._core.hashing import FieldHash
 from warner.reports.counting import count_rows_of_groups, count_values, require_room, sum_bits
 from warner.reports.public_columns import Groups
+from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
+from warner.reports.source import Histograms
 from warner.reports.tally_kinds import (
     BitSums,
     Counted,
@@ -29,76 +31,7 @@ from warner.reports.tally_kinds import (
     TallyKind,
 )
 
-# -----------------------------------------------------------------------------------------------
-# Rules of packed bits, stated once for numpy arrays, SQL and data frames.
-
-
-@dataclass(frozen=True)
-class BitRule:
-    """A rule of packed bits: between ``least`` and ``most`` of the bits under a mask are 1.
-
-    Attributes:
-        mask: one byte per byte of a report.
-        least: the least number of bits under the mask that are 1.
-        most: the greatest number of bits under the mask that are 1.
-        text: the rule in words, for messages.
-        remedy: what may have made reports that break it, as a question.
-
-    >>> rule = BitRule(bytes([0b1000, 0b11]), 0, 1, "at most one bit may be set")
-    >>> rule.broken_by(np.array([[8, 0], [8, 2], [7, 3]], dtype=np.uint8)).tolist()
-    [False, True, True]
-    """
-
-    mask: bytes
-    least: int
-    most: int
-    text: str
-    remedy: str = "Were they made by this mechanism?"
-
-    @cached_property
-    def masks(self) -> dict[int, int]:
-        """The bytes of the mask that are not 0: {index of the byte: mask}."""
-        return {i: byte for i, byte in enumerate(self.mask) if byte}
-
-    def broken_by(self, packed: np.ndarray) -> np.ndarray:
-        """Which reports break the rule.
-
-        Returns (n,).
-        """
-        first, last = min(self.masks), max(self.masks)
-        some, mask = packed[:, first : last + 1], self.mask[first : last + 1]
-        if any(byte != 255 for byte in mask):
-            some = some & np.frombuffer(mask, np.uint8)
-        ones = np.bitwise_count(some).sum(axis=1, dtype=np.int64)
-        return np.asarray((ones < self.least) | (ones > self.most))
-
-    @cached_property
-    def broken_bytes(self) -> np.ndarray:
-        """bool (256,): which values of a byte break the rule, if the mask covers only one byte."""
-        (mask,) = self.masks.values()
-        ones = np.bitwise_count(np.arange(256, dtype=np.uint8) & np.uint8(mask))
-        return np.asarray((ones < self.least) | (ones > self.most))
-
-
 _FEW_GROUPS = 64  # from here on the bits of all groups are summed together
-
-
-def smallest_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned dtype that holds 0..size-1."""
-    return np.min_scalar_type(size - 1)
-
-
-class GroupedColumns(Protocol):
-    """Columns of reports in a database or a data frame, which can be counted by GROUP BY.
-
-    The rows may be in groups of people. Rows that are not grouped are one group.
-    """
-
-    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        """The number of rows of each group with each tuple of values."""
-
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        """Whether any row breaks a rule of bits."""
 
 
 class ReportSchema(ABC):
@@ -200,13 +133,12 @@ class ReportSchema(ABC):
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The counts (groups, ...) of checked reports; ``place`` is None for one group.
+        """The counts of checked reports, (G, ...).
 
-        Shapes: place (n,), repeats (n,).
+        Shapes: repeats (n,).
         """
 
     def count(
@@ -219,9 +151,8 @@ class ReportSchema(ABC):
 
         Shapes: repeats (n,).
         """
-        place, many = (None, 1) if groups is None else (groups.place, len(groups.keys))
-        require_room(many, self.cells)
-        table = self.table(columns, place, many, repeats)
+        require_room(1 if groups is None else len(groups.keys), self.cells)
+        table = self.table(columns, groups, repeats)
         return Counted(self.tally_kind, table, sizes_of(columns, groups, repeats))
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
@@ -238,15 +169,22 @@ class ReportSchema(ABC):
         """The rules of whole rows that counts of single columns of a file do not show."""
         return ()
 
-    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them."""
         raise NotImplementedError
 
     def count_distinct(
-        self, columns: Mapping[str, np.ndarray], groups: Groups | None = None
+        self,
+        columns: Mapping[str, np.ndarray],
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> Counted:
-        """Count checked reports, and keep the distinct ones; only where ``can_keep_reports``."""
-        return distinct(self.pack(columns), sizes_of(columns, groups, None), groups)
+        """Count checked reports, and keep the distinct ones; only where ``can_keep_reports``.
+
+        Shapes: repeats (n,).
+        """
+        sizes = sizes_of(columns, groups, repeats)
+        return distinct(self.pack(columns), sizes, groups, repeats)
 
     def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Whole reports as bytes, uint8 (n, bytes); only where ``can_keep_reports``."""
@@ -314,8 +252,7 @@ class IntegerColumns(ReportSchema):
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         for name, size in zip(self.names, self.sizes, strict=True):
-            if size <= np.iinfo(columns[name].dtype).max:
-                refuse_reports(columns[name] >= size, f"{name} must lie in 0..{size - 1}")
+            refuse_others(columns[name], size, name)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Typed columns from a dict of integer columns, or from the only column (n,)."""
@@ -331,7 +268,7 @@ class IntegerColumns(ReportSchema):
             array = _integers(name, outputs[name])
             if array.ndim != 1:
                 raise ReportError(name, "must be one-dimensional", str(array.shape))
-            refuse_reports((array < 0) | (array >= size), f"{name} must lie in 0..{size - 1}")
+            refuse_others(array, size, name)
             columns[name] = array.astype(smallest_dtype(size))
         return columns
 
@@ -354,18 +291,17 @@ class IntegerColumns(ReportSchema):
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The histogram of whole reports in every group, (groups, ...)."""
-        index = self.index(columns)
-        if place is not None:
-            index = place.astype(np.int64) * self.rows + index
-        counts = count_values(index, groups * self.rows, repeats)
-        return counts.reshape(groups, *self.table_shape)
+        """The histogram of whole reports in every group, (G, ...)."""
+        index, many = self.index(columns), 1
+        if groups is not None:
+            many = len(groups.keys)
+            index = groups.place.astype(np.int64) * self.rows + index
+        return count_values(index, many * self.rows, repeats).reshape(many, *self.table_shape)
 
-    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """One GROUP BY of whole reports."""
         table = source.counts(dict(zip(names, self.sizes, strict=True)))
         return Counted(self.tally_kind, table, table.reshape(len(table), -1).sum(axis=1))
@@ -405,7 +341,7 @@ class _OneArray(ReportSchema):
         """One per column of a file: hardly any two whole reports of many columns are equal."""
         return self.file_width
 
-    def _histograms(self, source: GroupedColumns, names: Sequence[str]) -> Iterator[np.ndarray]:
+    def _histograms(self, source: Histograms, names: Sequence[str]) -> Iterator[np.ndarray]:
         """How often a column of a file has every value in every group, (groups, values)."""
         sizes: np.ndarray | None = None
         for name, values in zip(names, self.file_columns().values(), strict=True):
@@ -518,10 +454,10 @@ class BitVector(_OneArray):
             )
             raise ReportError("outputs", rule, str(array.shape))
         if packed:
-            wrong = np.any((array < 0) | (array > 255), axis=1)
-            refuse_reports(wrong, "packed bytes must lie in 0..255")
+            refuse_others(array, 256, "packed bytes")
             return {"bits": array.astype(np.uint8)}
-        refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
+        if not WholeNumbers(2).holds(array):
+            refuse_reports(np.any((array != 0) & (array != 1), axis=1), "bits must be 0 or 1")
         return {"bits": np.packbits(array.astype(np.uint8), axis=1)}
 
     @property
@@ -534,31 +470,31 @@ class BitVector(_OneArray):
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> np.ndarray:
-        """How many reports of each group set every bit, (groups, K)."""
+        """How many reports of each group set every bit, (G, K)."""
         packed = columns["bits"]
-        if place is None:
+        if groups is None:
             if repeats is None:
                 return sum_bits(packed, self.width)[None]
             bits = np.unpackbits(packed, axis=1, count=self.width)
             return np.asarray((repeats @ bits.astype(np.int64))[None])
-        if repeats is not None or groups < _FEW_GROUPS:
-            return each_group(self.table, columns, place, groups, repeats)
-        sizes = count_values(place, groups)
-        order = np.argsort(place, kind="stable")
+        many = len(groups.keys)
+        if repeats is not None or many < _FEW_GROUPS:
+            return each_group(self.table, columns, groups, repeats)
+        sizes = count_values(groups.place, many)
+        order = np.argsort(groups.place, kind="stable")
         different = np.flatnonzero(sizes)
         start = np.cumsum(sizes[different]) - sizes[different]
-        sums = np.zeros((groups, self.width), dtype=np.int64)
+        sums = np.zeros((many, self.width), dtype=np.int64)
         for i in range(self.bytes):
             bits = np.unpackbits(packed[order, i][:, None], axis=1)
             of_byte = np.add.reduceat(bits, start, axis=0, dtype=np.int64)
             sums[different, 8 * i : 8 * i + 8] = of_byte[:, : self.width - 8 * i]
         return sums
 
-    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """One GROUP BY per byte, whose histogram gives the sums of its eight bits."""
         bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
         sums, sizes = [], np.zeros(0, dtype=np.int64)
@@ -643,8 +579,7 @@ class DigitVector(_OneArray):
         return {"digits": np.empty((n, self.width), smallest_dtype(self.base))}
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
-        wrong = np.any(columns["digits"] >= self.base, axis=1)
-        refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
+        refuse_others(columns["digits"], self.base, "digits")
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Digits (n, width), or {"digits": digits (n, width)}."""
@@ -654,8 +589,7 @@ class DigitVector(_OneArray):
         if array.ndim != 2 or array.shape[1] != self.width:
             rule = f"must have shape (n, {self.width}), a digit for each key"
             raise ReportError("outputs", rule, str(array.shape))
-        wrong = np.any((array < 0) | (array >= self.base), axis=1)
-        refuse_reports(wrong, f"digits must lie in 0..{self.base - 1}")
+        refuse_others(array, self.base, "digits")
         return {"digits": array.astype(smallest_dtype(self.base))}
 
     @property
@@ -665,20 +599,22 @@ class DigitVector(_OneArray):
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> np.ndarray:
-        """How often every key has every digit in every group, (groups, width, base)."""
-        first = 0 if place is None else place.astype(np.int64) * self.base
+        """How often every key has every digit in every group, (G, width, base)."""
+        first: np.ndarray | int = 0
+        many = 1
+        if groups is not None:
+            first, many = groups.place.astype(np.int64) * self.base, len(groups.keys)
         keys = [
-            count_values(first + digits, groups * self.base, repeats)
+            count_values(first + digits, many * self.base, repeats)
             for digits in columns["digits"].T
         ]
-        counts = np.stack(keys).reshape(self.width, groups, self.base).transpose(1, 0, 2)
+        counts = np.stack(keys).reshape(self.width, many, self.base).transpose(1, 0, 2)
         return np.ascontiguousarray(counts)
 
-    def count_where_stored(self, source: GroupedColumns, names: Sequence[str]) -> Counted:
+    def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """One GROUP BY per key."""
         counts = np.stack(list(self._histograms(source, names)), axis=1)
         return Counted(DigitCounts(), counts, counts[:, 0].sum(axis=1))
@@ -700,22 +636,21 @@ class DigitVector(_OneArray):
 def each_group(
     table: Callable[..., np.ndarray],
     columns: Mapping[str, np.ndarray],
-    place: np.ndarray,
-    groups: int,
+    groups: Groups,
     repeats: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The counts (groups, ...) of reports that ``table`` counts one group at a time.
+    """The counts (G, ...) of reports that ``table`` counts one group at a time.
 
-    Shapes: place (n,), repeats (n,).
+    Shapes: repeats (n,).
     """
-    order = np.argsort(place, kind="stable")
-    stops = np.cumsum(np.bincount(place, minlength=groups)).tolist()
+    order = np.argsort(groups.place, kind="stable")
+    stops = np.cumsum(np.bincount(groups.place, minlength=len(groups.keys))).tolist()
     ordered = {name: column[order] for name, column in columns.items()}
     times = None if repeats is None else repeats[order]
     tables, start = [], 0
     for stop in stops:
         some = {name: column[start:stop] for name, column in ordered.items()}
-        tables.append(table(some, None, 1, None if times is None else times[start:stop]))
+        tables.append(table(some, None, None if times is None else times[start:stop]))
         start = stop
     return np.concatenate(tables).astype(np.int64, copy=False)
 
@@ -754,6 +689,17 @@ def refuse_reports(
     if where.size:
         text = f"row {where[0]}: {rule}"
         raise ReportError("reports", text, f"{where.size} such rows", remedy)
+
+
+def refuse_others(values: np.ndarray, size: int, what: str) -> None:
+    """Refuse reports of which a number is not in 0..size-1.
+
+    Shapes: values (n,) or (n, m).
+    """
+    rule = WholeNumbers(size)
+    if not rule.holds(values):
+        wrong = np.any(rule.outside(values).reshape(len(values), -1), axis=1)
+        refuse_reports(np.asarray(wrong), f"{what} {rule.text}")
 
 
 def columns_from(schema: ReportSchema, outputs: Any) -> dict[str, np.ndarray]:
@@ -891,13 +837,12 @@ class SupportCounts(HashedColumns):
     def table(
         self,
         columns: Mapping[str, np.ndarray],
-        place: np.ndarray | None,
-        groups: int,
-        repeats: np.ndarray | None,
+        groups: Groups | None = None,
+        repeats: np.ndarray | None = None,
     ) -> np.ndarray:
-        """How many reports of each group support every value, (groups, K)."""
-        if place is not None:
-            return each_group(self.table, columns, place, groups, repeats)
+        """How many reports of each group support every value, (G, K)."""
+        if groups is not None:
+            return each_group(self.table, columns, groups, repeats)
         counts = self.hashes.support_counts(*self.parts(columns), repeats)
         return np.asarray(counts[self._points][None])
 

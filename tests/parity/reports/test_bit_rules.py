@@ -11,9 +11,10 @@ import pytest
 
 import warner
 from warner.io.file_format import file_columns
-from warner.io.grouped_frame import GroupedFrame
+from warner.io.frames import GroupedFrame
 from warner.io.parquet_format import ParquetFormat
-from warner.reports.schema import BitVector, GroupedColumns
+from warner.reports.schema import BitVector
+from warner.reports.source import Histograms
 
 SCHEMAS = {
     "padding": BitVector(13),
@@ -38,9 +39,9 @@ def _slowly(schema: BitVector, row: np.ndarray) -> bool:
     )
 
 
-def _takes(schema: BitVector, source: GroupedColumns) -> bool:
+def _takes(schema: BitVector, source: Histograms) -> bool:
     try:
-        counted = schema.count_where_stored(source, list(file_columns("a", schema)))
+        counted = schema.count_histograms(source, list(file_columns("a", schema)))
     except warner.errors.ReportError:
         return False
     assert counted.sizes.tolist() == [1]
@@ -71,7 +72,6 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
         table = pa.table({n: row[i : i + 1] for i, n in enumerate(file_columns("a", schema))})
         path = str(tmp_path / "r.parquet")
         pq.write_table(table, path)
-        with ParquetFormat().grouped(path) as columns:
-            by_sql = _takes(schema, columns)
+        by_sql = _takes(schema, ParquetFormat().grouped(path))
         by_frame = _takes(schema, GroupedFrame(nw.from_native(table).lazy()))
         assert taken == by_sql == by_frame == expected

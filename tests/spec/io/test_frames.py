@@ -10,7 +10,7 @@ import pytest
 
 import warner
 from warner import Integers
-from warner.io.grouped_frame import GroupedFrame
+from warner.io.frames import GroupedFrame
 
 
 def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 import warner
 from warner import Categorical, Integers, LocalHashing, PerAttribute, Product, RandomizedResponse
 from warner.errors import ArgumentError, EmptyError, ReportError
-from warner.io.grouped_frame import GroupedFrame
+from warner.io.frames import GroupedFrame
 from warner.reports.reports import Reports
 
 COIN = RandomizedResponse(Integers(0, 9), 1.0)

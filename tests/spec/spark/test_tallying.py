@@ -226,7 +226,7 @@ def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_work_of_a_partition_can_be_sent() -> None:
     places = _places({"q": MECHANISMS["bits"]}, {"q": "bits"}, FRAME, False)
-    job = pickle.loads(pickle.dumps(_Job.of({"q": MECHANISMS["bits"]}, places, {}, None, False)))
+    job = pickle.loads(pickle.dumps(_Job({"q": MECHANISMS["bits"]}, places, {})))
     batches = FRAME.table().to_batches()
     (rows,) = list(job.count(iter(batches)))
     assert (
