@@ -106,7 +106,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
@@ -516,11 +516,15 @@ class Study:
         >>> list(study.tally(reports, {"ward": ["south", "north"]})["smokes"])
         [('north',), ('south',)]
         """
-        wanted = None if by is None else self._public_of(by, foreign_table(reports) is not None)
-        return {
-            name: mechanism.tally(own, wanted, column=column).per_person(self.rows_per_person)
-            for name, mechanism, own, column in self._asked(reports, columns)
-        }
+        table, given = foreign_table(reports), dict(columns or {})
+        self._refuse_others(reports, table is not None, given)
+        public = None if by is None else self._public_of(by, table is not None)
+        if table is None:
+            tallies = {name: self.mechanisms[name].tally(reports[name], public) for name in reports}
+        else:
+            usual = {name: attribute_columns(name, m) for name, m in self.mechanisms.items()}
+            tallies = table.tally(self.mechanisms, usual | given, public)
+        return {name: tally.per_person(self.rows_per_person) for name, tally in tallies.items()}
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:
         """Public columns with their domains: as values, or of a frame by their names."""
@@ -533,26 +537,18 @@ class Study:
             raise ArgumentTypeError("by", rule, kind(by), remedy)
         return domains
 
-    def _asked(
-        self, reports: Any, columns: Mapping[str, ColumnNames] | None
-    ) -> Iterator[tuple[str, Mechanism, Any, ColumnNames]]:
-        """The attributes, mechanisms, reports and columns that are to be counted, checked."""
-        given, known = dict(columns or {}), self.mechanisms
-        is_frame = foreign_table(reports) is not None
+    def _refuse_others(self, reports: Any, is_frame: bool, given: Mapping[str, Any]) -> None:
+        """Refuse what is no reports of this study's attributes."""
         if not is_frame and not isinstance(reports, Mapping):
             rule = "must be {attribute: Reports} or a data frame"
             raise ArgumentTypeError("reports", rule, kind(reports))
         for name in (*given, *(() if is_frame else reports)):
-            if name not in known:
-                rule = f"must be attributes of the study: {', '.join(known)}"
+            if name not in self.mechanisms:
+                rule = f"must be attributes of the study: {', '.join(self.mechanisms)}"
                 raise ArgumentError("reports", rule, show(name))
         if not is_frame and given:
             rule = "name columns of a data frame, and the reports are none"
             raise ArgumentError("columns", rule, None, "Leave them out")
-        for name in known if is_frame else reports:
-            mechanism = known[name]
-            column = given.get(name, attribute_columns(name, mechanism)) if is_frame else None
-            yield name, mechanism, reports if is_frame else reports[name], column
 
     @property
     def digest(self) -> str:
