@@ -9,7 +9,7 @@ begins when neither server is at work. Each pair of turns is one line of results
 
 It needs the extra "serve", which the environment of the other benchmarks does not have.
 
-The server is ``warner serve`` in a process of its own. The clients are connections of this process
+The server is ``warner collect serve`` in a process of its own. The clients are connections of this process
 that are kept alive; each sends again as soon as it has its answer. Waiting is measured from the
 writing of a request until its answer is there. Processor time of the server is that of its process.
 """
@@ -141,7 +141,7 @@ def served(folder: str, text: str) -> Iterator[tuple[subprocess.Popen[str], int]
     study = Path(folder) / f"study{len(os.listdir(folder))}.toml"
     study.write_text(text)
     limits = ["--port", "0", "--rate", "0", "--rate-of-all", "0"]
-    command = [sys.executable, "-m", "warner", "serve", str(study), *limits]
+    command = [sys.executable, "-m", "warner", "collect", "serve", str(study), *limits]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     found = re.search(r":(\d+)/", server.stdout.readline())

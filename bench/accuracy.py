@@ -51,7 +51,7 @@ from warner import (
 )
 from warner._core.atomic_files import write_whole
 from warner._core.progress import steps
-from warner.app.terminal import shown
+from warner.app.terminal import progress_shown
 from warner.domains import Domain
 from warner.estimators import (
     Estimator,
@@ -276,7 +276,7 @@ def main() -> None:
     processes = min(2, os.cpu_count() or 1)
     # Ctrl-C ends the processes too. This process alone says so.
     with (
-        shown(lambda: None),
+        progress_shown(lambda: None),
         Pool(processes, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool,
     ):
         for line in steps(pool.imap_unordered(judge, jobs), "cells", len(jobs)):

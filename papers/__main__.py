@@ -10,10 +10,11 @@ from papers import DataFolder, Experiment, Outcome, experiments, reproduce as ru
 from papers.pages import page, write
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
+from warner._core.table import Column, Table
 from warner._core.text import duration
 from warner.app.cli import PlainErrors
 from warner.app.running import Interrupted
-from warner.app.terminal import console, plural, table
+from warner.app.terminal import plural, show
 
 
 @click.command(cls=PlainErrors, context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,34 +85,37 @@ def reproduce(
             write_whole(folder / ("quick" if quick else "full") / f"{paper}.md", text.encode())
     broken = sum(len(outcome.broken) for outcome in outcomes)
     if broken:
-        console(stderr=True).print(plural(broken, "claim", "claims") + " no longer held.")
+        show(plural(broken, "claim", "claims") + " no longer held.", err=True)
         raise SystemExit(1)
 
 
 def _list(chosen: list[Experiment]) -> None:
     """Print the names, sizes and titles of experiments."""
     rows = [
-        [e.name, f"{len(e.cells)} x {e.runs}", ", ".join(e.data) or "made", e.title] for e in chosen
+        {
+            "experiment": e.name,
+            "cells x runs": f"{len(e.cells)} x {e.runs}",
+            "data": ", ".join(e.data) or "made",
+            "title": e.title,
+        }
+        for e in chosen
     ]
-    console().print(
-        table({"experiment": "left", "cells x runs": "right", "data": "left", "": "left"}, rows)
-    )
+    show(Table(["experiment", "cells x runs", "data", Column("title", "")], rows))
 
 
 def _show(outcome: Outcome, place: Path) -> None:
     """Print the verdicts of one experiment."""
-    screen = console()
     made = ", made data" if outcome.made else ""
-    screen.print(
+    show(
         f"{outcome.experiment.name}: {outcome.experiment.title} "
         f"({duration(outcome.seconds)}{made}; {place})"
     )
     for claim, verdict in outcome.verdicts:
         if verdict is None:
-            screen.print(f"  not decided by the quick run: {claim.text}")
+            show(f"  not decided by the quick run: {claim.text}")
         else:
             word = "holds" if verdict.holds else "does not hold"
-            screen.print(f"  {word}: {claim.text} ({verdict.figure})")
+            show(f"  {word}: {claim.text} ({verdict.figure})")
 
 
 if __name__ == "__main__":

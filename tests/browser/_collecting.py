@@ -76,7 +76,7 @@ class Started:
 
 
 class Served:
-    """``warner serve`` of one study.
+    """``warner collect serve`` of one study.
 
     Args:
         folder: where the study and the store lie.
@@ -97,20 +97,20 @@ class Served:
         if codes:
             listed = folder / "codes.csv"
             made = ["-n", str(codes), "-o", str(listed), "--store", self.store]
-            run("invite", str(self.path), *made)
+            run("collect", "invite", str(self.path), *made)
             found_codes = r"\b(?:[2-9A-Z]{4}-){3}[2-9A-Z]{4}\b"
             self.codes = re.findall(found_codes, listed.read_text(encoding="utf-8"))
             assert len(self.codes) == codes, "no codes were made"
         self._process = self.again(0)
         lines = self._process.line() + self._process.line()
         found = re.match(r"Survey:\s+(\S+)\nLive result:\s+(\S+)", lines)
-        assert found, f"warner serve did not start: {lines}{self._process.stop()}"
+        assert found, f"warner collect serve did not start: {lines}{self._process.stop()}"
         self.url, self.live = found[1], found[2]
 
     def again(self, port: int) -> Started:
         """The same command in another process, on a port."""
         where = ["--port", str(port), "--store", self.store]
-        return Started("serve", str(self.path), *where)
+        return Started("collect", "serve", str(self.path), *where)
 
     def stop(self) -> str:
         """End it as an owner does; returns what it said."""

@@ -39,7 +39,7 @@ class _Servers:
         self._names: list[tuple[str, ...]] = []
 
     def start(self, command: str, *names: str) -> None:
-        """Run ``warner serve ...`` on a free port, without waiting for it."""
+        """Run ``warner collect serve ...`` on a free port, without waiting for it."""
         words = [sys.executable, "-m", *shlex.split(command), "--port", "0"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._started.append(process)
@@ -107,7 +107,7 @@ def _answered(address: str, token: str, seed: int) -> None:
     _answers("people.csv", seed)
     run("randomize", "habits.toml", "people.csv", "-o", "people.parquet")
     Path("people.txt").write_text(token)
-    run("push", "people.parquet", address, "--token-file", "people.txt")
+    run("collect", "push", "people.parquet", address, "--token-file", "people.txt")
     _wait_for(address, token, PEOPLE)
 
 
@@ -123,7 +123,7 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
         real = servers.real(command)
         if command.startswith("pip"):
             continue
-        if command == "warner serve habits.toml":
+        if command == "warner collect serve habits.toml":
             servers.start(command, _HERE, _NORTH)
             servers.start(f"{command} --store south.sqlite", _SOUTH)
             here, south = servers.ready()
@@ -131,16 +131,16 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
                 Path(f"{name}.txt").write_text(f"{token}\n")
             _answered(servers.addresses[_HERE], here, 1)
             _answered(servers.addresses[_SOUTH], south, 2)
-        elif command.startswith("warner invite") and "--server" in command:
-            servers.start("warner serve habits.toml", _HERE)
+        elif command.startswith("warner collect invite") and "--server" in command:
+            servers.start("warner collect serve habits.toml", _HERE)
             Path("token.txt").write_text(servers.ready()[0])
             run(*shlex.split(servers.real(command))[1:])
-        elif command.startswith("warner invite"):
+        elif command.startswith("warner collect invite"):
             servers.stop()
             Path("habits.toml").write_text(study.replace('access = "open"', 'access = "invited"'))
             Path("habits.counts.sqlite").rename("before.sqlite")
             run(*shlex.split(command)[1:])
-        elif command.startswith(("warner serve", "warner plan")):  # others start and plan
+        elif command.startswith(("warner collect serve", "warner plan")):  # others start and plan
             known = set(re.findall(r"--[a-z-]+", run(command.split()[1], "--help").stdout))
             assert set(re.findall(r"--[a-z-]+", command)) <= known
         elif command.startswith("curl"):

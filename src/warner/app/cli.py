@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -11,87 +13,24 @@ import click
 from warner._core.errors import WarnerError, message
 from warner._core.text import without_secrets
 from warner.app.running import load_all, stopped_cleanly
-from warner.app.terminal import shown
+from warner.app.terminal import progress_shown
 
-# The module in warner.app.commands, and the line in the list of commands. A module is imported when
-# a command of it is run.
+# The modules in warner.app.commands. A module is imported when a command of it is run.
 _COMMANDS = {
-    "audit": (
-        "designing",
-        "Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.",
-    ),
-    "clusters": (
-        "designing",
-        "Group attributes that depend on each other, to be randomised together.",
-    ),
-    "compare": (
-        "estimating",
-        "Rank estimators by their error on tallies that are simulated from an estimate of TALLY.",
-    ),
-    "demo": (
-        "starting",
-        "Run all steps on real answers.",
-    ),
-    "difference": (
-        "grouping",
-        "Compare groups of different people.",
-    ),
-    "estimate": (
-        "estimating",
-        "Estimate the shares of all values from TALLY, or from several together.",
-    ),
-    "groups": (
-        "grouping",
-        "Estimate the shares of groups of people.",
-    ),
-    "invite": (
-        "serving",
-        "Make invitation codes for STUDY, each good for one report.",
-    ),
-    "merge": (
-        "collecting",
-        "Add tallies of the same study, or of the same group of a study.",
-    ),
-    "new": (
-        "starting",
-        "Write a first study file, with comments on what to decide.",
-    ),
-    "plan": (
-        "designing",
-        "Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.",
-    ),
-    "pull": (
-        "serving",
-        "Fetch the tally of the collector at URL: the counts of its last published step.",
-    ),
-    "push": (
-        "serving",
-        "Send the reports in the file REPORTS to the collector at URL, 1,000 at a time.",
-    ),
-    "randomize": (
-        "collecting",
-        "Randomise the answers in VALUES as the study file STUDY says.",
-    ),
-    "report": (
-        "reporting",
-        "Write a report for readers from TALLY, as one HTML or PDF file.",
-    ),
-    "serve": (
-        "serving",
-        "Ask the questions of STUDY on a web page, and count the answers of real people.",
-    ),
-    "sql": (
-        "collecting",
-        "Print one SQL statement that counts the reports in a table.",
-    ),
-    "study": (
-        "starting",
-        "Make study files from forms of other programs, and files for pages of your own.",
-    ),
-    "tally": (
-        "collecting",
-        "Count the reports in one or more files (- is a file on standard input).",
-    ),
+    "new": "starting",
+    "plan": "designing",
+    "audit": "designing",
+    "randomize": "collecting",
+    "tally": "collecting",
+    "estimate": "estimating",
+    "regress": "regressing",
+    "report": "reporting",
+    "collect": "serving",
+    "study": "starting",
+    "sql": "collecting",
+    "merge": "collecting",
+    "benchmark": "comparing",
+    "demo": "starting",
 }
 
 
@@ -100,7 +39,7 @@ class PlainErrors(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with stopped_cleanly() as signals, shown(signals.stop_if_asked):
+            with stopped_cleanly() as signals, progress_shown(signals.stop_if_asked):
                 return super().invoke(ctx)
         except WarnerError as error:
             raise click.ClickException(str(error)) from None
@@ -120,7 +59,10 @@ class PlainErrors(click.Command):
 
 
 class _Group(PlainErrors, click.Group):
-    """The commands of warner."""
+    """The commands of warner, in the order in which they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
 
 @click.group(
@@ -147,17 +89,24 @@ def main(plug_ins: tuple[str, ...]) -> None:
 
 
 class _Later(click.Command):
-    """A command that is imported when it is run. Until then its name and its summary are known."""
+    """A command that is imported when it is run. Until then its source tells what it is for."""
 
-    def __init__(self, name: str, module: str, summary: str) -> None:
-        super().__init__(name, help=summary)
-        self._module = module
+    def __init__(self, name: str, module: str) -> None:
+        super().__init__(name)
+        self._module = f"warner.app.commands.{module}"
 
     def whole(self) -> click.Command:
         """The command itself."""
-        module = import_module(f"warner.app.commands.{self._module}")
-        command: click.Command = getattr(module, str(self.name))
+        command: click.Command = getattr(import_module(self._module), str(self.name))
         return command
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence of the docstring, as the command itself shows it."""
+        source = find_spec(self._module).loader.get_source(self._module)  # type: ignore[union-attr]
+        found = re.search(
+            rf'^def {self.name}\(.*?"""(.*?)(?:"""|\n)', source, re.MULTILINE | re.DOTALL
+        )
+        return click.Command(None, help=found[1] if found else None).get_short_help_str(limit)
 
     def make_context(
         self,
@@ -170,9 +119,26 @@ class _Later(click.Command):
         return self.whole().make_context(info_name, args, parent, **more)
 
 
-_LATER = {name: _Later(name, *about) for name, about in _COMMANDS.items()}
+_LATER = {name: _Later(name, module) for name, module in _COMMANDS.items()}
 for _command in _LATER.values():
     main.add_command(_command)
+
+
+@main.command("help")
+@click.argument("names", metavar="[COMMAND]...", nargs=-1)
+@click.pass_context
+def help_of(context: click.Context, names: tuple[str, ...]) -> None:
+    """Show the help of a command, or this list."""
+    page = context.parent
+    assert page is not None
+    for name in names:
+        group = page.command
+        inner = group.commands.get(name) if isinstance(group, click.Group) else None
+        if inner is None:
+            raise click.UsageError(f"No such command {name!r}.", page)
+        command = inner.whole() if isinstance(inner, _Later) else inner
+        page = click.Context(command, page, info_name=name)
+    click.echo(page.get_help())
 
 
 def whole_commands() -> dict[str, click.Command]:
@@ -181,7 +147,7 @@ def whole_commands() -> dict[str, click.Command]:
     >>> whole_commands()["tally"].help.partition(".")[0]
     'Count the reports in one or more files (- is a file on standard input)'
     """
-    return {name: later.whole() for name, later in sorted(_LATER.items())}
+    return {name: later.whole() for name, later in _LATER.items()} | {"help": help_of}
 
 
 if __name__ == "__main__":

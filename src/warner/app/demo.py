@@ -17,7 +17,7 @@ from warner import io as files
 from warner._core.atomic_files import write_whole
 from warner._core.sampling import Source
 from warner.app.show_estimates import show_estimate
-from warner.app.terminal import console
+from warner.app.terminal import show
 from warner.metrics import total_variation
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save
@@ -56,27 +56,26 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
 
     truths = [counts[str(result.attribute)] / result.n for result in estimates]
     _save(estimates, truths, folder)
-    out = console()
     for result, truth in zip(estimates, truths, strict=True):
         show_estimate(result, LEVEL, TARGET, truth)
         distance = total_variation(result.probabilities, truth)
-        out.print(
+        show(
             f"Total variation from the truth {distance:.4f}; "
             f"{held(result, truth)} of {len(truth)} intervals hold the true share\n"
         )
     spent = ", ".join(f"{name} {m.epsilon:.10g}" for name, m in study.mechanisms.items())
-    out.print(
+    show(
         f"Each person spent epsilon {study.epsilon:.10g} ({spent}). "
         "No answer left a device unrandomised."
     )
-    out.print(
+    show(
         f"{estimates[0].n:,} people in {estimated - start:.2f} s: "
         f"randomise and write {randomised - start:.2f} s, "
         f"read and count {counted - randomised:.2f} s, estimate {estimated - counted:.3f} s."
     )
     made = ", ".join(name for name in _FILES if (folder / name).exists())
-    out.print(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
-    out.print("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
+    show(f"In {folder}{'/' if not str(folder).endswith('/') else ''}: {made}.")
+    show("Data: Adult, UCI Machine Learning Repository (B. Becker, R. Kohavi), CC BY 4.0.")
 
 
 def _randomize(

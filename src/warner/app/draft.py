@@ -21,6 +21,7 @@ from warner.design.proposal import LADDER, WIDTH, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.studies.problems import located, parsed, study_text
+from warner.studies.public import described
 from warner.studies.study import Study
 
 _OPEN = ("mechanism", "epsilon")
@@ -159,6 +160,35 @@ class Draft:
             ]
         return {name: _rounded_down(part) for name, part in split(left, curves).items()}
 
+    def meaning(self) -> dict[str, Any]:
+        """What the study means, as JSON data: questions, public columns and limits."""
+        study = self.study
+        lacking = {name: " and ".join(keys) for name, keys in self.missing.items()}
+        questions = [
+            {
+                "group": group,
+                "attribute": name,
+                "question": own.labels.get(name, ""),
+                "values": mechanism.domain.size,
+                "missing": mechanism.domain.missing.policy or "refused",
+                "mechanism": None if name in lacking else type(mechanism).__name__,
+                "epsilon": None if name in lacking else _or_none(mechanism.requested),
+                "lacks": lacking.get(name),
+            }
+            for group, own in study.by_group.items()
+            for name, mechanism in own.mechanisms.items()
+        ]
+        return {
+            "title": study.title,
+            "questions": questions,
+            "public": {name: described(domain) for name, domain in study.public.items()},
+            "budget": self.data.get("budget"),
+            "epsilon": None if self.missing or study.groups else _or_none(study.epsilon),
+            "rows_per_person": study.rows_per_person,
+            "people": study.collect.people,
+            "access": study.collect.access,
+        }
+
     def total(self, planned: Mapping[str, Planned]) -> float:
         """The epsilon of a person who answers all questions, as the completed study spends it."""
         stated = next(iter(self.study.by_group.values())).mechanisms
@@ -192,7 +222,9 @@ class Draft:
         else:
             return None
         kept = {key: v for key, v in table.items() if key not in (*_OPEN, "reports")}
-        return {name: partial(_made, attribute, {**kept, "mechanism": name}) for name in names}
+        return {
+            name: partial(mechanism_of, attribute, {**kept, "mechanism": name}) for name in names
+        }
 
     def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
         """The text of the study with the proposed lines, all else as it was."""
@@ -246,6 +278,11 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
     return {name: float(f"{part * scale:.12g}") for name, part in found.items()}
 
 
+def _or_none(epsilon: float) -> float | None:
+    """A number for JSON, which knows no infinity."""
+    return epsilon if math.isfinite(epsilon) else None
+
+
 def _rounded_down(epsilon: float) -> float:
     """An epsilon with at most three decimals, never larger."""
     rounded = math.floor(epsilon * _DIGITS * (1 + 1e-12)) / _DIGITS
@@ -295,7 +332,9 @@ def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...]) -> dict[str, Any
     return found
 
 
-def _made(attribute: str, table: Mapping[str, Any], domain: Domain, epsilon: float) -> Mechanism:
+def mechanism_of(
+    attribute: str, table: Mapping[str, Any], domain: Domain, epsilon: float
+) -> Mechanism:
     """The mechanism of one table, with an epsilon that is of any two values."""
 
     def made(stated: float) -> Mechanism:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from warner._core.errors import IdentifiabilityError
+from warner._core.table import Column, Table, as_text
 from warner._core.text import of_hundred, visible
-from warner.app.draft import Planned
-from warner.app.terminal import Side, console, in_people, plural, table
+from warner.app.draft import Planned as PlannedAttribute
+from warner.app.terminal import plural, show
 from warner.design.audits import Audit
+from warner.design.benchmark import Benchmark
 from warner.design.comparison import Comparison
-from warner.design.planning import LOSS_NAMES, Plan, WantedDifference, can_simulate
+from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical
 from warner.mechanisms import Mechanism, RandomizedResponse
 from warner.privacy.guarantees import compose
-from warner.results.tables import as_text
 from warner.theory import expected_loss
 
-if TYPE_CHECKING:
-    from rich.console import Console
+
+def in_people(weight: float | None) -> str:
+    """The weight of one report in words.
+
+    >>> in_people(2.1640), in_people(1.0), in_people(None)
+    ('2.164 people', '1 person', '')
+    """
+    return "" if weight is None else f"{weight:,.4g} {'person' if weight == 1 else 'people'}"
 
 
 WEIGHT = (
@@ -36,119 +43,171 @@ WEIGHT = (
 
 def show_comparison(attribute: str, ranking: Comparison) -> None:
     """Print estimators from the least error to the largest."""
+    rows = [
+        {
+            "method": repr(result.method),
+            "error": f"{result.error:.4g} +- {result.margin:.1g}",
+            "excess": ""
+            if result is ranking.best
+            else f"{result.excess_error:.3g} +- {result.excess_margin:.1g}",
+            "best on": f"{result.best_share:.0%}",
+            "holds": f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
+        }
+        for result in ranking.results
+    ]
+    columns = [
+        Column("method"),
+        Column("error", unit="number"),
+        Column("excess", "more than the best", "number"),
+        Column("best on", unit="number", priority=1),
+        Column("holds", "order holds on", "number", priority=2),
+    ]
     reports = plural(ranking.n, "report", "reports")
-    columns: dict[str, Side] = {
-        "method": "left",
-        "error": "right",
-        "more than the best": "right",
-        "best on": "right",
-        "order holds on": "right",
-    }
-    rows = []
-    for result in ranking.results:
-        excess = f"{result.excess_error:.3g} +- {result.excess_margin:.1g}"
-        rows.append(
-            [
-                repr(result.method),
-                f"{result.error:.4g} +- {result.margin:.1g}",
-                "" if result is ranking.best else excess,
-                f"{result.best_share:.0%}",
-                f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
-            ]
-        )
-    out = console()
-    tallies, truths = f"{ranking.runs} simulated tallies", len(ranking.truths)
-    out.print(
-        f"{attribute}: {ranking.loss_name}, mean over {tallies} of {reports}, from "
-        f"{plural(truths, 'plausible truth', 'plausible truths')}",
-        style="bold",
-    )
-    out.print(table(columns, rows))
-    out.print(
+    truths = plural(len(ranking.truths), "plausible truth", "plausible truths")
+    least = [(truth, next(iter(truth.errors))) for truth in ranking.truths]
+    notes = [
         "The number after +- is a standard error. 'best on' is the share of the tallies on which "
         "no other method errs less. 'order holds on' counts the truths on which the method errs "
-        "at least as much as the first; for the first, those on which no other errs less."
+        "at least as much as the first; for the first, those on which no other errs less.",
+        *(f"  Truth {t.name}: {name} errs least, {t.errors[name]:.4g}." for t, name in least),
+        *(f"Advised against. {text}" for text in ranking.advice.values()),
+        *_left_out(ranking.left_out),
+    ]
+    title = (
+        f"{attribute}: {ranking.loss_name}, mean over {ranking.runs} simulated tallies of "
+        f"{reports}, from {truths}"
     )
-    for truth in ranking.truths:
-        least = next(iter(truth.errors))
-        out.print(f"  Truth {truth.name}: {least} errs least, {truth.errors[least]:.4g}.")
-    for text in ranking.advice.values():
-        out.print(f"Advised against. {text}")
-    _show_left_out(ranking.left_out)
-    out.print()
+    show(Table(columns, rows, notes, title), "")
+
+
+def show_meaning(meaning: Mapping[str, Any]) -> None:
+    """Print what a study means."""
+    questions = meaning["questions"]
+    rows = [
+        {
+            **row,
+            "mechanism": row["mechanism"] or f"lacks {row['lacks']}",
+            "epsilon": ""
+            if row["lacks"]
+            else "none"
+            if row["epsilon"] is None
+            else f"{row['epsilon']:.6g}",
+        }
+        for row in questions
+    ]
+    columns = [
+        *([Column("group")] if any(row["group"] is not None for row in questions) else []),
+        Column("attribute"),
+        Column("question", priority=1),
+        Column("values", unit="people"),
+        Column("missing", "no answer"),
+        Column("mechanism"),
+        Column("epsilon", unit="number"),
+    ]
+    notes = []
+    if meaning["epsilon"] is not None:
+        limit = "" if meaning["budget"] is None else f"; the budget is {meaning['budget']:.6g}"
+        notes.append(f"A person spends at most epsilon = {meaning['epsilon']:.6g} in all{limit}.")
+    elif any(row["lacks"] for row in questions):
+        notes.append("This is a draft: warner plan proposes what it lacks.")
+    if meaning["rows_per_person"] > 1:
+        notes.append(f"One person may send {meaning['rows_per_person']:,} rows of answers.")
+    notes += [f"Public, NOT protected: {name} ({v})." for name, v in meaning["public"].items()]
+    who = {"open": "everyone with the address", "invited": "people with a code"}
+    if (access := meaning["access"]) is not None:
+        notes.append(f"Who may answer: {who[access]}; {meaning['people']:,} people planned.")
+    show(Table(columns, rows, notes, meaning["title"]))
+
+
+def show_benchmark(attribute: str, result: Benchmark) -> None:
+    """Print the mean losses of mechanisms with methods."""
+    runs = plural(result.runs, "run", "runs")
+    show(f"{attribute}: mean losses over {runs} of each setting", f"{result}\n")
 
 
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     """Print a ranking of mechanisms, with the study's own mechanism marked."""
-    columns: dict[str, Side] = {
-        "mechanism": "left",
-        "expected error": "right",
-        "compared with no protection": "right",
-        "weight of one report": "right",
-        "judged by": "left",
-    }
-    if ranking.no_protection.people is not None:
-        columns["people needed"] = "right"
+    none = ranking.no_protection
+    rows = [
+        {
+            "name": result.name + " (in the study)" * _is_own(result, chosen),
+            "error": f"{result.error:.4g}" + (f" +- {result.margin:.1g}" if result.margin else ""),
+            "times": result.error / none.error,
+            "weight": in_people(result.weight),
+            "judged": result.judged,
+            "people": result.people,
+            "power": None if result.power is None else f"{result.power:.2f}",
+        }
+        for result in (*ranking.results, none)
+    ]
+    columns = [
+        Column("name", "mechanism"),
+        Column("error", "expected error", "number"),
+        Column("times", "compared with no protection", "times"),
+        Column("weight", "weight of one report", "number", priority=1),
+        Column("judged", "judged by", priority=2),
+    ]
+    if none.people is not None:
+        columns.append(Column("people", "people needed", "people"))
     if ranking.wanted is not None:
-        columns[f"power with {ranking.n:,}"] = "right"
-    rows = []
-    is_listed = False
-    for result in (*ranking.results, ranking.no_protection):
-        is_own = result.mechanism is not None and result.mechanism.header == chosen.header
-        is_listed = is_listed or is_own
-        people = [f"{result.people:,}"] if result.people is not None else []
-        people += [f"{result.power:.2f}"] if result.power is not None else []
-        times = f"{result.error / ranking.no_protection.error:.3g} times"
-        name = result.name + (" (in the study)" if is_own else "")
-        margin = f" +- {result.margin:.1g}" if result.margin else ""
-        error, weight = f"{result.error:.4g}{margin}", in_people(result.weight)
-        rows.append([name, error, times, weight, result.judged, *people])
+        columns.append(Column("power", f"power with {ranking.n:,}", "number"))
     sensitive = (
         ""
         if chosen.sensitive_mask is None
         else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
     )
-    out = console()
-    out.print(
+    title = (
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
-        f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}",
-        style="bold",
+        f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}"
     )
-    out.print(table(columns, rows))
+    show(Table(columns, rows, title=title))
     if ranking.wanted is not None:
-        _show_difference(out, ranking, ranking.wanted)
+        _show_difference(ranking, ranking.wanted)
+    show(*_about_ranking(ranking, chosen), *_left_out(ranking.left_out))
+
+
+def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
+    return result.mechanism is not None and result.mechanism.header == chosen.header
+
+
+def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
+    """What the errors of a ranking are of."""
     if ranking.loss == "w1":
-        out.print(
+        yield (
             "The error is that of the estimate that warner estimate makes, in the unit of the "
             "values. It is simulated at a made distribution with its mode at a quarter of the "
             "range; warner.plan(theta=...) takes another. The number after +- is a standard error."
         )
-    elif not is_listed:
-        out.print(_about_own(chosen, ranking))
+    elif not any(_is_own(result, chosen) for result in ranking.results):
+        yield _about_own(chosen, ranking)
     if can_simulate(chosen.domain) and ranking.loss != "w1":
-        out.print(
+        yield (
             "This ranks by the unbiased estimate of each share, which warner estimate does not "
             "make of numbers and places. --loss w1 ranks by the estimate that it makes."
         )
     elif ranking.loss == "l1" and ranking.results[-1].error > 2:
-        out.print(
+        yield (
             "Two distributions differ by at most 2. A mechanism with a larger expected error gives "
             "no useful estimate."
         )
-    _show_left_out(ranking.left_out)
 
 
-def _show_difference(out: Console, ranking: Plan, wanted: WantedDifference) -> None:
+def _show_difference(ranking: Plan, wanted: WantedDifference) -> None:
     """What the numbers of people are for, and what other budgets buy."""
-    out.print(
+    show(
         f"People needed, in {wanted.groups} groups of equal size together: to detect, with "
         f"probability {wanted.power:.4g} and by a test of size 5 %, that the share of a value "
         f"differs by {wanted.difference:.4g} between two groups. All values are equally frequent."
     )
-    rows = [[f"{row.epsilon:.4g}", row.mechanism, f"{row.people:,}"] for row in ranking.by_epsilon]
-    rows.append(["no protection", "", f"{ranking.no_protection.people:,}"])
-    columns: dict[str, Side] = {"epsilon": "right", "mechanism": "left", "people needed": "right"}
-    out.print(table(columns, rows))
+    rows: list[dict[str, Any]] = [
+        *(
+            {"epsilon": f"{row.epsilon:.4g}", "mechanism": row.mechanism, "people": row.people}
+            for row in ranking.by_epsilon
+        ),
+        {"epsilon": "no protection", "mechanism": "", "people": ranking.no_protection.people},
+    ]
+    people = Column("people", "people needed", "people")
+    show(Table([Column("epsilon", unit="number"), Column("mechanism"), people], rows))
 
 
 def _about_own(chosen: Mechanism, ranking: Plan) -> str:
@@ -168,10 +227,9 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
     return f"The {name} of the study has expected error {error:.4g}."
 
 
-def _show_left_out(left_out: Mapping[str, str]) -> None:
-    """Print why candidates are not in a ranking."""
-    for name, reason in left_out.items():
-        console().print(f"{name} is left out: {reason.removesuffix('.')}.")
+def _left_out(left_out: Mapping[str, str]) -> list[str]:
+    """Why candidates are not in a ranking."""
+    return [f"{name} is left out: {why.removesuffix('.')}." for name, why in left_out.items()]
 
 
 # Below the first, the odds of an answer change by less than 1 in 20; above the second, one report
@@ -203,38 +261,33 @@ def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[
 
 def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
     """Print the exact epsilon of every mechanism, and how it was computed."""
-    columns: dict[str, Side] = {
-        "attribute": "left",
-        "mechanism": "left",
-        "requested": "right",
-        "exact epsilon": "right",
-        "holds": "left",
-        "weight": "right",
-        "guarantee": "left",
-        "how it was computed": "left",
-    }
     rows = []
     for attribute, result in results.items():
-        sampled = (
-            ""
-            if result.sampled_lower_bound is None
-            else f"; {samples:,} samples show at least {result.sampled_lower_bound:.4f}"
-        )
+        bound = result.sampled_lower_bound
+        sampled = "" if bound is None else f"; {samples:,} samples show at least {bound:.4f}"
         rows.append(
-            [
-                attribute,
-                result.mechanism.partition("(")[0],
-                f"{result.requested:.10g}",
-                f"{result.epsilon:.10g}",
-                "yes" if result.holds else f"NO: {result.violation}",
-                in_people(result.weight),
-                result.guarantee,
-                result.method + sampled,
-            ]
+            {
+                "attribute": attribute,
+                "mechanism": result.mechanism.partition("(")[0],
+                "requested": f"{result.requested:.10g}",
+                "epsilon": f"{result.epsilon:.10g}",
+                "holds": "yes" if result.holds else f"NO: {result.violation}",
+                "weight": in_people(result.weight),
+                "guarantee": result.guarantee,
+                "method": result.method + sampled,
+            }
         )
-    out = console()
-    out.print(table(columns, rows))
-    out.print(WEIGHT)
+    columns = [
+        Column("attribute"),
+        Column("mechanism"),
+        Column("requested", unit="number", priority=1),
+        Column("epsilon", "exact epsilon", "number"),
+        Column("holds"),
+        Column("weight", unit="number", priority=2),
+        Column("guarantee", priority=3),
+        Column("method", "how it was computed", priority=4),
+    ]
+    show(Table(columns, rows, [WEIGHT]))
 
 
 # -----------------------------------------------------------------------------------------------
@@ -252,76 +305,87 @@ _EXPLAINED = (0.5, 1.0, 2.0)
 
 
 def show_proposals(
-    planned: Mapping[str, Planned], sizes: Sequence[int], fixed: Mapping[str, str], total: float
+    planned: Mapping[str, PlannedAttribute],
+    sizes: Sequence[int],
+    fixed: Mapping[str, str],
+    total: float,
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
-    for attribute, found in planned.items():
-        _show(attribute, found, sizes)
-    out = console()
-    for attribute, stated in fixed.items():
-        out.print(f"{attribute}: {stated}, as in the file.")
-    out.print(_ABOUT_WIDTHS)
-    out.print(f"A person who answers all questions spends epsilon {total:.4g} in all.")
-    out.print("\n".join(about_epsilon()))
+    for attribute, one in planned.items():
+        _show(attribute, one, sizes)
+    show(
+        *(f"{attribute}: {stated}, as in the file." for attribute, stated in fixed.items()),
+        _ABOUT_WIDTHS,
+        f"A person who answers all questions spends epsilon {total:.4g} in all.",
+        *about_epsilon(),
+    )
 
 
-def _show(attribute: str, found: Planned, sizes: Sequence[int]) -> None:
+def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     """Print one proposal."""
-    proposal, out = found.proposal, console()
+    proposal = planned.proposal
     values, people = proposal.domain.size, plural(proposal.n, "person", "people")
-    out.print(f"{attribute}: {values:,} values, {people}", style="bold")
-    lines = ", ".join(f"{key} = {as_text(value)}" for key, value in found.added.items())
-    out.print(f"Proposed: {lines}.")
-    has_mean = any(offer.expected.mean is not None for offer in proposal.offers)
-    columns: dict[str, Side] = {"epsilon": "right", "mechanism": "left"}
-    columns[_about_share(proposal)] = "right"
-    if has_mean:
-        columns["interval of the mean"] = "right"
-    columns[f"people for {_points(proposal.width)}"] = "right"
-    columns["odds change at most"] = "right"
-    rows = []
-    for offer in proposal.offers:
-        mean = offer.expected.mean
-        mark = " (proposed)" if offer is proposal.best else ""
-        rows.append(
-            [
-                f"{offer.epsilon * found.times:.4g}{mark}",
-                offer.name,
-                _points(offer.expected.share),
-                *([f"{mean:.3g} wide" if mean is not None else ""] if has_mean else []),
-                "" if offer.people is None else f"{offer.people:,}",
-                f"{offer.odds.of_all(found.times).factor:.3g} times",
-            ]
-        )
-    out.print(table(columns, rows))
-    for sentence in sentences(found):
-        out.print(sentence)
+    lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
+    rows = [
+        {
+            "epsilon": f"{offer.epsilon * planned.times:.4g}"
+            + " (proposed)" * (offer is proposal.best),
+            "mechanism": offer.name,
+            "share": _points(offer.expected.share),
+            "mean": _wide(offer.expected.mean),
+            "people": offer.people,
+            "odds": offer.odds.of_all(planned.times).factor,
+        }
+        for offer in proposal.offers
+    ]
+    columns = [
+        Column("epsilon", unit="number"),
+        Column("mechanism"),
+        *_columns_of_widths(proposal, any(row["mean"] for row in rows)),
+        Column("people", f"people for {_points(proposal.width)}", "people"),
+        Column("odds", "odds change at most", "times", priority=1),
+    ]
+    show(
+        Table(columns, rows, sentences(planned), f"{attribute}: {values:,} values, {people}"),
+        f"Proposed: {lines}.",
+    )
     if sizes:
         _show_groups(proposal, sizes)
-    out.print()
+    show("")
+
+
+def _columns_of_widths(proposal: Proposal, has_mean: bool) -> list[Column]:
+    share = Column("share", f"interval of a share of {100 * proposal.share:.3g} %", "number")
+    return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
 
 
 def _show_groups(proposal: Proposal, sizes: Sequence[int]) -> None:
     """Print the intervals of groups of people."""
     rows = []
-    has_mean = proposal.best.expected.mean is not None
     for size in sorted(set(sizes)):
-        found = proposal.widths(size)
-        difference = None if found.share is None else 2**0.5 * found.share
-        mean = [f"{found.mean:.3g} wide" if found.mean is not None else ""] if has_mean else []
-        rows.append([f"{size:,}", _points(found.share), *mean, _points(difference)])
-    columns: dict[str, Side] = {"people in a group": "right", _about_share(proposal): "right"}
-    if has_mean:
-        columns["interval of the mean"] = "right"
-    columns["interval of a difference"] = "right"
-    console().print(table(columns, rows))
-    console().print(
+        width = proposal.widths(size)
+        difference = None if width.share is None else 2**0.5 * width.share
+        rows.append(
+            {
+                "people": size,
+                "share": _points(width.share),
+                "mean": _wide(width.mean),
+                "difference": _points(difference),
+            }
+        )
+    columns = [
+        Column("people", "people in a group", "people"),
+        *_columns_of_widths(proposal, proposal.best.expected.mean is not None),
+        Column("difference", "interval of a difference", "number"),
+    ]
+    note = (
         "The last column is of the difference of that share between two such groups: smaller "
         "differences than about half of it will not be seen. Each group is estimated alone."
     )
+    show(Table(columns, rows, [note]))
 
 
-def sentences(planned: Planned) -> list[str]:
+def sentences(planned: PlannedAttribute) -> list[str]:
     """What to expect, as sentences."""
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
@@ -411,7 +475,7 @@ def _explained(odds: Odds) -> str:
     )
 
 
-def comments(found: Planned) -> list[str]:
+def comments(found: PlannedAttribute) -> list[str]:
     """The comment above the lines that complete a table of a study file."""
     proposal = found.proposal
     said = [f"Proposed by warner plan for {plural(proposal.n, 'person', 'people')}."]
@@ -419,11 +483,10 @@ def comments(found: Planned) -> list[str]:
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]
 
 
-def _about_share(proposal: Proposal) -> str:
-    """The title of the column of widths of a share."""
-    return f"interval of a share of {100 * proposal.share:.3g} %"
-
-
 def _points(width: float | None) -> str:
     """The width of an interval in percentage points."""
     return "none" if width is None else f"{100 * width:.3g} points"
+
+
+def _wide(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:.3g} wide"

@@ -1,4 +1,4 @@
-"""Estimates on a terminal, and the options that choose summaries and methods."""
+"""Estimates on a terminal: shares, summaries, keys, groups of people and their differences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from warner.app.terminal import Side, console, plural, table
+from warner._core.table import Column, Table, as_text
+from warner._core.text import (
+    decimals_of_number,
+    decimals_of_percent,
+    number,
+    percent,
+    percent_interval,
+)
+from warner.app.terminal import plural, show
 from warner.estimators.base import Status
+from warner.groups.differences import Differences
+from warner.groups.estimates import GroupEstimates
+from warner.groups.weights import WeightedEstimate
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.csv_table import estimate_rows
@@ -17,7 +28,7 @@ from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
-from warner.results.tables import as_text, reports_of
+from warner.results.tables import reports_of
 
 INTERVALS = {
     "score": "Each holds for its value, also for one that is read because its share is large.",
@@ -36,6 +47,10 @@ INTERVALS = {
     "posterior": "Each is from the posterior. It holds for its value, not for all at once.",
 }
 NO_INTERVALS = "There are no intervals: different distributions make the same reports."
+_PEOPLE = {
+    "population": "the population that these people were drawn from",
+    "respondents": "these respondents",
+}
 # Shares that are all shown. Of more values the largest are shown, for a table of thousands of lines
 # takes long to draw and nobody finds the largest in it.
 _LARGEST_SHOWN = 1000
@@ -46,6 +61,45 @@ _SHRUNK = (
     "alone would allow."
 )
 _MEDIAN = parse("median")
+_SHARE = Column("estimate", unit="share")
+_MARK = Column("mark", "")  # of shrunk shares
+
+
+def _interval(level: float, unit: str = "share", before: str = "", after: str = "") -> Column:
+    """The column of intervals."""
+    title = f"{before}{100 * level:.4g} % interval{after}"
+    return Column("interval", title, unit, ends=("low", "high"))
+
+
+def _counted(result: Solution) -> Column:
+    """The column of shares times n, which is no count."""
+    whose = "reports" if result.reports_per_person > 1 else "people"
+    return Column("n", f"{whose}, estimated", "people", priority=1)
+
+
+def _marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with their values as texts, and a mark where the value's own reports exclude a share."""
+    return [
+        {
+            **row,
+            "value": as_text(row["value"]),
+            "mark": "*" * (row.get("shrunk_from") is not None),
+        }
+        for row in rows
+    ]
+
+
+def _mark_column(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    return [_MARK] if any(row["mark"] for row in rows) else []
+
+
+def _largest(rows: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], list[str]]:
+    """All rows, or the largest of very many, with a note that says so."""
+    if len(rows) <= _LARGEST_SHOWN:
+        return rows, []
+    largest = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_SHOWN]
+    note = f"These are the {len(largest)} largest of {len(rows):,} shares."
+    return largest, [f"{note} -o FILE.csv writes all of them."]
 
 
 def show_estimate(
@@ -60,66 +114,93 @@ def show_estimate(
     Shapes: truth (K,).
     """
     if keys := result.key_rows(level, target):
-        return _show_keys(result, keys, level)
-    columns: dict[str, Side] = {"value": "left"}
-    if truth is not None:
-        columns["truth"] = "right"
-    used, every = result.interval_kind(target, kind), list(result.rows(level, target, kind))
-    average = "average " * (used == "average")
-    columns |= {"estimate": "right", f"{average}{100 * level:.4g} % interval": "right"}
-    columns[_estimated(result)] = "right"
-    rows = []
-    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
-    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
-        row = every[i]
-        known = [] if truth is None else [f"{truth[i]:.4f}"]
-        interval = f"{row['low']:.4f} .. {row['high']:.4f}"
-        share, n = _share(row), f"{row['n']:,.0f}"
-        rows.append([as_text(row["value"]), *known, share, interval, n])
-    out = console()
-    out.print(_title(result), style="bold")
+        _show_keys(result, keys, level)
+        return
+    used, every = result.interval_kind(target, kind), _marked(result.rows(level, target, kind))
+    for row, share in zip(every, [] if truth is None else truth.tolist(), strict=False):
+        row["truth"] = share
+    rows, notes = _largest(every)
     if rows:
-        out.print(table(columns, rows))
-        if len(rows) < len(every):
-            out.print(
-                f"These are the {len(rows)} largest of {len(every):,} shares. "
-                "--csv FILE writes all of them."
-            )
-        out.print(_about_intervals(used, target))
-        if about := _about_shrunk([every[i] for i in largest]):
-            out.print(about)
+        average = "average " * (used == "average")
+        columns = [
+            Column("value"),
+            *([] if truth is None else [Column("truth", unit="share")]),
+            _SHARE,
+            *_mark_column(rows),
+            _interval(level, before=average),
+            _counted(result),
+        ]
+        notes += [_about_intervals(used, target), _about_shrunk(rows)]
+        show(Table(columns, rows, notes, _title(result)))
         if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))
+    else:
+        show(_title(result))
     if result.fit.mean is not None or (
         result.has_posterior_intervals and result.domain.answered.points is not None
     ):
-        out.print(_means(result, level, at_every_look(kind)))
+        show(*_means(result, level, at_every_look(kind)))
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
-    out.print(f"{_method_and_status(result)}{gap}{unique}\n")
+    show(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
 def _show_answered(given: Answered, level: float, target: str, kind: str | None) -> None:
     """Print the share of people who answered, and the shares among them."""
     share = given.row(level, target, kind)
-    columns: dict[str, Side] = {"value": "left", "of those who answered": "right"}
-    columns |= {f"{100 * level:.4g} % interval": "right", _estimated(given.estimate): "right"}
-    every = given.rows(level, target, kind)
-    largest = sorted(range(len(every)), key=lambda i: -every[i]["estimate"])[:_MOST_SHOWN]
-    rows = []
-    for i in range(len(every)) if len(every) <= _LARGEST_SHOWN else largest:
-        row = every[i]
-        limits = f"{row['low']:.4f} .. {row['high']:.4f}"
-        value = as_text(row["value"])
-        rows.append([value, f"{row['estimate']:.4f}", limits, f"{row['n']:,.0f}"])
-    out = console()
-    about = f"{100 * level:.4g} % interval {share['low']:.4f} .. {share['high']:.4f}"
-    out.print(f"{share['estimate']:.4f} of all people answered, {about}.", style="bold")
-    out.print(table(columns, rows))
-    out.print(
+    rows, notes = _largest(_marked(given.rows(level, target, kind)))
+    answered, limits = figures_of({**share, "is_share": True})
+    notes.append(
         "Each of these intervals holds for its value, not for all at once. They say nothing about "
-        "what silent people would have answered."
+        "what people who did not answer would have said."
     )
+    columns = [
+        Column("value"),
+        Column("estimate", "of those who answered", "share"),
+        _interval(level),
+        _counted(given.estimate),
+    ]
+    title = f"{answered} of all people answered, {100 * level:.4g} % interval {limits}."
+    show(Table(columns, rows, notes, title))
+
+
+def show_summaries(
+    result: Estimate,
+    asked: Sequence[Named],
+    level: float,
+    target: str,
+    kind: str | None = None,
+) -> None:
+    """Print a table of summaries of one estimate."""
+    rows = [_figures(row) for row in summary_rows(result, asked, level, target, kind)]
+    columns = [
+        Column("text", "summary"),
+        Column("figure", "estimate", "number"),
+        Column("limits", f"{100 * level:.4g} % interval", "number"),
+    ]
+    reports = reports_of(result.n, result.data.simulated)
+    note = f"Each interval is for {_PEOPLE[target]}, and for its number alone.\n"
+    show(Table(columns, rows, [note], f"{result.attribute}: {reports}, {result.method}"))
+
+
+def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary with its estimate and its interval as texts, since only some are shares."""
+    figure, limits = figures_of(row)
+    return {**row, "figure": figure, "limits": limits}
+
+
+def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The estimate and the interval of a share, or of another number, as texts.
+
+    >>> figures_of({"estimate": 9.8612, "low": 8.6, "high": 12.4, "is_share": False})
+    ('9.9', '8.6 to 12.4')
+    """
+    low, high, estimate = row["low"], row["high"], row["estimate"]
+    if row["is_share"]:
+        decimals = decimals_of_percent([high - low])
+        return percent(estimate, decimals), percent_interval(low, high, decimals)
+    decimals = decimals_of_number(high - low)
+    return number(estimate, decimals), f"{number(low, decimals)} to {number(high, decimals)}"
 
 
 def show_groups(
@@ -130,37 +211,43 @@ def show_groups(
     kind: str | None = None,
     summaries: Callable[[Estimate], Sequence[Named]] | None = None,
 ) -> None:
-    """Print one table of the estimates of groups."""
-    columns: dict[str, Side] = dict.fromkeys(names, "left")
-    columns |= {"attribute ": "left", "value ": "left", "estimate ": "right"}
-    columns |= {f"{100 * level:.4g} % interval": "right", "reports": "right"}
-    rows, is_marked = [], False
+    """Print one table of the estimates of groups, each of which was estimated alone."""
+    rows: list[dict[str, Any]] = []
     for key, result in estimates:
+        by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
         asked = [] if summaries is None else list(summaries(result))
-        for row in summary_rows(result, asked, level, target, kind):
-            figures = [f"{row['estimate']:.4g}", f"{row['low']:.4g} .. {row['high']:.4g}"]
-            about = [str(result.attribute), row["text"], *figures, f"{result.n:,}"]
-            rows.append([*map(as_text, key), *about])
-        shares = () if asked else estimate_rows(result, level, target, kind)
-        for attribute, value, share, low, high, _, unbiased in shares:
-            is_marked |= unbiased is not None
-            estimated = _share({"estimate": share, "shrunk_from": unbiased})
-            figures = [estimated, f"{low:.4f} .. {high:.4f}", f"{result.n:,}"]
-            rows.append([*map(as_text, key), attribute, as_text(value), *figures])
-    console().print(table(columns, rows))
+        own = [
+            {**_figures(row), "attribute": str(result.attribute), "value": row["text"]}
+            for row in summary_rows(result, asked, level, target, kind)
+        ]
+        for attribute, value, share, low, high, _, unbiased in (
+            () if asked else estimate_rows(result, level, target, kind)
+        ):
+            row = {"value": value, "estimate": share, "low": low, "high": high, "is_share": True}
+            own += _marked([{**_figures(row), "attribute": attribute, "shrunk_from": unbiased}])
+        rows += [{"mark": "", **by, **row, "reports": result.n} for row in own]
+    columns = [
+        *(Column(f"by {name}", name) for name in names),
+        Column("attribute"),
+        Column("value"),
+        Column("figure", "estimate", "number"),
+        *_mark_column(rows),
+        Column("limits", f"{100 * level:.4g} % interval", "number"),
+        Column("reports", unit="people", priority=1),
+    ]
+    is_marked = any(row["mark"] for row in rows)
+    notes = [
+        f"Each group was estimated alone. Intervals are of the {target}.",
+        f"{_SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
+        "All people together: in the report of warner report, or from a tally made without --by.",
+    ]
     if any(result.data.simulated for _, result in estimates):
-        console().print("The reports are simulated.")
-    console().print(f"Each group was estimated alone. Intervals are of the {target}.")
-    if is_marked:
-        console().print(f"{_SHRUNK} --csv FILE writes the unbiased estimates.")
-    console().print(
-        "All people together: in the report of warner report, or from a tally made without --by."
-    )
+        notes.insert(0, "The reports are simulated.")
+    show(Table(columns, rows, notes))
 
 
 def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
     """Print on standard error which reports are estimated together."""
-    out = console(stderr=True)
     for name, parts in tallies.items():
         groups: dict[tuple[str, float | str], int] = {}
         for part in parts:
@@ -172,7 +259,7 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
             else f"{n:,} of {mechanism} without protection"
             for (mechanism, epsilon), n in groups.items()
         ]
-        out.print(f"{name}: {', '.join(reports)}, estimated together")
+        show(f"{name}: {', '.join(reports)}, estimated together", err=True)
 
 
 def _title(result: Estimate) -> str:
@@ -185,56 +272,39 @@ def _title(result: Estimate) -> str:
 
 
 def _about_intervals(kind: str, target: str) -> str:
-    """The lines under a table that say which intervals it has."""
+    """The line under a table that says which intervals it has."""
     if kind == "none":
         return NO_INTERVALS
-    people = (
-        "the population that these people were drawn from"
-        if target == "population"
-        else "these respondents"
-    )
-    return f"The intervals are for {people}. {INTERVALS[kind]}"
-
-
-def _estimated(result: Solution) -> str:
-    """The name of the column of shares times n, which is no count."""
-    return "reports, estimated" if result.reports_per_person > 1 else "people, estimated"
-
-
-def _share(row: Mapping[str, Any]) -> str:
-    """An estimated share, marked where the value's own reports exclude it."""
-    return f"{row['estimate']:.4f}{'*' * (row['shrunk_from'] is not None)}"
+    return f"The intervals are for {_PEOPLE[target]}. {INTERVALS[kind]}"
 
 
 def _about_shrunk(rows: Sequence[Mapping[str, Any]]) -> str:
     """The line under a table that says which estimates the value's own reports exclude, or ""."""
-    marked = [row for row in rows if row["shrunk_from"] is not None]
+    marked = sorted((row for row in rows if row["mark"]), key=lambda row: -row["estimate"])
     if not marked:
         return ""
-    named = [f"{as_text(row['value'])} {row['shrunk_from']:.4f}" for row in marked[:_MOST_NAMED]]
+    named = [f"{row['value']} {100 * row['shrunk_from']:.2f} %" for row in marked[:_MOST_NAMED]]
     more = f" and {len(marked) - _MOST_NAMED} more" * (len(marked) > _MOST_NAMED)
     return f"{_SHRUNK} Unbiased estimates: {', '.join(named)}{more}."
 
 
-def _means(result: Estimate, level: float, kind: str | None) -> str:
+def _means(result: Estimate, level: float, kind: str | None) -> list[str]:
     """The mean of the values with its interval, for each coordinate; also the median of numbers."""
     whose = "" if result.domain.nonresponse is None else " of those who answered"
-    lines = [
-        f"Mean{whose} {'; '.join(_with_interval(m, level) for m in result.means(level, kind=kind))}"
-    ]
+    named = [("Mean", result.means(level, kind=kind))]
     if result.has_posterior_intervals:
-        (median,) = summary_rows(result, applicable(result.domain, _MEDIAN), level, kind=kind) or (
-            None,
-        )
-        if median is not None:
-            lines.append(f"Median{whose} {_with_interval(median, level)}")
-    return "\n".join(
-        f"{line}, for the population that these people were drawn from." for line in lines
-    )
+        median = applicable(result.domain, _MEDIAN)
+        named.append(("Median", summary_rows(result, median, level, kind=kind)))
+    return [
+        f"{name}{whose} {'; '.join(_with_interval(row, level) for row in rows)}, for the "
+        "population that these people were drawn from."
+        for name, rows in named
+        if rows
+    ]
 
 
 def _with_interval(row: Mapping[str, Any], level: float) -> str:
-    interval = f"{row['low']:.6g} .. {row['high']:.6g}"
+    interval = f"{row['low']:.6g} to {row['high']:.6g}"
     return f"{row['estimate']:.6g}, {100 * level:.4g} % interval {interval}"
 
 
@@ -246,87 +316,93 @@ def _method_and_status(result: Estimate) -> str:
 
 def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> None:
     """Print the frequency of every key and the mean of its values."""
-    about = f"{100 * level:.4g} % interval"
-    columns: dict[str, Side] = {
-        "key": "left",
-        "frequency": "right",
-        about: "right",
-        "mean": "right",
-        f"{about} of the mean": "right",
-        _estimated(result): "right",
-    }
-    rows = []
-    for row in keys:
-        absent = " (absent?)" if row["status"] == Status.KEY_ABSENT.name.lower() else ""
-        rows.append(
-            [
-                as_text(row["value"]) + absent,
-                f"{row['estimate']:.4f}",
-                f"{row['low']:.4f} .. {row['high']:.4f}",
-                f"{row['mean']:.6g}",
-                f"{row['mean_low']:.6g} .. {row['mean_high']:.6g}",
-                f"{row['n']:,.0f}",
-            ]
-        )
-    out = console()
-    out.print(_title(result), style="bold")
-    out.print(table(columns, rows))
-    out.print(
+    absent = Status.KEY_ABSENT.name.lower()
+    rows = [
+        {**row, "value": as_text(row["value"]) + " (absent?)" * (row["status"] == absent)}
+        for row in keys
+    ]
+    columns = [
+        Column("value", "key"),
+        Column("estimate", "frequency", "share"),
+        _interval(level),
+        Column("mean", unit="number"),
+        Column("of mean", "interval of the mean", "number", ends=("mean_low", "mean_high")),
+        _counted(result),
+    ]
+    notes = [
         "Each interval is around an unbiased estimate, and holds for its value, not for all at "
-        "once. Where few people have a key, the interval of its mean can be as wide as all values."
-    )
-    out.print(f"{_method_and_status(result)}\n")
+        "once. Where few people have a key, the interval of its mean can be as wide as all values.",
+        f"{_method_and_status(result)}\n",
+    ]
+    show(Table(columns, rows, notes, _title(result)))
 
 
 def show_redistributed(result: Redistributed) -> None:
     """Print the shares of values after the shares of tags were distributed over them."""
-    rows = [
-        [as_text(value), f"{p:.4f}"]
-        for value, p in zip(result.domain.labels, result.probabilities, strict=True)
-    ]
-    tags = ", ".join(f"@{tag} {share:.4f}" for tag, share in result.tag_shares.items())
+    shares = zip(result.domain.labels, result.probabilities.tolist(), strict=True)
+    rows = [{"value": as_text(value), "estimate": share} for value, share in shares]
+    tags = ", ".join(f"@{tag} {100 * share:.2f} %" for tag, share in result.tag_shares.items())
     attribute = result.estimate.attribute or "value"
-    out = console()
-    out.print(f"{attribute}: the shares of tags ({tags}) are given back to values", style="bold")
-    out.print(table({"value": "left", "estimate": "right"}, rows))
-    out.print(
+    title = f"{attribute}: the shares of tags ({tags}) are given back to values"
+    note = (
         "Wrong knowledge of the values under a tag adds at most "
-        f"{result.worst_case:.4f} to the sum of absolute errors.\n"
+        f"{100 * result.worst_case:.2f} points to the sum of absolute errors.\n"
     )
+    show(Table([Column("value"), _SHARE], rows, [note], title))
 
 
-def show_summaries(
-    result: Estimate,
-    asked: Sequence[Named],
-    level: float,
-    target: str,
-    kind: str | None = None,
-) -> None:
-    """Print a table of summaries of one estimate."""
-    columns: dict[str, Side] = {"summary": "left", "estimate": "right"}
-    columns[f"{100 * level:.4g} % interval"] = "right"
-    cells = [
-        [row["text"], *figures(row["estimate"], row["low"], row["high"], row["is_share"])]
-        for row in summary_rows(result, asked, level, target, kind)
+# -----------------------------------------------------------------------------------------------
+# Groups of people: pooled estimates, weighted populations and differences.
+
+
+def show_group_estimates(name: str, result: GroupEstimates, level: float, target: str) -> None:
+    """Print the table of the groups of one attribute."""
+    rows = [
+        {
+            **{f"by {column}": str(row[column]) for column in result.names},
+            **{key: row[key] for key in ("estimate", "low", "high", "reports")},
+            "value": as_text(row["value"]),
+        }
+        for row in result.rows(level, target)
     ]
-    people = (
-        "the population that these people were drawn from"
-        if target == "population"
-        else "these respondents"
-    )
-    screen = console()
-    reports = reports_of(result.n, result.data.simulated)
-    screen.print(f"{result.attribute}: {reports}, {result.method}", style="bold")
-    screen.print(table(columns, cells))
-    screen.print(f"Each interval is for {people}, and for its number alone.\n")
+    columns = [
+        *(Column(f"by {column}", column) for column in result.names),
+        Column("value"),
+        _SHARE,
+        _interval(level),
+        Column("reports", unit="people", priority=1),
+    ]
+    note = "Intervals hold for every group by itself."
+    if result.interval_kind(target) == "posterior":
+        note = (
+            "Intervals hold on average over groups. A group unlike the others is missed more "
+            "often; --pool none has intervals that hold for every group."
+        )
+    reports = reports_of(result.n, result.table.whole.simulated)
+    title = f"{name}: {len(result)} groups, {reports}, pool {result.pool}"
+    show(Table(columns, rows, [note], title))
 
 
-def figures(estimate: float, low: float, high: float, is_share: bool) -> list[str]:
-    """An estimate and its interval as two cells.
+def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:
+    """Print the table of a weighted population."""
+    rows = [{**row, "value": as_text(row["value"])} for row in result.rows(level, target)]
+    show(result.text, Table([Column("value"), _SHARE, _interval(level)], rows))
 
-    >>> figures(0.25, 0.125, 0.5, True), figures(9.8612, 8.6, 12.4, False)
-    (['0.2500', '0.1250 .. 0.5000'], ['9.861', '8.6 .. 12.4'])
-    """
-    if is_share:
-        return [f"{estimate:.4f}", f"{low:.4f} .. {high:.4f}"]
-    return [f"{estimate:.4g}", f"{low:.4g} .. {high:.4g}"]
+
+def show_differences(name: str, result: Differences) -> None:
+    """Print the differences of one attribute and the test of all."""
+    unit = "points" if result.of == "shares" else "number"
+    rows = [{**row, "value": as_text(row["value"])} for row in result.rows()]
+    columns = [
+        Column("group"),
+        Column("reference"),
+        Column("value"),
+        Column("difference", unit=unit),
+        _interval(result.level, unit),
+        Column("p", unit="probability", priority=1),
+        Column("p_holm", "p (Holm)", "probability"),
+    ]
+    left_out = f"Left out, with fewer than 2 reports: {', '.join(result.left_out)}."
+    notes = [left_out if result.left_out else "", result.test.text]
+    mark = ", of simulated reports" if result.simulated else ""
+    show(Table(columns, rows, notes, f"{name}: the group less the reference{mark}"))

@@ -10,27 +10,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from textwrap import fill
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from warner._core.progress import Stage, progress
+from warner._core.table import Table
 from warner._core.text import duration, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import RenderableType
     from rich.live import Live
-    from rich.table import Table
 
-
-_BETWEEN = 3  # the width of what stands between two columns
-_MOST_FOLDED = 2 / 3  # the part of its width that a column may lose by folding
-Side = Literal["left", "right"]
+_WIDE = 100_000  # characters of a line with --wide
+_PIPE = 260  # of a file or a pipe
+_wide = ContextVar("wide", default=False)
 
 
 def plural(n: int, one: str, many: str) -> str:
@@ -42,92 +44,45 @@ def plural(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def in_people(weight: float | None) -> str:
-    """The weight of one report in words.
+def show(*blocks: Table | str, err: bool = False) -> None:
+    """Print tables and paragraphs, in lines that fit the screen.
 
-    >>> in_people(2.1640), in_people(1.0), in_people(None)
-    ('2.164 people', '1 person', '')
+    Labels and names can come from files of other people, so texts are made :func:`visible`.
     """
-    return "" if weight is None else f"{weight:,.4g} {'person' if weight == 1 else 'people'}"
+    width = _line_width(sys.stderr if err else sys.stdout)
+    for block in blocks:
+        if isinstance(block, Table):
+            if block.title:
+                click.secho(_filled(block.title, width), bold=True, err=err)
+            click.echo(replace(block, title="", notes=()).text(width), err=err)
+        for text in block.notes if isinstance(block, Table) else [block]:
+            click.echo(_filled(text, width), err=err)
 
 
-def console(**options: Any) -> Console:
-    """Standard output, or standard error with ``stderr=True``.
-
-    Files and pipes get whole lines, unless the variable COLUMNS states a width. Labels and names
-    can come from files of other people, so text is printed without markup and made
-    :func:`visible`.
-    """
-    from rich.console import Console
-
-    class Screen(Console):
-        def print(self, *objects: Any, **settings: Any) -> None:
-            super().print(*(visible(o) if isinstance(o, str) else o for o in objects), **settings)
-
-    screen = Screen(highlight=False, markup=False, emoji=False, **options)
-    if not screen.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
-        screen.width = 260
-    return screen
+def _filled(text: str, width: int) -> str:
+    """A text in lines of at most some width; line ends stay."""
+    lines = visible(text).split("\n")
+    return "\n".join(fill(line, width, break_on_hyphens=False) for line in lines)
 
 
-@dataclass(frozen=True)
-class FittingTable:
-    """A table that fits the width of the screen.
-
-    Where it is too wide, the widest column folds. Where that would leave it less than a third of
-    its width, each row is a block of lines: its first cell, and then "title: cell" for each other
-    cell that is not empty.
-
-    Attributes:
-        columns: {title: the side on which the cells of the column are aligned}.
-        rows: the cells as texts.
-    """
-
-    columns: Mapping[str, Side]
-    rows: Sequence[Sequence[str]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.cells import cell_len
-        from rich.padding import Padding
-        from rich.text import Text
-
-        cells = [[visible(cell) for cell in row] for row in self.rows]
-        lines = [list(self.columns), *cells]
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        excess = sum(widths) + _BETWEEN * len(widths) - options.max_width
-        widest = max(widths)
-        if excess <= 0 or excess <= _MOST_FOLDED * widest:
-            yield self._grid(cells, widths.index(widest) if excess > 0 else None)
-            return
-        titles = [title.strip() for title in self.columns]
-        for first, *others in cells:
-            yield Text(f"{titles[0]}: {first}" if titles[0] else first)
-            for title, cell in zip(titles[1:], others, strict=True):
-                if cell:
-                    yield Padding(
-                        Text(f"{title}: {cell}" if title else cell), (0, 0, 0, 2), expand=False
-                    )
-        yield Text()
-
-    def _grid(self, cells: Sequence[Sequence[str]], folds: int | None) -> Table:
-        """The table with its columns beside each other, of which at most one folds."""
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for i, (name, side) in enumerate(self.columns.items()):
-            grid.add_column(
-                name, justify=side, overflow="fold", no_wrap=folds is not None and i != folds
-            )
-        for row in cells:
-            grid.add_row(*map(Text, row))
-        return grid
+def _line_width(stream: TextIO) -> int:
+    """The width of a screen. Files and pipes get whole lines, unless COLUMNS states a width."""
+    columns = os.environ.get("COLUMNS", "")
+    if _wide.get():
+        return _WIDE
+    if columns.isdigit():
+        return int(columns)
+    return shutil.get_terminal_size().columns if stream.isatty() else _PIPE
 
 
-def table(columns: Mapping[str, Side], rows: Sequence[Sequence[str]]) -> FittingTable:
-    """A table for the screen."""
-    return FittingTable(columns, rows)
+@contextlib.contextmanager
+def whole_lines(wide: bool) -> Iterator[None]:
+    """Print lines of any length within the block, if ``wide``."""
+    token = _wide.set(wide)
+    try:
+        yield
+    finally:
+        _wide.reset(token)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -255,8 +210,10 @@ class Bars:
     """Draws a bar for each stage, once work takes a second, and removes them when it ends."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
+        from rich.console import Console
+
         self._notices = Notices(clock)
-        self._screen = console(stderr=True)
+        self._screen = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._stages: tuple[Stage, ...] = ()
         self._lock = Lock()
         self._timer: Timer | None = None
@@ -264,7 +221,7 @@ class Bars:
 
     def __call__(self, stages: tuple[Stage, ...]) -> None:
         if (text := self._notices.line(stages)) is not None:
-            self._screen.print(text)
+            self._screen.print(visible(text))
         before, self._stages = self._stages, stages
         if not stages:
             self.close()
@@ -290,10 +247,10 @@ class Bars:
     def _drawn(self) -> RenderableType:
         """The bars as they are now."""
         from rich.progress_bar import ProgressBar
-        from rich.table import Table
+        from rich.table import Table as Grid
         from rich.text import Text
 
-        grid = Table.grid(padding=(0, 1))
+        grid = Grid.grid(padding=(0, 1))
         stages, elapsed = self._stages[:_LEVELS], duration(self._notices.elapsed())
         left = [*self._notices.left(stages), *[None] * _LEVELS]
         for depth, stage in enumerate(stages):
@@ -320,7 +277,7 @@ class Bars:
 
 
 @contextlib.contextmanager
-def shown(before: Callable[[], object]) -> Iterator[None]:
+def progress_shown(before: Callable[[], object]) -> Iterator[None]:
     """Show the progress of the work in the block.
 
     Args:

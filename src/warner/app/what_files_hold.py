@@ -212,19 +212,17 @@ def refuse_overwriting(output: str | None, *inputs: str) -> None:
             )
 
 
-def refuse_shared_outputs(outputs: Mapping[str, str | None]) -> None:
+def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
     """Refuse two results with one file name: the second would replace the first."""
     seen: dict[Path, str] = {}
-    for option, path in outputs.items():
+    for option, path in outputs:
         if path is None or path == "-" or (Path(path).exists() and not Path(path).is_file()):
             continue
-        if (other := seen.setdefault(Path(path).resolve(), option)) != option:
-            raise ArgumentError(
-                f"--{other} and --{option}",
-                "must not go to one file",
-                path,
-                "Choose another name",
-            )
+        place = Path(path).resolve()
+        if place in seen:
+            names = " and ".join(dict.fromkeys([seen[place], option]))
+            raise ArgumentError(names, "must not go to one file", path, "Choose another name")
+        seen[place] = option
 
 
 def add_tallies(
@@ -324,12 +322,11 @@ class Audited(NamedTuple):
 
 def mechanisms_of(path: str) -> Audited:
     """The mechanisms in a study, report or tally file, and what it says about its reports."""
-    suffix = Path(path).suffix
     if files.is_report_file(path):
         opened = files.open_reports(path)
         most = opened.reports_per_person
         return Audited(opened.mechanisms, opened.simulation, most, opened.public)
-    if suffix == ".json" and _is_tally_file(path):
+    if is_tally_file(path):
         tallies = load_tallies(path)
         mechanisms = {name: from_header(t.header) for name, t in tallies.items()}
         most = max(t.reports_per_person for t in tallies.values())
@@ -350,7 +347,10 @@ def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:
     }
 
 
-def _is_tally_file(path: str) -> bool:
+def is_tally_file(path: str) -> bool:
+    """Whether a file ends in .json and begins as tally files do."""
+    if Path(path).suffix != ".json":
+        return False
     start = Path(path).read_text(encoding="utf-8", errors="replace")[:200]
     return '"warner-tally"' in start
 

@@ -149,6 +149,10 @@ class Remote:
             invited = self._sent("/live/invite", body, "invited")
         return invited
 
+    def close(self) -> None:
+        """Close the survey; everything that was counted is then published."""
+        self._ask("/live/close", b"", done=303)  # the server then leads browsers to the live page
+
     def _sent(self, path: str, body: bytes, key: str) -> int:
         """Send a body until it is taken; the number that the answer has under ``key``."""
         for attempt in range(TRIES):
@@ -163,8 +167,8 @@ class Remote:
         rule = "does not answer as a collector of warner does"
         raise FileError(self.url, rule, None, "Give the address of the survey page")
 
-    def _ask(self, path: str, body: bytes | None = None) -> bytes:
-        """The body of the answer to a request."""
+    def _ask(self, path: str, body: bytes | None = None, done: int = 200) -> bytes:
+        """The body of the answer to a request; b"" where ``done`` is the status of a redirection."""
         headers = {} if body is None else {"Content-Type": "application/octet-stream"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -176,6 +180,8 @@ class Remote:
                 return content
         except urllib.error.HTTPError as error:
             with error:
+                if error.code == done:
+                    return b""
                 raise self._refused(error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
@@ -190,7 +196,7 @@ class Remote:
         """What to do where the owner's token is missing, or is another one."""
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
-        return "The token is not that of this collector. warner serve --new-token makes another"
+        return "The token is not that of this collector. warner collect serve --new-token makes another"
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
         """The error of an answer that is no success. A stranger may have written its texts."""

@@ -18,7 +18,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
     path = str(Path(str(tmp_path)) / "t.json")
     _tally(Categorical(["a", "b", "c"])).save(path)
     table = CliRunner().invoke(
-        main, ["compare", path, "-m", "mle", "-m", "project", "-m", "spline", "--runs", "3"]
+        main, ["benchmark", path, "-m", "mle", "-m", "project", "-m", "spline", "--runs", "3"]
     )
     assert (
         table.exit_code == 0
@@ -26,7 +26,7 @@ def test_the_command_prints_a_table_and_json(tmp_path: object) -> None:
         and "LogSpline() is left out" in table.output
     )
     data = json.loads(
-        CliRunner().invoke(main, ["compare", path, "-m", "mle", "--runs", "3", "--json"]).output
+        CliRunner().invoke(main, ["benchmark", path, "-m", "mle", "--runs", "3", "--json"]).output
     )
     assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
-    assert CliRunner().invoke(main, ["compare", path, "--only", "nothing"]).exit_code != 0
+    assert CliRunner().invoke(main, ["benchmark", path, "--only", "nothing"]).exit_code != 0

@@ -183,6 +183,8 @@ def test_tables_fit_the_width_of_the_screen(draft: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("COLUMNS", str(width))
         shown = run("audit", "study.toml").output
         assert max(map(len, shown.splitlines())) <= width
-        assert "RandomizedResponse" in shown and "serialised" in shown
+        assert "RandomizedResponse" in shown and "exact epsilon" in shown
+        assert "Left out for want of room" in shown
+        assert "serialised" in run("audit", "study.toml", "--wide").output
     monkeypatch.delenv("COLUMNS")
     assert max(map(len, run("audit", "study.toml").output.splitlines())) > 120

@@ -34,7 +34,7 @@ def test_a_grid_goes_from_a_study_file_to_a_map(here: Path) -> None:
     Path("a.csv").write_text("place\n" + "".join(f'"{r},{c}"\n' for r, c in cells))
     run("randomize", "city.toml", "a.csv", "-o", "r.parquet")
     run("tally", "r.parquet", "-o", "t.json", "--study", "city.toml")
-    run("estimate", "t.json", "--plot", "p.png", "--json", "e.json")
+    run("estimate", "t.json", "--plot", "p.png", "-o", "e.json")
     (found,) = json.loads(Path("e.json").read_text())
     counts = np.bincount(cells @ [4, 1], minlength=20) / 2000
     assert [share["value"] for share in found["shares"]] == [

@@ -94,9 +94,7 @@ def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path
     run("tally", "r.North.parquet", "r.South side.parquet", "--study", "study.toml", "-o", "t.json")
     low, high = load_tallies("t.South side.json"), load_tallies("t.North.json")
     assert low["smokes"].n + high["smokes"].n == 4000
-    shown = run(
-        "estimate", "t.North.json", "t.South side.json", "--json", "both.json", "-m", "project"
-    )
+    shown = run("estimate", "t.North.json", "t.South side.json", "-o", "both.json", "-m", "project")
     assert "RandomizedResponse at epsilon 0.25, estimated together" in shown.stderr
     both = json.loads(Path("both.json").read_text())
     assert [part["attribute"] for part in both] == ["smokes", "pay"]
@@ -106,13 +104,13 @@ def test_reports_and_tallies_are_kept_by_group_and_estimated_together(here: Path
         shares = [row["estimate"] for row in part["shares"]]
         np.testing.assert_allclose(shares, expected.probabilities, atol=1e-9)
     # Report files do as well as tallies, and the order of files does not matter.
-    run("estimate", "r.South side.parquet", "t.North.json", "--json", "again.json", "-m", "project")
+    run("estimate", "r.South side.parquet", "t.North.json", "-o", "again.json", "-m", "project")
     again = json.loads(Path("again.json").read_text())
     assert again[0]["shares"][1]["estimate"] == pytest.approx(both[0]["shares"][1]["estimate"])
-    options = ("--csv", "e.csv", "--only", "smokes", "--level", "0.5", "--plot", "e.json")
+    options = ("-o", "e.csv", "--only", "smokes", "--level", "0.5", "--plot", "e.json")
     run("estimate", "t.North.json", "t.South side.json", *options)
     methods = ("-m", "project", "-m", "mle", "--runs", "2", "--only", "smokes")
-    run("compare", "t.North.json", "t.South side.json", *methods)
+    run("benchmark", "t.North.json", "t.South side.json", *methods)
 
 
 def test_what_does_not_go_together_is_refused_in_words(here: Path) -> None:

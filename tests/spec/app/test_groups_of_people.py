@@ -27,23 +27,36 @@ FILES = ("tally.north.json", "tally.south.json", "tally.east.json")
 
 
 def test_groups_are_named_after_their_files_and_estimated(here: Path) -> None:
-    run("groups", *FILES, "--json", "out.json", "--csv", "out.csv", "--plot", "out.json.svg")
+    run(
+        "estimate",
+        *FILES,
+        "-o",
+        "out.json",
+        "-o",
+        "out.csv",
+        "--plot",
+        "out.json.svg",
+        "--by",
+        "file",
+    )
     (data,) = json.loads(Path("out.json").read_text())
     expected = estimate(read_groups(FILES, False)["value"])
     assert [row["group"] for row in data["shares"][::4]] == ["north", "south", "east"]
     assert data["shares"] == json.loads(json.dumps(expected.rows()))
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert len(rows) == 12 and float(rows[0]["estimate"]) == expected.probabilities[0, 0]
-    assert "Intervals hold on average over groups" in run("groups", *FILES).output
+    assert "Intervals hold on average over groups" in run("estimate", *FILES, "--by", "file").output
 
 
 def test_margins_weight_the_groups(here: Path) -> None:
     Path("census.csv").write_text("value,number\nnorth,50\nsouth,30\neast,20\n")
-    out = run("groups", *FILES, "--margins", "census.csv", "--json", "-").stdout
+    out = run("estimate", *FILES, "--margins", "census.csv", "--json", "--by", "file").stdout
     groups = read_groups(FILES, False)["value"]
     expected = weighted(groups, {"group": {"north": 50, "south": 30, "east": 20}})
     assert json.loads(out)[0]["weighted"] == json.loads(json.dumps(expected.to_json()))
-    assert "Design effect" in run("groups", *FILES, "--margins", "census.csv").output
+    assert (
+        "Design effect" in run("estimate", *FILES, "--margins", "census.csv", "--by", "file").output
+    )
     for text, problem in (
         ("value,number\nnorth,50\nsouth,30\n", "none for east"),
         ("value,number\nnorth,50\nsouth,30\neast,20\nwest,3\n", "people of west"),
@@ -52,37 +65,48 @@ def test_margins_weight_the_groups(here: Path) -> None:
         ("ward,people\nnorth,1\n", "must have the columns"),
     ):
         Path("census.csv").write_text(text)
-        assert problem in run("groups", *FILES, "--margins", "census.csv", ok=False).output
+        assert (
+            problem
+            in run("estimate", *FILES, "--margins", "census.csv", "--by", "file", ok=False).output
+        )
 
 
 def test_differences_have_intervals_and_a_test(here: Path) -> None:
-    out = run("difference", *FILES, "--reference", "north", "--of", "mean", "--json", "-").stdout
+    out = run(
+        "estimate", *FILES, "--reference", "north", "--of", "mean", "--json", "--compare-groups"
+    ).stdout
     expected = difference(read_groups(FILES, False)["value"], reference="north", of="mean")
     (data,) = json.loads(out)
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
-    shown = run("difference", f"before={FILES[0]}", f"after={FILES[1]}").output
+    shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
     assert "before and after have the same shares: chi-square" in shown
-    run("difference", *FILES, "--csv", "out.csv")
+    run("estimate", *FILES, "-o", "out.csv", "--compare-groups")
     assert Path("out.csv").read_text().startswith("attribute,group,reference,value,estimate")
 
 
 def test_groups_on_a_path_are_in_the_order_of_their_numbers(here: Path) -> None:
     named = [f"{year}={file}" for year, file in zip((2019, 2021, 2020), FILES, strict=True)]
-    (data,) = json.loads(run("groups", *named, "--pool", "path", "--json", "-").stdout)
+    (data,) = json.loads(run("estimate", *named, "--pool", "path", "--json", "--by", "file").stdout)
     assert data["pool"] == "path" and data["shares"][0]["group"] == 2019
 
 
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        (("groups", FILES[0]), "at least 2 files"),
-        (("groups", f"a={FILES[0]}", f"a={FILES[1]}"), "different names"),
-        (("groups", *FILES, "--only", "age"), "must be one of value"),
-        (("difference", *FILES, "--of", "median"), "must be shares, mean, or a number"),
-        (("difference", *FILES, "--reference", "west"), "groups north; south; east"),
-        (("groups", *FILES, "--json", "-", "--csv", "-"), "cannot both"),
-        (("groups", *FILES, "--json", FILES[0]), "must not be one of the inputs"),
-        (("groups", *FILES, "--pool", "path"), "must hold numbers or dates"),
+        (("estimate", FILES[0], "--by", "file"), "at least 2 files"),
+        (("estimate", f"a={FILES[0]}", f"a={FILES[1]}", "--by", "file"), "different names"),
+        (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of value"),
+        (
+            ("estimate", *FILES, "--of", "median", "--compare-groups"),
+            "must be shares, mean, or a number",
+        ),
+        (
+            ("estimate", *FILES, "--reference", "west", "--compare-groups"),
+            "groups north; south; east",
+        ),
+        (("estimate", *FILES, "--json", "--csv", "--by", "file"), "must not both"),
+        (("estimate", *FILES, "-o", FILES[0], "--by", "file"), "must not be one of the inputs"),
+        (("estimate", *FILES, "--pool", "path", "--by", "file"), "must hold numbers or dates"),
     ],
 )
 def test_mistakes_are_named(here: Path, args: tuple[str, ...], problem: str) -> None:
@@ -95,16 +119,20 @@ def test_a_tally_of_groups_is_one_file(here: Path) -> None:
     ward, week = np.repeat(["n", "s", "w"], 300).tolist(), np.tile([1, 2, 3], 300).tolist()
     groups = MECHANISM.tally(reports, {"ward": ward, "week": week})
     groups.save("all.json")
-    (data,) = json.loads(run("groups", "all.json", "--json", "-").stdout)
+    (data,) = json.loads(run("estimate", "all.json", "--json", "--by", "file").stdout)
     assert data["columns"] == ["ward", "week"]
     assert data["shares"] == json.loads(json.dumps(estimate(groups).rows()))
-    (path,) = json.loads(run("groups", "all.json", "--time", "week", "--json", "-").stdout)
+    (path,) = json.loads(
+        run("estimate", "all.json", "--time", "week", "--json", "--by", "file").stdout
+    )
     assert path["pool"] == "path"
-    out = run("difference", "all.json", "--by", "ward", "--reference", "s", "--json", "-").stdout
+    out = run(
+        "estimate", "all.json", "--by", "ward", "--reference", "s", "--json", "--compare-groups"
+    ).stdout
     expected = difference(groups.by("ward"), reference="s").rows()
     assert json.loads(out)[0]["differences"] == json.loads(json.dumps(expected))
     lines = [*(f"ward,{w},1" for w in "nsw"), *(f"week,{w},1" for w in (1, 2, 3))]
     Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
-    shown = run("groups", "all.json", "--margins", "census.csv").output
+    shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
     assert "weighted by ward, week: every margin is met" in shown
-    assert "goes with a tally of groups" in run("groups", *FILES, "--by", "ward", ok=False).output
+    assert "goes with a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output

@@ -69,9 +69,9 @@ def pressed(
         (("counting", 1), ("tally", "r.parquet", "-o", "new.json")),
         (("counting", 3000), ("tally", "r.csv", "--ways", "2", "-o", "new.json")),
         (("adding tallies", 1), ("merge", "t.json", "t2.json", "-o", "new.json")),
-        (("estimating", 1), ("estimate", "t.json", "--json", "new.json")),
-        (("iterations", 1), ("estimate", "t.json", "-m", "em:9", "--json", "new.json")),
-        (("comparing methods", 1), ("compare", "t.json", "--runs", "2")),
+        (("estimating", 1), ("estimate", "t.json", "-o", "new.json")),
+        (("iterations", 1), ("estimate", "t.json", "-m", "em:9", "-o", "new.json")),
+        (("comparing methods", 1), ("benchmark", "t.json", "--runs", "2")),
         (("comparing mechanisms", 2), ("plan", "study.toml", "--loss", "l2", "--error", "0.1")),
         (("auditing", 1), ("audit", "study.toml")),
     ],
@@ -171,7 +171,7 @@ def test_a_process_that_has_written_one_of_its_two_files(here: Path) -> None:
     run("tally", "r.csv", "-o", "t.json")
     os.mkfifo("pipe.csv")
     before = set(here.iterdir())
-    args = ("estimate", "t.json", "-m", "inversion", "--json", "a.json", "--csv", "pipe.csv")
+    args = ("estimate", "t.json", "-m", "inversion", "-o", "a.json", "-o", "pipe.csv")
     process = started(_MAIN, *args)
     wait_for(Path("a.json").exists, process)
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""``warner invite`` while the collector runs: the running server keeps the hashes of the codes."""
+"""``warner collect invite`` while the collector runs: the running server keeps the hashes of the codes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,21 @@ def test_codes_are_made_while_it_serves_and_count_once(
     monkeypatch.setattr(remote, "MOST_INVITED", 7)  # three requests
     made, url = web
     done = run(
-        "invite", "study.toml", "-n", 20, "-o", "a.csv", "--url", url, "--token-file", "token"
+        "collect",
+        "invite",
+        "study.toml",
+        "-n",
+        20,
+        "-o",
+        "a.csv",
+        "--url",
+        url,
+        "--token-file",
+        "token",
     )
     assert done.exit_code == 0 and "20 people are invited in all" in done.stderr, done.stderr
     public = ("--url", "https://survey.example.org", "--server", url, "--token-file", "token")
-    more = run("invite", "study.toml", "-n", 5, "-o", "b.csv", *public)
+    more = run("collect", "invite", "study.toml", "-n", 5, "-o", "b.csv", *public)
     assert more.exit_code == 0 and "25 people are invited in all" in more.stderr
     rows = list(csv.DictReader(Path("b.csv").read_text().splitlines()))
     assert rows[0]["link"] == f"https://survey.example.org/#code={rows[0]['code']}"
@@ -73,12 +83,22 @@ def test_codes_are_made_while_it_serves_with_postgresql(
     ):
         Path("token").write_text(made.token)
         url = f"http://127.0.0.1:{port}"
-        locked = run("invite", "study.toml", "-n", 2, "-o", "no.csv", "--store", address)
+        locked = run("collect", "invite", "study.toml", "-n", 2, "-o", "no.csv", "--store", address)
         assert (
             locked.exit_code == 1 and "--server" in locked.stderr and address not in locked.stderr
         )
         done = run(
-            "invite", "study.toml", "-n", 3, "-o", "a.csv", "--url", url, "--token-file", "token"
+            "collect",
+            "invite",
+            "study.toml",
+            "-n",
+            3,
+            "-o",
+            "a.csv",
+            "--url",
+            url,
+            "--token-file",
+            "token",
         )
         assert done.exit_code == 0 and made.collector.invitations == (3, 0), done.stderr
 
@@ -95,11 +115,13 @@ def test_what_goes_wrong_is_said_and_no_codes_are_written(web: tuple[Site, str])
         "are known to the running collector": ("--server", url, *token, "--store", "x.sqlite"),
         "must begin with https://": ("--server", "localhost", *token),
     }.items():
-        done = run("invite", "study.toml", "-n", 2, "-o", "codes.csv", *more)
+        done = run("collect", "invite", "study.toml", "-n", 2, "-o", "codes.csv", *more)
         assert done.exit_code == 1 and words in done.stderr, (words, done.stderr)
         assert len(done.stderr.strip().splitlines()) == 1 and not Path("codes.csv").exists()
     Path("study.toml").write_text((TEXT + INVITED).replace("epsilon = 1.0", "epsilon = 1.5"))
-    other = run("invite", "study.toml", "-n", 2, "-o", "codes.csv", "--server", url, *token)
+    other = run(
+        "collect", "invite", "study.toml", "-n", 2, "-o", "codes.csv", "--server", url, *token
+    )
     assert other.exit_code == 1 and "409, other_study" in other.stderr
     assert made.collector.invitations == (0, 0)
 

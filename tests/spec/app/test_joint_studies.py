@@ -61,16 +61,16 @@ def test_answers_keep_one_column_for_each_attribute(here: Path) -> None:
 def test_estimates_come_under_the_attributes_own_names(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
     run("tally", "r.parquet", "--study", "study.toml", "-o", "t.json")
-    shown = json.loads(run("estimate", "t.json", "--json", "-", "-m", "project").stdout)
+    shown = json.loads(run("estimate", "t.json", "--json", "-m", "project").stdout)
     assert [part["attribute"] for part in shown] == ["a x b", "a", "b", "c"]
     assert shown[2]["shares"][2]["value"] == 2
-    only = json.loads(run("estimate", "t.json", "--json", "-", "--only", "b").stdout)
+    only = json.loads(run("estimate", "t.json", "--json", "--only", "b").stdout)
     assert [part["attribute"] for part in only] == ["b"]
-    joint = json.loads(run("estimate", "t.json", "--json", "-", "--joint", "b,a").stdout)
+    joint = json.loads(run("estimate", "t.json", "--json", "--joint", "b,a").stdout)
     assert joint[0]["attribute"] == "b x a" and joint[0]["shares"][1]["value"] == {"b": 0, "a": "y"}
     assert joint[0]["shares"][1]["estimate"] == pytest.approx(0.0, abs=0.05)
     assert "a x b, c, a, b" in run("estimate", "t.json", "--only", "z", ok=False).stderr
-    rows = list(csv.DictReader(io.StringIO(run("estimate", "t.json", "--csv", "-").stdout)))
+    rows = list(csv.DictReader(io.StringIO(run("estimate", "t.json", "--csv").stdout)))
     assert {row["attribute"] for row in rows} == {"a x b", "a", "b", "c"}
 
 
@@ -78,12 +78,12 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
     run("tally", "r.csv", "--ways", "2", "--study", "study.toml", "-o", "pairs.json")
     for names in ("a,c", "c,b", "a,b,c", "c,b,a", "b"):
-        found = json.loads(run("estimate", "pairs.json", "--joint", names, "--json", "-").stdout)
+        found = json.loads(run("estimate", "pairs.json", "--joint", names, "--json").stdout)
         assert found[0]["attribute"] == " x ".join(names.split(","))
     tally = load_tallies("pairs.json")["joint"]
     assert warner.clusters(tally, 0.3) == (("a", "b"), ("c",))
-    assert run("clusters", "pairs.json", "--threshold", "0.3").stdout == "a, b\nc\n"
-    assert json.loads(run("clusters", "pairs.json", "--largest", "5", "--json").stdout) == {
+    assert run("plan", "pairs.json", "--threshold", "0.3").stdout == "a, b\nc\n"
+    assert json.loads(run("plan", "pairs.json", "--largest", "5", "--json").stdout) == {
         "joint": [["a"], ["b"], ["c"]]
     }
     assert (
@@ -165,7 +165,7 @@ def test_several_reports_share_the_budget_of_the_attribute(here: Path) -> None:
     run("randomize", "daily.toml", "answers.csv", "-o", "r.parquet")
     run("tally", "r.parquet", "--study", "daily.toml", "-o", "t.json")
     assert load_tallies("t.json")["c"].kind.keeps_reports
-    shares = json.loads(run("estimate", "t.json", "--json", "-").stdout)[0]["shares"]
+    shares = json.loads(run("estimate", "t.json", "--json").stdout)[0]["shares"]
     assert [row["estimate"] for row in shares] == pytest.approx([0.5, 0.3, 0.2], abs=0.05)
     with pytest.raises(StudyError, match=r"attributes.c.reports"):
         Study.parse(text + "reports = 0\n")

@@ -44,7 +44,7 @@ def test_a_study_asks_for_keys_and_values(options: str, tmp_path: Path) -> None:
     rows = [
         line.split(",")
         for line in run.invoke(
-            main, ["estimate", str(tmp_path / "tally.json"), "--csv", "-"]
+            main, ["estimate", str(tmp_path / "tally.json"), "--csv"]
         ).stdout.splitlines()
     ]
     means = {row[1]: float(row[2]) for row in rows if row[0] == "pay (mean of key)"}

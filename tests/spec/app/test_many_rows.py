@@ -18,9 +18,11 @@ def test_of_thousands_of_values_the_largest_are_shown(tmp_path: Path) -> None:
     mechanism.tally(mechanism.randomize(answers, np.random.default_rng(1))).save(
         tmp_path / "t.json"
     )
-    shown = run("estimate", str(tmp_path / "t.json"), "--csv", str(tmp_path / "all.csv")).output
+    shown = run(
+        "estimate", str(tmp_path / "t.json"), "-o", str(tmp_path / "all.csv"), "-o", "-"
+    ).output
     assert shown.index("page 1234 ") < shown.index("page 7 ")
-    assert "These are the 50 largest of 1,500 shares. --csv FILE writes all of them." in shown
+    assert "These are the 50 largest of 1,500 shares. -o FILE.csv writes all of them." in shown
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1501
 
 

@@ -85,7 +85,7 @@ def test_joint_shares_of_separate_tallies_are_refused_with_the_remedy(here: Path
 
 
 def test_clusters_of_separate_tallies_are_refused_with_the_remedy(here: Path) -> None:
-    refused = run("clusters", "a.json", ok=False).output
+    refused = run("plan", "a.json", ok=False).output
     assert "a.json: has no joint reports of pairs of attributes" in refused
     assert "warner tally --ways 2" in refused
 

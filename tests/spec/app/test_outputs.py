@@ -18,7 +18,7 @@ def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:
         ("tally", "r.csv", "-o", "r.csv"),
         ("tally", "r.csv", "--study", "study.toml", "-o", "study.toml"),
         ("merge", "t.json", "-o", "./t.json"),
-        ("estimate", "t.json", "--csv", "t.json"),
+        ("estimate", "t.json", "-o", "t.json"),
     ):
         assert "must not be one of the inputs" in run(*case, ok=False).stderr
     Path("target.json").write_text("old")

@@ -51,11 +51,11 @@ def test_a_loaded_file_serves_all_commands() -> None:
     made = _warner(*load, "randomize", "study.toml", "answers.csv", "-o", "r.csv")
     assert made.exit_code == 0, made.output
     assert _warner(*load, "tally", "r.csv", "-o", "t.json").exit_code == 0
-    found = _warner(*load, "estimate", "t.json", "-m", "shrunk", "--json", "-")
+    found = _warner(*load, "estimate", "t.json", "-m", "shrunk", "--json")
     assert found.exit_code == 0 and "Shrunk(part=0.1)" in found.output
     assert "Forced" in _warner(*load, "plan", "study.toml").output
     assert "holds" in _warner(*load, "audit", "study.toml").output
-    assert "Shrunk" in _warner(*load, "compare", "t.json", "-m", "shrunk", "-m", "mle").output
+    assert "Shrunk" in _warner(*load, "benchmark", "t.json", "-m", "shrunk", "-m", "mle").output
     assert Path("loaded.txt").read_text() == "x"  # one process runs a file once
 
 

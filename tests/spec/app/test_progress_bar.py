@@ -95,6 +95,6 @@ def test_bars_show_what_is_inside_what(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
     run("randomize", "study.toml", "answers.csv", "-o", "r.csv", "--seed", "1")
     run("tally", "r.csv", "-o", "t.json")
-    done = run("estimate", "t.json", "-m", "em:50", "--json", "-")
+    done = run("estimate", "t.json", "-m", "em:50", "--json")
     assert len(json.loads(done.stdout)) == 2
     assert done.stderr == "t.json: these are reports of a simulation, made with a seed\n"

@@ -95,7 +95,7 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
     assert {name: tally.total() for name, tally in groups.items()} == load_tallies("all.json")
     assert list(groups["smokes"].by("ward")) == [("north",), ("south",)]
 
-    table = json.loads(run("estimate", "groups.json", "--only", "smokes", "--json", "-").stdout)
+    table = json.loads(run("estimate", "groups.json", "--only", "smokes", "--json").stdout)
     assert [entry["group"] for entry in table] == [
         {"ward": ward, "visit": week}
         for ward in ("north", "south")
@@ -106,7 +106,7 @@ def test_one_tally_for_each_group_from_randomize_to_estimates(here: Path) -> Non
     assert {k: v for k, v in table[3].items() if k not in ("group", "attribute")} == {
         k: v for k, v in alone.items() if k != "attribute"
     }
-    csv = run("estimate", "groups.json", "--csv", "-").stdout.splitlines()
+    csv = run("estimate", "groups.json", "--csv").stdout.splitlines()
     assert csv[0] == "ward,visit,attribute,value,estimate,low,high,n,level,target,shrunk_from"
     assert len(csv) == 1 + 4 * (2 + 20)
     assert "south" in run("estimate", "groups.json", "-m", "mle").stdout
@@ -140,7 +140,7 @@ def test_groups_with_budgets_of_their_own_are_estimated_together(here: Path) -> 
     low, high = (load_tallies(f"t.{name}.json")["smokes"] for name in ("low", "high"))
     assert low.header["requested"] == 0.5 and low.n + high.n == N
     found = json.loads(
-        run("estimate", "t.low.json", "t.high.json", "--only", "smokes", "--json", "-").stdout
+        run("estimate", "t.low.json", "t.high.json", "--only", "smokes", "--json").stdout
     )
     assert [entry["group"]["ward"] for entry in found] == ["north", "south"]
     assert found[0]["n"] == low["north",].n + high["north",].n
@@ -305,7 +305,7 @@ def test_unknown_groups_are_refused(here: Path) -> None:
     assert "ward, age, visit" in out and "'street'" in out
     assert "different names" in run("tally", "r.csv", "--by", "ward,ward", ok=False).output
     run("tally", "r.csv", "--by", "ward", "-o", "t.json")
-    assert "holds tallies of groups" in run("compare", "t.json", ok=False).output
+    assert "holds tallies of groups" in run("benchmark", "t.json", ok=False).output
 
 
 def test_the_example_declares_every_kind_of_column() -> None:

@@ -33,12 +33,12 @@ def test_two_results_do_not_go_to_one_file(here: Path) -> None:
     COIN.tally(COIN.randomize([0, 1, 2] * 30)).save("t.json")
     for second in ("z", "./z"):
         assert (
-            "--json and --csv"
-            in run("estimate", "t.json", "--json", "z", "--csv", second, ok=False).stderr
+            "must not go to one file"
+            in run("estimate", "t.json", "-o", "z", "-o", second, ok=False).stderr
         )
     assert (
-        "--csv and --plot"
-        in run("estimate", "t.json", "--csv", "z.svg", "--plot", "z.svg", ok=False).stderr
+        "--output and --plot"
+        in run("estimate", "t.json", "-o", "z.svg", "--plot", "z.svg", ok=False).stderr
     )
     assert not Path("z").exists()
-    run("estimate", "t.json", "--json", "/dev/null", "--csv", "/dev/null")
+    run("estimate", "t.json", "-o", "/dev/null", "-o", "/dev/null")

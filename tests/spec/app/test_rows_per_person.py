@@ -104,7 +104,7 @@ def test_reports_say_how_many_are_of_one_person(here: Path, suffix: str) -> None
     assert load_tallies("t.json")["place"].reports_per_person == DAYS
     shown = run("estimate", "t.json", "-m", "inversion")
     assert "700 reports of 100 people or more" in shown.output
-    run("estimate", f"r.{suffix}", "--json", "e.json")
+    run("estimate", f"r.{suffix}", "-o", "e.json")
     assert '"reports_per_person": 7' in Path("e.json").read_text()
     audited = run("audit", "study.toml").output
     assert "7 rows spends 7 times as much" in audited.replace("\n", " ")

@@ -1,4 +1,4 @@
-"""warner serve, invite, pull and push, from the command line."""
+"""warner collect serve, invite, pull and push, from the command line."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ def report_file(name: str = "reports.parquet", seed: int | None = None) -> None:
 def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, str]) -> None:
     made, url = web
     report_file()
-    sent = run("push", "reports.parquet", url + "/")
+    sent = run("collect", "push", "reports.parquet", url + "/")
     assert sent.exit_code == 0 and "2,300 reports were accepted" in sent.stderr
     # Without the token the rate is used up; with it the same file is taken again and not counted.
-    limited = run("push", "reports.parquet", url)
+    limited = run("collect", "push", "reports.parquet", url)
     assert limited.exit_code == 1 and "too_many" in limited.stderr and "token" in limited.stderr
     assert "0 of 2,300 reports were accepted" in limited.stderr
     for more in ([], ["--start", "2000"]):
-        again = run("push", "reports.parquet", url, "--token-file", "token", *more)
+        again = run("collect", "push", "reports.parquet", url, "--token-file", "token", *more)
         assert again.exit_code == 0, again.output
     assert "300 reports were accepted" in again.stderr
     assert made.collector.n == PEOPLE
     made.live.look()
-    pulled = run("pull", url, "-o", "pulled.json", "--token-file", "token")
+    pulled = run("collect", "pull", url, "-o", "pulled.json", "--token-file", "token")
     assert pulled.exit_code == 0 and "2,300 reports" in pulled.stderr
     run("tally", "reports.parquet", "-o", "tally.json")
     read = {name: json.loads(Path(name).read_text()) for name in ("pulled.json", "tally.json")}
@@ -87,7 +87,7 @@ def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None
         body = made.body(20)
         made.collector.submit(made.collector.format.parse(body)).result()
         made.live.look()
-        assert run("pull", url, "-o", name, "--token-file", "token").exit_code == 0
+        assert run("collect", "pull", url, "-o", name, "--token-file", "token").exit_code == 0
     assert load_tallies("tuesday.json")["smokes"].n == 40
     refused = run("merge", "monday.json", "tuesday.json", "--allow-equal")
     assert refused.exit_code == 1 and "must not be added twice" in refused.stderr
@@ -108,11 +108,11 @@ def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None
 def test_files_that_do_not_belong_there_are_not_sent(web: tuple[Site, str]) -> None:
     made, url = web
     report_file("simulated.parquet", seed=3)
-    refused = run("push", "simulated.parquet", url)
+    refused = run("collect", "push", "simulated.parquet", url)
     assert refused.exit_code == 1 and "--allow-simulated" in refused.stderr
     Path("study.toml").write_text(TEXT.replace("epsilon = 1.0", "epsilon = 1.5"))
     report_file("other.parquet")
-    other = run("push", "other.parquet", url)
+    other = run("collect", "push", "other.parquet", url)
     assert other.exit_code == 1 and "another study" in other.stderr
     assert made.collector.n == 0
 
@@ -131,7 +131,7 @@ def test_replies_that_are_lost_do_not_count_twice(
         return answer
 
     monkeypatch.setattr(Remote, "_ask", losing)
-    sent = run("push", "reports.parquet", url, "--token-file", "token")
+    sent = run("collect", "push", "reports.parquet", url, "--token-file", "token")
     assert sent.exit_code == 0 and not lost
     assert made.collector.n == PEOPLE
 
@@ -144,15 +144,15 @@ def test_what_goes_wrong_is_said_in_one_line(
     Path("wrong").write_text("wrong\n")
     Path("empty").write_text("")
     for arguments, words in {
-        ("pull", url): "--token-file",
-        ("pull", url, "--token-file", "wrong"): "401, no_owner",
-        ("pull", url, "--token-file", "empty"): "holds no token",
-        ("pull", url, "--token-env", "NOTHING"): "holds no token",
-        ("pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
-        ("pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
-        ("pull", "ftp://x", "--token-file", "token"): "https://",
-        ("pull", f"{url}/?token=1", "--token-file", "token"): "question mark",
-        ("pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
+        ("collect", "pull", url): "--token-file",
+        ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
+        ("collect", "pull", url, "--token-file", "empty"): "holds no token",
+        ("collect", "pull", url, "--token-env", "NOTHING"): "holds no token",
+        ("collect", "pull", url, "--token-env", "A", "--token-file", "wrong"): "both",
+        ("collect", "pull", url, "--token-env", "RIGHT"): "404, no_estimate_yet",
+        ("collect", "pull", "ftp://x", "--token-file", "token"): "https://",
+        ("collect", "pull", f"{url}/?token=1", "--token-file", "token"): "question mark",
+        ("collect", "pull", "http://127.0.0.1:9", "--token-file", "token"): "cannot be reached",
     }.items():
         done = run(*arguments)
         assert done.exit_code == 1 and words in done.stderr, (arguments, done.stderr)
@@ -167,17 +167,17 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("open.toml").write_text(TEXT)
-    refused = run("invite", "open.toml", "-n", 5, "-o", "codes.csv")
+    refused = run("collect", "invite", "open.toml", "-n", 5, "-o", "codes.csv")
     assert refused.exit_code == 1 and 'access = "invited"' in refused.stderr
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')
     url = "https://survey.example.org/s"
-    done = run("invite", "study.toml", "-n", 500, "-o", "codes.csv", "--url", url + "/")
+    done = run("collect", "invite", "study.toml", "-n", 500, "-o", "codes.csv", "--url", url + "/")
     assert done.exit_code == 0 and "500 people are invited" in done.stderr
     rows = list(csv.DictReader(Path("codes.csv").read_text().splitlines()))
     assert len({row["code"] for row in rows}) == 500
     assert all(row["link"] == f"{url}/#code={row['code']}" for row in rows)
     assert Path("codes.csv").stat().st_mode & 0o077 == 0 or sys.platform == "win32"
-    assert run("invite", "study.toml", "-n", 1, "-o", "more.csv").exit_code == 0
+    assert run("collect", "invite", "study.toml", "-n", 1, "-o", "more.csv").exit_code == 0
     study = Study.load("study.toml")
     collector = Collector(study, SQLiteStore("study.counts.sqlite"))
     assert collector.invitations == (501, 0)
@@ -189,10 +189,10 @@ def test_invitation_codes_have_links_and_only_their_hashes_are_kept(
     body = collector.format.seal(reports, {}, ids.reshape(1, 16))
     assert collector.submit(collector.format.parse(body)).result().new == 1
     codes = Path("codes.csv").read_bytes()
-    lost = run("invite", "study.toml", "-n", 1, "-o", "codes.csv")
+    lost = run("collect", "invite", "study.toml", "-n", 1, "-o", "codes.csv")
     assert lost.exit_code == 1 and "cannot be made again" in lost.stderr
     assert Path("codes.csv").read_bytes() == codes
-    locked = run("invite", "study.toml", "-n", 1, "-o", "others.csv")
+    locked = run("collect", "invite", "study.toml", "-n", 1, "-o", "others.csv")
     assert locked.exit_code == 1 and "stop the other one first" in locked.stderr
     collector.stop()
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("study.counts*"))
@@ -213,11 +213,11 @@ def test_serving_needs_its_extra_and_a_place_for_the_store(
         ("--store", "nowhere/a.sqlite"): "cannot be opened",
         ("--host", "no such host"): "cannot be listened on",
     }.items():
-        done = run("serve", "study.toml", "--port", 0, *more)
+        done = run("collect", "serve", "study.toml", "--port", 0, *more)
         assert done.exit_code == 1 and words in done.stderr, done.output
         assert len(done.stderr.strip().splitlines()) == 1
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    done = run("serve", "study.toml")
+    done = run("collect", "serve", "study.toml")
     assert done.exit_code == 1 and 'pip install "warner[serve]"' in done.stderr
 
 
@@ -233,14 +233,14 @@ def test_the_planned_number_can_be_stated(tmp_path: Path, monkeypatch: pytest.Mo
     Path(tmp_path / "study.toml").write_text(SERVED.replace("step = 10\n", ""))
     seen: list[Study] = []
     monkeypatch.setattr(serving, "_serve", lambda path, study, asked: seen.append(study))
-    run("serve", tmp_path / "study.toml", "--people", 20_000)
-    run("serve", tmp_path / "study.toml")
-    run("serve", tmp_path / "study.toml", "--step", 1)
+    run("collect", "serve", tmp_path / "study.toml", "--people", 20_000)
+    run("collect", "serve", tmp_path / "study.toml")
+    run("collect", "serve", tmp_path / "study.toml", "--step", 1)
     steps = [(s.collect.people, s.collect.step) for s in seen]
     assert steps == [(20_000, 200), (100, 50), (100, 1)]
     assert seen[0].digest == seen[1].digest == seen[2].digest
     seen.clear()
-    refused = run("serve", tmp_path / "study.toml", "--step", 101)
+    refused = run("collect", "serve", tmp_path / "study.toml", "--step", 101)
     assert refused.exit_code == 1 and "must be at most people, 100" in refused.stderr and not seen
 
 
@@ -251,7 +251,7 @@ def test_a_token_is_kept_only_when_it_is_printed(
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(SERVED)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = run("serve", "study.toml", "--port", taken.getsockname()[1])
+        done = run("collect", "serve", "study.toml", "--port", taken.getsockname()[1])
     assert done.exit_code == 1 and "cannot be listened on" in done.stderr
     collector = Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite"))
     try:
@@ -264,14 +264,17 @@ def test_small_steps_are_said_at_the_start(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(SERVED)
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
-    first, second = run("serve", "study.toml", "--step", 1), run("serve", "study.toml")
+    first, second = (
+        run("collect", "serve", "study.toml", "--step", 1),
+        run("collect", "serve", "study.toml"),
+    )
     assert first.exit_code == second.exit_code == 0
     assert (
         "live?token=" in first.stdout and "as few as 1 report. This is for trials" in first.stderr
     )
     assert "token of the first start" in second.stdout and "trials" not in second.stderr
     Path("study.toml").write_text(SERVED + "opens = 2120-05-31T18:00:00+02:00\n")
-    early = run("serve", "study.toml")
+    early = run("collect", "serve", "study.toml")
     assert "not open" in early.stderr and "It opens at 2120-05-31 18:00+02:00." in early.stderr
 
 
@@ -283,16 +286,16 @@ def test_a_survey_is_served_only_where_it_says_who_may_answer(
     monkeypatch.setattr(server, "run", lambda application, place, ready, stop: ready(8000))
     several = "one person can send several reports"
     Path("study.toml").write_text(TEXT)
-    silent = run("serve", "study.toml")
+    silent = run("collect", "serve", "study.toml")
     assert silent.exit_code == 1 and not list(tmp_path.glob("*.sqlite"))
     first, *remedy = silent.stderr.strip().splitlines()
     assert "study.toml: collect.access: must say who may answer." in first
     lines = [line.partition("#")[0].strip() for line in remedy]
     assert lines == ['access = "invited"', 'access = "open"']
     Path("study.toml").write_text(SERVED)
-    assert several in run("serve", "study.toml").stderr
+    assert several in run("collect", "serve", "study.toml").stderr
     Path("study.toml").write_text(TEXT + 'access = "invited"\n')
-    invited = run("serve", "study.toml")
+    invited = run("collect", "serve", "study.toml")
     assert invited.exit_code == 0 and several not in invited.stderr
 
 
@@ -311,7 +314,7 @@ def test_messages_of_pull_say_what_to_do(web: tuple[Site, str]) -> None:
         "The live page says when that is": (url, "token"),
         "Does it speak HTTPS?": (url.replace("http:", "https:"), "token"),
     }.items():
-        done = run("pull", more[0], "-o", "t.json", "--token-file", more[1])
+        done = run("collect", "pull", more[0], "-o", "t.json", "--token-file", more[1])
         assert done.exit_code == 1 and words in done.stderr, done.output
         assert len(done.stderr.strip().splitlines()) == 1
 
@@ -321,5 +324,5 @@ def test_a_store_of_another_study_is_named(tmp_path: Path, monkeypatch: pytest.M
     Path("study.toml").write_text(SERVED)
     Collector(Study.load("study.toml"), SQLiteStore("study.counts.sqlite")).stop()
     Path("study.toml").write_text(SERVED.replace("epsilon = 1.0", "epsilon = 1.5"))
-    done = run("serve", "study.toml", "--port", 0)
+    done = run("collect", "serve", "study.toml", "--port", 0)
     assert done.exit_code == 1 and "study.counts.sqlite: holds the counts of another" in done.stderr

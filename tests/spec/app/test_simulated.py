@@ -56,10 +56,12 @@ def test_tables_pictures_and_texts_say_that_reports_are_simulated(here: Path) ->
             run("randomize", "coin.toml", "a.csv", "-o", f"{name}.parquet", *seed)
             run("tally", f"{name}.parquet", "-o", f"{name}.json")
             seed = seed and ("--seed", "2")
+        groups = ("a.json", "b.json", "--by", "file")
+        differences = ("a.json", "b.json", "--compare-groups")
         shown = [
-            run("estimate", "a.json", "--csv", "a.out.csv", "--plot", "a.plot.json").stdout,
-            run("groups", "a.json", "b.json", "--csv", "g.csv", "--plot", "g.plot.json").stdout,
-            run("difference", "a.json", "b.json", "--csv", "d.csv", "--json", "d.json").stdout,
+            run("estimate", "a.json", "-o", "a.out.csv", "-o", "-", "--plot", "a.plot.json").stdout,
+            run("estimate", *groups, "-o", "g.csv", "-o", "-", "--plot", "g.plot.json").stdout,
+            run("estimate", *differences, "-o", "d.csv", "-o", "d.json", "-o", "-").stdout,
             *(Path(name).read_text() for name in ("a.plot.json", "g.plot.json", "d.json")),
             warner.estimate(warner.Tally.load("a.json"))._repr_html_(),
         ]

@@ -21,7 +21,7 @@ def tally(here: Path) -> str:
 def test_summaries_stand_in_place_of_shares_on_the_screen_and_beside_them_in_files(
     tally: str,
 ) -> None:
-    args = ("--summary", "mean,above:4", "--csv", "e.csv", "--json", "e.json")
+    args = ("--summary", "mean,above:4", "-o", "e.csv", "-o", "e.json", "-o", "-")
     shown = run("estimate", tally, *args).stdout
     assert "share above 4" in shown and "smokes" in shown and " yes " in shown
     rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
@@ -54,6 +54,6 @@ def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
 
 
 def test_the_files_without_the_option_are_as_before(tally: str) -> None:
-    run("estimate", tally, "--csv", "e.csv", "--json", "e.json")
+    run("estimate", tally, "-o", "e.csv", "-o", "e.json")
     assert len(Path("e.csv").read_text().splitlines()) == 1 + 2 + 10
     assert all("summaries" not in e for e in json.loads(Path("e.json").read_text()))

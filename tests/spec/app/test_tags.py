@@ -20,9 +20,9 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
     shown = run("estimate", "t.json").output
     assert "@home" in shown and "given back" in shown and "adds at most" in shown
     Path("home.csv").write_text("value,share\nshop,1\n")
-    found = json.loads(
-        run("estimate", "t.json", "--background", "home=home.csv", "--json", "-").output
-    )[0]["redistributed"]
+    found = json.loads(run("estimate", "t.json", "--background", "home=home.csv", "--json").output)[
+        0
+    ]["redistributed"]
     shares = {row["value"]: row["estimate"] for row in found["shares"]}
     assert shares["shop"] == pytest.approx(found["tags"]["home"], abs=0.01) and found["tags"][
         "home"
@@ -54,7 +54,7 @@ def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
         flags = [part for item in wrong for part in ("--background", item)]
         assert "must be TAG=FILE" in run("estimate", "t.json", *flags, ok=False).output
     lines = run(
-        "estimate", "t.json", "--background", "place.@home=home.csv", "--csv", "-"
+        "estimate", "t.json", "--background", "place.@home=home.csv", "--csv"
     ).output.splitlines()
     assert sum(line.startswith("place (tags given back)") for line in lines) == 4
     Path("long.csv").write_text("value,share\n" + "x" * 200_000 + ",1\n")

@@ -58,7 +58,7 @@ def test_a_studys_attributes_are_counted_together(
     assert (
         warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
     )
-    said = run("estimate", "csv.json", "--joint", "age,sex", "--json", "-")
+    said = run("estimate", "csv.json", "--joint", "age,sex", "--json")
     assert said.startswith("csv.json: these are reports of a simulation")
     shares = json.loads(said[said.index("[") :])[0]
     assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [
@@ -76,7 +76,7 @@ def test_a_studys_attributes_are_counted_together(
         "estimate", "csv.json", ok=False
     )
     assert "sex x age" in run(
-        "compare", "csv.json", "--joint", "sex,age", "--runs", "2", "-m", "project"
+        "benchmark", "csv.json", "--joint", "sex,age", "--runs", "2", "-m", "project"
     )
     assert "PerAttribute" in run("audit", "csv.json", ok=False)  # of a simulation
     assert "--allow-equal" in run("merge", "csv.json", "parquet.json", ok=False)

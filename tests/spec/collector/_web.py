@@ -40,7 +40,7 @@ epsilon = 1.0
 people = 100
 step = 10
 """
-SERVED = TEXT + 'access = "open"\n'  # warner serve needs to know who may answer
+SERVED = TEXT + 'access = "open"\n'  # warner collect serve needs to know who may answer
 KIND = {"content-type": "application/octet-stream"}
 
 

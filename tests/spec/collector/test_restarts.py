@@ -164,7 +164,9 @@ def test_many_changes_are_a_short_message() -> None:
 
 
 def run(*arguments: object) -> click.testing.Result:
-    return click.testing.CliRunner().invoke(main, ["serve", *(str(a) for a in arguments)])
+    return click.testing.CliRunner().invoke(
+        main, ["collect", "serve", *(str(a) for a in arguments)]
+    )
 
 
 def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
@@ -176,7 +178,9 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
     first = run("study.toml")
     assert first.exit_code == 0
     assert "0 people have answered. The counts are in study.counts.sqlite." in first.stderr
-    assert first.stderr.endswith("It goes on where it stopped with: warner serve study.toml\n")
+    assert first.stderr.endswith(
+        "It goes on where it stopped with: warner collect serve study.toml\n"
+    )
     study = Study.load("study.toml")
     collector = Collector(study, SQLiteStore("study.counts.sqlite"))
     made = {"smokes": ["yes"], "drinks": [3]}
@@ -196,9 +200,9 @@ def test_serve_refuses_them_and_says_at_the_end_what_was_counted(
     smaller = run("study.toml", "--step", 9)
     assert smaller.exit_code == 1 and "step: must be at least 10" in smaller.stderr
     other = run("study.toml", "--step", 1, "--store", "trial.sqlite")
-    assert "warner serve study.toml --store trial.sqlite" in other.stderr
+    assert "warner collect serve study.toml --store trial.sqlite" in other.stderr
     collector = Collector(study, SQLiteStore("study.counts.sqlite"))
     collector.close_survey()
     collector.stop()
     closed = run("study.toml")
-    assert "warner pull http://127.0.0.1:8000 --token-file token.txt" in closed.stderr
+    assert "warner collect pull http://127.0.0.1:8000 --token-file token.txt" in closed.stderr

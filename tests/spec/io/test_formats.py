@@ -51,7 +51,7 @@ def test_commands_read_saved_reports(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reports.save("r.warner")
     run("tally", "r.warner", "-o", "t.json")
     assert warner.Tally.load("t.json") == COIN.tally(reports)
-    assert run("estimate", "r.warner", "--json", "-") == run("estimate", "t.json", "--json", "-")
+    assert run("estimate", "r.warner", "--json") == run("estimate", "t.json", "--json")
     assert "RandomizedResponse" in run("audit", "r.warner")
     result = CliRunner().invoke(main, ["tally", "-"], input=Path("r.warner").read_bytes())
     assert result.exit_code == 0 and '"warner-tally"' in result.stdout

@@ -198,7 +198,7 @@ def test_the_command_line_says_what_the_intervals_hold(
     asked = [] if kind is None else ["--interval", kind]
     shown = CliRunner().invoke(main, ["estimate", str(path), *asked])
     assert shown.exit_code == 0 and words in " ".join(shown.output.split())
-    written = CliRunner().invoke(main, ["estimate", str(path), *asked, "--json", "-"])
+    written = CliRunner().invoke(main, ["estimate", str(path), *asked, "--json"])
     data = json.loads(written.stdout)[0]
     assert data["interval"]["kind"] == (kind or "score")
     heading = "average 95 % interval"

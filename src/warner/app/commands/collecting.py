@@ -33,6 +33,7 @@ from warner.app.what_files_hold import (
     say_written,
     warn_of_simulation,
     write_tallies,
+    write_text,
 )
 from warner.reports.tally import Tally
 from warner.studies.public import declared
@@ -382,7 +383,7 @@ def tally(
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
         raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
-    refuse_shared_outputs({"output": output, "checkpoint": checkpoint})
+    refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
     wanted = Wanted(
         plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated
     )
@@ -484,6 +485,9 @@ def merge(
     help="The reports are of a simulation, made with a seed. The result says so, and its tally is "
     "marked.",
 )
+@click.option(
+    "-o", "--output", default="-", help="The SQL file to write. Default: standard output."
+)
 def sql(
     study: str,
     dialect: str,
@@ -491,6 +495,7 @@ def sql(
     by: str | None,
     columns: tuple[str, ...],
     simulated: bool,
+    output: str,
 ) -> None:
     """Print one SQL statement that counts the reports in a table.
 
@@ -509,7 +514,7 @@ def sql(
     has a result of its own, and warner tally --counts adds such results.
 
     \b
-        warner sql study.toml --dialect duckdb --table reports > count.sql
+        warner sql study.toml --dialect duckdb --table reports -o count.sql
         duckdb -csv survey.db < count.sql > counts.csv
         warner tally --counts counts.csv --study study.toml -o tally.json
     \b
@@ -518,6 +523,7 @@ def sql(
         snowsql -f count.sql -o output_format=csv -o friendly=false > counts.csv
         spark-sql --conf spark.sql.cli.print.header=true -f count.sql > counts.csv
     """
+    refuse_overwriting(output, study)
     plan = _whole(study, Study.load(study))
     names = [] if by is None else [name.strip() for name in by.split(",")]
     for name in names:
@@ -534,7 +540,7 @@ def sql(
         study=plan.digest,
         simulated=simulated,
     )
-    click.echo(f"{text};")
+    write_text(f"{text};\n", output)
 
 
 def _whole(path: str, plan: Study) -> Study:

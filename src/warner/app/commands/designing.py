@@ -1,7 +1,8 @@
-"""Commands before a survey: plan, clusters and audit."""
+"""Commands before a survey: plan and audit."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.core import ParameterSource
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import as_json as to_json, smallest_group
+from warner.app.commands.options import Output, smallest_group, written
 from warner.app.draft import Draft
 from warner.app.show_designs import (
     WEIGHT,
@@ -21,7 +22,7 @@ from warner.app.show_designs import (
     show_proposals,
     unusual_budgets,
 )
-from warner.app.what_files_hold import grouped_mechanisms, mechanisms_of, read_totals
+from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
 from warner.design.proposal import WIDTH
@@ -105,18 +106,30 @@ from warner.studies.study import Study
     help="For a draft: write the study with the proposed mechanisms and epsilons to this file. "
     "Text and comments of the draft are kept.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(
-    study: str,
-    people: int,
-    loss: str | None,
-    as_json: bool,
-    share: float,
-    width: float,
-    sizes: str | None,
-    write: str | None,
-    **wanted: Any,
-) -> None:
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="For a pilot: the least Cramer's V that joins two groups of attributes.",
+)
+@click.option(
+    "--largest",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="For a pilot: the most combinations of values in a group of attributes.",
+)
+@click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="For a pilot: the probability that independent attributes stay apart. A pair is joined "
+    "only if a test of independence, corrected for all pairs, rejects.",
+)
+@written()
+def plan(study: str, output: Output, **asked: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
     A draft is a study file in which attributes lack a mechanism or an epsilon. Both are proposed,
@@ -134,49 +147,61 @@ def plan(
 
     With --difference, mechanisms are sorted by the number of people that a test needs, and a second
     table says what other budgets buy.
+
+    STUDY may also be the tally of a pilot study, made with warner tally --ways 2. Then attributes
+    that depend on each other are grouped, to be randomised together. Each line is a group; groups
+    of two and more go to [[joint]] tables of the study file.
+
+    \b
+        warner tally pilot.parquet --ways 2 -o pairs.json
+        warner plan pairs.json
     """
+    output.check(study)
+    if is_tally_file(study):
+        _group_attributes(study, output, asked["threshold"], asked["largest"], asked["level"])
+        return
     draft = Draft.load(study)
     if draft.missing:
-        _propose(draft, people, share, width, _sizes(draft, sizes, people), write, as_json)
+        _propose(draft, output, asked)
         return
-    if write is not None:
+    if asked["write"] is not None:
         rule = "is for a draft: every attribute has a mechanism and an epsilon"
         raise ArgumentError("--write", rule, None, "Leave it out")
     chosen = grouped_mechanisms(draft.study)
-    plans = {}
-    for attribute, mechanism in steps(chosen.items(), "planning"):
-        if (found := _planned(attribute, mechanism, people, loss, wanted)) is not None:
-            plans[attribute] = found
-    if as_json:
-        click.echo(to_json({name: result.to_json() for name, result in plans.items()}))
-        return
-    for attribute, result in plans.items():
-        show_plan(attribute, result, chosen[attribute])
-    if plans:
-        click.echo(WEIGHT)
+    plans = {
+        attribute: result
+        for attribute, mechanism in steps(chosen.items(), "planning")
+        if (result := _planned(attribute, mechanism, asked)) is not None
+    }
+
+    def show() -> None:
+        for attribute, result in plans.items():
+            show_plan(attribute, result, chosen[attribute])
+        if plans:
+            click.echo(WEIGHT)
+
+    output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
 
 
-def _propose(
-    draft: Draft,
-    people: int,
-    share: float,
-    width: float,
-    sizes: list[int],
-    write: str | None,
-    as_json: bool,
-) -> None:
+def _propose(draft: Draft, output: Output, asked: Mapping[str, Any]) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
-    planned = draft.proposals(people, share, width)
-    if as_json:
-        found = {name: each.to_json() for name, each in planned.items()}
-        for name, each in planned.items():
-            found[name]["groups"] = [
-                {"people": n, "share_width": w.share, "mean_width": w.mean}
-                for n in sizes
-                for w in [each.proposal.widths(n)]
-            ]
-        click.echo(to_json(found))
-    else:
+    sizes = _sizes(draft, asked["sizes"], asked["people"])
+    planned = draft.proposals(asked["people"], asked["share"], asked["width"])
+
+    def data() -> dict[str, Any]:
+        return {
+            name: {
+                **each.to_json(),
+                "groups": [
+                    {"people": n, "share_width": widths.share, "mean_width": widths.mean}
+                    for n in sizes
+                    for widths in [each.proposal.widths(n)]
+                ],
+            }
+            for name, each in planned.items()
+        }
+
+    def show() -> None:
         mechanisms = next(iter(draft.study.by_group.values())).mechanisms
         fixed = {
             name: f"{type(mechanism).__name__}, epsilon {mechanism.requested:.4g}"
@@ -184,11 +209,13 @@ def _propose(
             if name not in planned
         }
         show_proposals(planned, sizes, fixed, draft.total(planned))
-    if write is not None:
+
+    output.write(show, data)
+    if (path := asked["write"]) is not None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
-        Study.parse(text, write)
-        write_whole(write, text.encode())
-        click.echo(f"{write}: the study with {', '.join(planned)} completed", err=True)
+        Study.parse(text, path)
+        write_whole(path, text.encode())
+        click.echo(f"{path}: the study with {', '.join(planned)} completed", err=True)
 
 
 def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
@@ -211,20 +238,18 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
     return [max(1, people // groups)] if groups > 1 else []
 
 
-def _planned(
-    attribute: str,
-    mechanism: Mechanism,
-    people: int,
-    loss: str | None,
-    wanted: dict[str, Any],
-) -> Plan | None:
+_OF_PLANS = ("error", "difference", "groups", "power", "runs")
+
+
+def _planned(attribute: str, mechanism: Mechanism, asked: Mapping[str, Any]) -> Plan | None:
     """The plan for one attribute; None where no mechanism can be compared with its own."""
+    loss = asked["loss"]
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
         rule = "is not protected, so there is nothing to choose"
         raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
-        loss = "w1" if can_simulate(domain) and wanted["difference"] is None else "l2"
+        loss = "w1" if can_simulate(domain) and asked["difference"] is None else "l2"
     if loss == "w1" and not can_simulate(domain):
         about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
@@ -236,12 +261,12 @@ def _planned(
         return make_plan(
             domain,
             mechanism.requested,
-            people,
+            asked["people"],
             guarantee.sensitive,
             loss=loss,
             distance=mechanism.distance_unit if near else None,
             also={type(mechanism).__name__: mechanism} if near else None,
-            **wanted,
+            **{name: asked[name] for name in _OF_PLANS},
         )
     click.echo(f"{attribute} is left out: {about}.", err=True)
     return None
@@ -255,8 +280,8 @@ def _planned(
     help="Also draw this many reports per value, for a lower bound of epsilon from samples.",
 )
 @smallest_group
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) -> None:
+@written()
+def audit(file: str, samples: int | None, smallest_group: int, output: Output) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
     It also lists the public columns, which no epsilon is of, and warns of groups by them that are
@@ -265,6 +290,7 @@ def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) ->
     The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
     are simulated with a seed.
     """
+    output.check(file)
     mechanisms, simulated, most, public, sizes = mechanisms_of(file)
     results = {
         attribute: audit_mechanism(m, samples)
@@ -276,15 +302,15 @@ def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) ->
             attribute: replace(result, holds=False, violation=reason)
             for attribute, result in results.items()
         }
-    if as_json:
-        data = {
+
+    def data() -> dict[str, Any]:
+        audits: dict[str, Any] = {
             attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
             for attribute, result in results.items()
         }
-        if public:
-            data |= {TABLE: audit_of(public, smallest_group, sizes)}
-        click.echo(to_json(data))
-    else:
+        return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
+
+    def show() -> None:
         show_audits(results, samples)
         for line in unusual_budgets(mechanisms, most):
             click.echo(line)
@@ -295,56 +321,28 @@ def audit(file: str, samples: int | None, smallest_group: int, as_json: bool) ->
             )
         if public:
             click.echo(audit_text(public, smallest_group, sizes))
+
+    output.write(show, data)
     if not all(result.holds for result in results.values()):
         raise SystemExit(1)
 
 
-@click.command()
-@click.argument("tally_file", metavar="PAIRS", type=click.Path(dir_okay=False))
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    default=0.1,
-    show_default=True,
-    help="The least Cramer's V that joins two groups.",
-)
-@click.option(
-    "--largest",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="The most combinations of values in a group.",
-)
-@click.option(
-    "--level",
-    type=float,
-    default=0.95,
-    show_default=True,
-    help="The probability that independent attributes stay apart: a pair is joined only if a test "
-    "of independence, corrected for all pairs, rejects.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def clusters(tally_file: str, threshold: float, largest: int, level: float, as_json: bool) -> None:
-    """Group attributes that depend on each other, to be randomised together.
-
-    PAIRS is the tally of a pilot study, made with warner tally --ways 2. Each line of the output is
-    a group. Groups of two and more go to [[joint]] tables of the study file.
-
-    \b
-        warner tally pilot.parquet --ways 2 -o pairs.json
-        warner clusters pairs.json
-    """
-    tallies = read_totals(tally_file)
+def _group_attributes(
+    path: str, output: Output, threshold: float, largest: int, level: float
+) -> None:
+    """Print groups of attributes that depend on each other, one in each line."""
+    tallies = read_totals(path)
     for tally in tallies.values():
         if not from_header(tally.header).attribute_domains:
             rule = "has no joint reports of pairs of attributes"
-            raise ArgumentError(tally_file, rule, None, "Make it with warner tally --ways 2")
-    found = {
+            raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
+    groups = {
         name: find_clusters(tally, threshold, largest, level) for name, tally in tallies.items()
     }
-    if as_json:
-        click.echo(to_json(found))
-        return
-    for groups in found.values():
-        for group in groups:
-            click.echo(", ".join(group))
+
+    def show() -> None:
+        for of_name in groups.values():
+            for group in of_name:
+                click.echo(", ".join(group))
+
+    output.write(show, lambda: groups)

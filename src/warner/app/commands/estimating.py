@@ -1,15 +1,25 @@
-"""Commands that estimate shares, and that compare ways to do so: estimate and compare."""
+"""The command that estimates shares: of all people, of groups, and how groups differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
-from warner.app.commands.options import additions, as_json as to_json, attributes, of_intervals
+from warner.app.commands.options import (
+    Output,
+    additions,
+    attributes,
+    csv_of_rows,
+    names_in,
+    of_intervals,
+    written,
+)
 from warner.app.requested import (
     Wanted,
     asked_tallies,
@@ -19,37 +29,59 @@ from warner.app.requested import (
     method_option,
     summary,
 )
-from warner.app.show_designs import show_comparison
 from warner.app.show_estimates import (
+    show_differences,
     show_estimate,
+    show_group_estimates,
     show_groups,
     show_redistributed,
     show_sources,
     show_summaries,
+    show_weighted,
 )
 from warner.app.what_files_hold import (
     apart,
-    one_or_all,
+    group_and_file,
+    read_groups,
+    read_margins,
     read_or_count,
-    read_totals,
-    refuse_overwriting,
-    refuse_shared_outputs,
     say_written,
     tallies_together,
     warn_of_simulation,
-    write_text,
 )
-from warner.design.comparison import LOSSES, compare as compare_methods, usual_methods
-from warner.estimators import Estimator
+from warner.groups.differences import difference
+from warner.groups.estimates import POOLS
+from warner.groups.estimates import estimate as estimate_groups
+from warner.groups.weights import weighted
 from warner.reports.public_columns import Key
-from warner.reports.tally import Tally
-from warner.results.charts import FORMATS, chart, ranking, save
+from warner.reports.tally import TalliesOfGroups, Tally
+from warner.results.charts import FORMATS, chart, save
 from warner.results.csv_table import csv_of, csv_of_groups
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
 from warner.results.recommend import method
 from warner.results.redistribution import has_tags, redistribute
+
+_FILES = "file"  # --by file: a group for each file
+# Options that are of one way to estimate alone, with what they go with.
+_OF_GROUPS = {
+    "pool": "--by",
+    "margins": "--by",
+    "time": "--by",
+    "reference": "--compare-groups",
+    "quantity": "--compare-groups",
+}
+_NOT_OF_GROUPS = (
+    "method_name",
+    "joint",
+    "kind",
+    "summaries",
+    "top",
+    "title",
+    "background",
+    "allow_equal",
+)
 
 
 class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
@@ -74,10 +106,116 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
         return value
 
 
+@dataclass(frozen=True)
+class EstimateRequest:
+    """What is to be estimated, and how it is shown: see the options of the command."""
+
+    tallies: tuple[str, ...]
+    method_name: str | None
+    only: tuple[str, ...]
+    joint: tuple[str, ...]
+    by: str | None
+    pool: str | None
+    time: str | None
+    margins: str | None
+    compare_groups: bool
+    reference: str | None
+    quantity: str
+    level: float
+    target: str
+    kind: str | None
+    summaries: tuple[str, ...]
+    output: Output
+    plot_path: str | None
+    top: int | None
+    title: str | None
+    background: tuple[str, ...]
+    allow_equal: bool
+    allow_simulated: bool
+
+    @property
+    def intervals(self) -> tuple[float, str]:
+        """The coverage of the intervals, and for whom they are."""
+        return self.level, self.target
+
+    def check(self) -> None:
+        """Refuse options that do not go together, and outputs that would replace inputs."""
+        context = click.get_current_context()
+        names = {p.name: p.opts[-1] for p in context.command.params}
+
+        def is_given(name: str) -> bool:
+            return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+        way = "--compare-groups" if self.compare_groups else "--by" if self.by else None
+        for name, needed in _OF_GROUPS.items():
+            if is_given(name) and way != needed:
+                raise ArgumentError(str(names[name]), f"goes with {needed}")
+        for name in (*_NOT_OF_GROUPS, *(["plot_path"] if self.compare_groups else [])):
+            if way is not None and is_given(name):
+                raise ArgumentError(str(names[name]), f"does not go with {way}")
+        for name in ("top", "title"):
+            if is_given(name) and self.plot_path is None:
+                raise ArgumentError(str(names[name]), "goes with --plot")
+        inputs = [group_and_file(text)[1] if way else text for text in self.tallies]
+        margins = [self.margins] if self.margins else []
+        self.output.check(*inputs, *margins, plot=self.plot_path)
+
+    def read_groups(self) -> dict[str, TalliesOfGroups]:
+        """The groups of the attributes that are asked for."""
+        by = [] if self.by == _FILES else names_in(self.by)
+        groups = read_groups(self.tallies, self.allow_simulated, by)
+        for name in self.only:
+            if name not in groups:
+                raise ArgumentError("--only", f"must be one of {', '.join(groups)}", name)
+        return {name: parts for name, parts in groups.items() if not self.only or name in self.only}
+
+
 @click.command()
-@click.argument("tallies", metavar="[TALLY]...", nargs=-1)
+@click.argument("tallies", metavar="[[NAME=]TALLY]...", nargs=-1)
 @method_option
 @attributes
+@click.option(
+    "--by",
+    metavar="NAME,NAME,...",
+    help="Estimate the groups of people by these public columns of a tally of groups; groups are "
+    "coarser where it has more columns. file: a group for each TALLY, which is called NAME, or as "
+    "its file: tally.north.json is north.",
+)
+@click.option(
+    "--pool",
+    type=click.Choice(POOLS),
+    help="With --by. partial: each group is drawn towards the mean as the reports warrant. path: "
+    "towards the groups before and after in time. none: each alone. Default: partial from three "
+    "groups on.",
+)
+@click.option("--time", metavar="NAME", help="The public column with the time, for --pool path.")
+@click.option(
+    "--margins",
+    metavar="FILE",
+    help="With --by: numbers of the population, to weight groups by. A CSV file with the columns "
+    "value,number or column,value,number.",
+)
+@click.option(
+    "--compare-groups",
+    is_flag=True,
+    help="Compare the groups, those of --by or all. Each difference has an interval and a p-value, "
+    "which is also corrected by Holm's method for all comparisons of the table.",
+)
+@click.option(
+    "--reference",
+    metavar="NAME",
+    help="With --compare-groups: compare each group with this one. Default: with all others "
+    "together.",
+)
+@click.option(
+    "--of",
+    "quantity",
+    default="shares",
+    show_default=True,
+    metavar="shares|mean|Q",
+    help="With --compare-groups: the shares of all values, the mean, or the quantile Q, 0.5 for "
+    "the median.",
+)
 @of_intervals
 @click.option(
     "--interval",
@@ -90,18 +228,8 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
     "posterior for smooth numbers, else score.",
 )
 @summary
-@click.option(
-    "--json",
-    "json_path",
-    help="Write the estimates as JSON to this file; - is standard output, instead of the table.",
-)
-@click.option(
-    "--csv",
-    "csv_path",
-    help="Write the table as CSV to this file; - is standard output, instead of the table. A ' "
-    "stands before each label that a spreadsheet would run.",
-)
-@click.option("--plot", "plot_path", help=f"Draw the shares: {FORMATS}.")
+@written("csv")
+@click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the shares: {FORMATS}.")
 @click.option(
     "--top",
     type=click.IntRange(1),
@@ -117,24 +245,7 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
     "file with the columns value,share.",
 )
 @additions
-def estimate(
-    tallies: tuple[str, ...],
-    method_name: str | None,
-    only: tuple[str, ...],
-    joint: tuple[str, ...],
-    level: float,
-    target: str,
-    kind: str | None,
-    summaries: tuple[str, ...],
-    json_path: str | None,
-    csv_path: str | None,
-    plot_path: str | None,
-    top: int | None,
-    title: str | None,
-    background: tuple[str, ...],
-    allow_equal: bool,
-    allow_simulated: bool,
-) -> None:
+def estimate(**asked: Any) -> None:
     """Estimate the shares of all values from TALLY, or from several together.
 
     TALLY is a tally file or a report file; - is a tally on standard input, and the default.
@@ -144,9 +255,17 @@ def estimate(
 
     \b
         warner estimate low.json high.json
-        warner estimate tally.*.json
+        warner estimate tally.*.json -o shares.csv
 
-    A tally of groups (warner tally --by) gives a table with the estimates of each group.
+    A tally of groups (warner tally --by) gives a table in which each group is estimated alone.
+    With --by the groups are estimated together, and --compare-groups says how they differ. Groups
+    can also be a file each.
+
+    \b
+        warner estimate tally.json --by week --pool path --plot weeks.png
+        warner estimate tally.*.json --by file --margins census.csv
+        warner estimate tally.json --by ward --compare-groups --reference north
+        warner estimate before=spring.json after=autumn.json --compare-groups --of mean
 
     With --summary, an attribute of numbers is shown by its summaries in place of its shares. Files
     get both.
@@ -157,200 +276,210 @@ def estimate(
     The shares of tags ("@home") are given back to values in a second table: as --background says,
     and otherwise in proportion to the values that are not sensitive.
     """
-    chosen = None if method_name is None else method(method_name)
-    paths = tallies or ("-",)
-    wanted = Wanted.of_options(summaries)
-    if json_path == csv_path == "-":
-        raise ArgumentError("--json and --csv", "cannot both go to standard output")
-    for path in (json_path, csv_path, plot_path):
-        refuse_overwriting(path, *paths)
-    refuse_shared_outputs({"json": json_path, "csv": csv_path, "plot": plot_path})
-    for option, given in (("--top", top), ("--title", title)):
-        if given is not None and plot_path is None:
-            raise ArgumentError(option, "goes with --plot")
-    known_tallies = tallies_together(paths, read_or_count, allow_equal, allow_simulated)
-    found, grouped = apart(known_tallies)
-    if any(part.simulated for parts in known_tallies.values() for part in parts):
+    request = EstimateRequest(**{**asked, "tallies": asked["tallies"] or ("-",)})
+    request.check()
+    if request.compare_groups:
+        _compare_groups(request)
+    elif request.by is not None:
+        _estimate_by(request)
+    else:
+        _estimate_shares(request)
+
+
+def _estimate_shares(request: EstimateRequest) -> None:
+    """Estimate all people together, or each group alone where the tallies are of groups."""
+    chosen = None if request.method_name is None else method(request.method_name)
+    paths, output = request.tallies, request.output
+    wanted = Wanted.of_options(request.summaries)
+    together = tallies_together(paths, read_or_count, request.allow_equal, request.allow_simulated)
+    flat, grouped = apart(together)
+    if any(part.simulated for parts in together.values() for part in parts):
         warn_of_simulation(", ".join(paths))
     if grouped:
-        if plot_path is not None or background:
-            rule = "do not go with a tally of groups"
-            raise ArgumentError("--plot and --background", rule)
-        shown = Shown(level, target, kind, json_path, csv_path, wanted)
-        _show_groups(grouped, chosen, only, joint, shown)
+        _estimate_each_group(grouped, request, wanted)
         return
+    only, (level, target), kind = request.only, request.intervals, request.kind
     estimates = [
         result
-        for name, part, names in steps(list(asked_tallies(found, only, joint)), "estimating")
+        for name, part, names in steps(list(asked_tallies(flat, only, request.joint)), "estimating")
         for result in estimates_of(name, part, chosen, names, only)
     ]
     wanted.check(estimates)
     if len(paths) > 1:
-        show_sources(chosen_tallies(found, only))
-    known = backgrounds(estimates, background)
+        show_sources(chosen_tallies(flat, only))
+    hidden = backgrounds(estimates, request.background)
     given_back = {
-        i: redistribute(result, known.get(str(result.attribute)))
+        i: redistribute(result, hidden.get(str(result.attribute)))
         for i, result in enumerate(estimates)
         if has_tags(result)
     }
-    if json_path is not None:
-        data = [
-            _json_of(result, level, target, kind, wanted)
-            | (given_back[i].to_json() if i in given_back else {})
+
+    def data() -> list[dict[str, Any]]:
+        return [
+            _json_of(result, request, wanted) | (given_back[i].to_json() if i in given_back else {})
             for i, result in enumerate(estimates)
         ]
-        write_text(to_json(data) + "\n", json_path)
-    if csv_path is not None:
-        shares = list(given_back.values())
-        write_text(csv_of(estimates, level, target, shares, kind, wanted.named), csv_path)
-    if plot_path is not None:
-        looks = at_every_look(kind)
-        picture = chart(estimates, level=level, target=target, top=top, title=title, kind=looks)
-        save(picture, plot_path)
-        say_written(plot_path)
-    if "-" not in (json_path, csv_path):
+
+    def show() -> None:
         for i, result in enumerate(estimates):
-            if asked := wanted.named(result):
-                show_summaries(result, asked, level, target, kind)
+            if summaries := wanted.named(result):
+                show_summaries(result, summaries, level, target, kind)
             else:
                 show_estimate(result, level, target, kind=kind)
             if i in given_back:
                 show_redistributed(given_back[i])
 
+    shares = list(given_back.values())
+    if request.plot_path is not None:
+        looks = at_every_look(kind)
+        picture = chart(
+            estimates, level=level, target=target, top=request.top, title=request.title, kind=looks
+        )
+        save(picture, request.plot_path)
+        say_written(request.plot_path)
+    output.write(show, data, lambda: csv_of(estimates, level, target, shares, kind, wanted.named))
 
-class Shown(NamedTuple):
-    """How estimates are shown: see the options of the command."""
 
-    level: float
-    target: str
-    kind: str | None
-    json_path: str | None
-    csv_path: str | None
-    wanted: Wanted
-
-
-def _show_groups(
-    grouped: Mapping[str, Sequence[Tally]],
-    chosen: Estimator | None,
-    only: tuple[str, ...],
-    joint: tuple[str, ...],
-    shown: Shown,
+def _estimate_each_group(
+    grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, wanted: Wanted
 ) -> None:
-    """Write and print the estimates of the groups of all attributes."""
-    found = [
+    """Write and print the estimates of the groups of all attributes, each group alone."""
+    if request.plot_path is not None or request.background:
+        rule, remedy = "do not go with a tally of groups", "With --by groups can be drawn"
+        raise ArgumentError("--plot and --background", rule, None, remedy)
+    chosen = None if request.method_name is None else method(request.method_name)
+    results = [
         (key, result)
-        for name, parts, names in asked_tallies(grouped, only, joint)
-        for key, result in _estimates_of_groups(name, parts, chosen, names, only)
+        for name, parts, names in asked_tallies(grouped, request.only, request.joint)
+        for key, own in _parts_by_group(parts)
+        for result in estimates_of(name, own, chosen, names, request.only)
     ]
     columns = next(iter(grouped.values()))[0].names
-    level, target, kind, json_path, csv_path, wanted = shown
-    wanted.check([result for _, result in found])
-    if json_path is not None:
-        data = [
-            {"group": dict(zip(columns, key, strict=True))}
-            | _json_of(result, level, target, kind, wanted)
-            for key, result in found
-        ]
-        write_text(to_json(data) + "\n", json_path)
-    if csv_path is not None:
-        write_text(csv_of_groups(columns, found, level, target, kind, wanted.named), csv_path)
-    if "-" not in (json_path, csv_path):
-        show_groups(columns, found, level, target, kind, wanted.named)
+    shown = (*request.intervals, request.kind)
+    wanted.check([result for _, result in results])
+    request.output.write(
+        lambda: show_groups(columns, results, *shown, wanted.named),
+        lambda: [
+            {"group": dict(zip(columns, key, strict=True))} | _json_of(result, request, wanted)
+            for key, result in results
+        ],
+        lambda: csv_of_groups(columns, results, *shown, wanted.named),
+    )
 
 
-def _estimates_of_groups(
-    name: str,
-    parts: Sequence[Tally],
-    chosen: Estimator | None,
-    names: list[str] | None,
-    only: tuple[str, ...],
-) -> Iterator[tuple[Key, Estimate]]:
-    """The estimates of each group of people: here each group alone, by the default method."""
+def _parts_by_group(parts: Sequence[Tally]) -> Iterator[tuple[Key, list[Tally]]]:
+    """The tallies of each group of people in all files."""
     tallies: dict[Key, list[Tally]] = {}
     for part in parts:
         for key, tally in part.items():
             tallies.setdefault(key, []).append(tally)
-    for key, own in steps(list(tallies.items()), "estimating groups"):
-        for result in estimates_of(name, own, chosen, names, only):
-            yield key, result
+    yield from steps(list(tallies.items()), "estimating groups")
 
 
-def _json_of(
-    result: Estimate, level: float, target: str, kind: str | None, wanted: Wanted
-) -> dict[str, Any]:
+def _json_of(result: Estimate, request: EstimateRequest, wanted: Wanted) -> dict[str, Any]:
     """An estimate as JSON data, with the summaries that were asked for."""
-    asked = wanted.named(result)
-    rows = summary_rows(result, asked, level, target, kind)
-    return result.to_json(level, target, kind) | ({"summaries": rows} if asked else {})
+    summaries, shown = wanted.named(result), (*request.intervals, request.kind)
+    rows = summary_rows(result, summaries, *shown)
+    return result.to_json(*shown) | ({"summaries": rows} if summaries else {})
 
 
-@click.command()
-@click.argument("tallies", metavar="TALLY...", nargs=-1, required=True)
-@click.option(
-    "-m",
-    "--method",
-    "method_names",
-    multiple=True,
-    help="An estimator to compare, named as for warner estimate. May be repeated. "
-    "Default: the usual ones.",
-)
-@attributes
-@click.option(
-    "--loss",
-    type=click.Choice(tuple(LOSSES)),
-    metavar="LOSS",
-    default="l2",
-    show_default=True,
-    help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),
-)
-@click.option(
-    "--runs",
-    type=click.IntRange(2),
-    default=20,
-    show_default=True,
-    help="Number of simulated tallies.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--plot", "plot_path", help=f"Draw the ranking: {FORMATS}.")
-@additions
-def compare(
-    tallies: tuple[str, ...],
-    method_names: tuple[str, ...],
-    only: tuple[str, ...],
-    joint: tuple[str, ...],
-    loss: str,
-    runs: int,
-    as_json: bool,
-    plot_path: str | None,
-    allow_equal: bool,
-    allow_simulated: bool,
-) -> None:
-    """Rank estimators by their error on tallies that are simulated from an estimate of TALLY.
-
-    Several files are of different people, as for warner estimate.
-
-    \b
-        warner compare tally.json --plot ranking.png
-        warner compare tally.json -m mle -m eb -m em:auto --loss l1
-    """
-    refuse_overwriting(plot_path, *tallies)
-    found = tallies_together(tallies, read_totals, allow_equal, allow_simulated)
-    rankings = {
-        name: compare_methods(
-            one_or_all(parts), _methods(method_names, parts[0], loss), loss, runs, attributes=names
+def _estimate_by(request: EstimateRequest) -> None:
+    """Estimate the groups of each attribute together, pooled as the option says."""
+    groups, intervals = request.read_groups(), request.intervals
+    results = {
+        name: estimate_groups(
+            _by_time(parts) if request.pool == "path" else parts,
+            pool=request.pool,
+            time=request.time,
         )
-        for name, parts, names in steps(list(asked_tallies(found, only, joint)), "comparing")
+        for name, parts in steps(list(groups.items()), "estimating")
     }
-    if plot_path is not None:
-        save(ranking(rankings), plot_path)
-        say_written(plot_path)
-    if as_json:
-        click.echo(to_json({name: result.to_json() for name, result in rankings.items()}))
-        return
-    for name, result in rankings.items():
-        show_comparison(name, result)
+    margins = request.margins
+    totals = (
+        {}
+        if margins is None
+        else {name: weighted(parts, read_margins(margins, parts)) for name, parts in groups.items()}
+    )
+    if request.plot_path is not None:
+        if len(results) > 1:
+            rule = "shows one attribute"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+        next(iter(results.values())).plot(request.plot_path, *intervals)
+        say_written(request.plot_path)
+
+    def show() -> None:
+        for name, result in results.items():
+            show_group_estimates(name, result, *intervals)
+            if name in totals:
+                show_weighted(totals[name], *intervals)
+
+    def data() -> list[dict[str, Any]]:
+        return [
+            {"attribute": name, **result.to_json(*intervals)}
+            | ({"weighted": totals[name].to_json(*intervals)} if name in totals else {})
+            for name, result in results.items()
+        ]
+
+    def rows() -> Iterator[dict[str, Any]]:
+        """A weighted population is a group of its own."""
+        for name, result in results.items():
+            yield from ({"attribute": name, **row} for row in result.rows(*intervals))
+            for row in totals[name].rows(*intervals) if name in totals else ():
+                shares = {key: row[key] for key in ("value", "estimate", "low", "high")}
+                yield {"attribute": name, "group": "all, weighted", **shares}
+
+    is_simulated = any(result.table.whole.simulated for result in results.values())
+    request.output.write(show, data, lambda: csv_of_rows(rows(), is_simulated))
 
 
-def _methods(names: tuple[str, ...], part: Tally, loss: str) -> list[Estimator]:
-    """The methods named, or the usual ones for the reports of a tally and a loss."""
-    return [method(name) for name in names or usual_methods(part, loss)]
+def _compare_groups(request: EstimateRequest) -> None:
+    """Compare the groups of each attribute."""
+    of = _quantity(request.quantity)
+    results = {
+        name: difference(
+            parts,
+            reference=request.reference,
+            of=of,
+            level=request.level,
+            target=request.target,
+        )
+        for name, parts in request.read_groups().items()
+    }
+
+    def show() -> None:
+        for name, result in results.items():
+            show_differences(name, result)
+
+    rows = [{"attribute": name, **row} for name, r in results.items() for row in r.rows()]
+    is_simulated = any(result.simulated for result in results.values())
+    request.output.write(
+        show,
+        lambda: [{"attribute": name, **result.to_json()} for name, result in results.items()],
+        lambda: csv_of_rows(rows, is_simulated),
+    )
+
+
+def _by_time(parts: TalliesOfGroups) -> TalliesOfGroups:
+    """Groups whose names are numbers, with these numbers; public columns have their own values."""
+    if isinstance(parts, Tally):
+        return parts
+    try:
+        return {(_number(key[0]),): tally for key, tally in parts.items()}
+    except ValueError:
+        return parts
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _quantity(text: str) -> str | float:
+    """What --of names."""
+    if text in ("shares", "mean"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        rule = "must be shares, mean, or a number between 0 and 1"
+        raise ArgumentError("--of", rule, text) from None

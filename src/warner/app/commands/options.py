@@ -1,15 +1,23 @@
-"""Options that several commands have."""
+"""Options that several commands have, and where a command writes its result."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 import numpy as np
 
 from warner._core.checks import confidence_level
+from warner._core.errors import ArgumentError
+from warner._core.table import Table
+from warner.app.terminal import whole_lines
+from warner.app.what_files_hold import refuse_overwriting, refuse_shared_outputs, write_text
 from warner.reports.tally import MOST_PER_PERSON, Tally
 from warner.studies.public import SMALLEST_GROUP
 
@@ -27,12 +35,17 @@ def options(*options: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorated
 
 
+study_file = click.argument("study", type=click.Path(dir_okay=False))
 tally_output = click.option(
     "-o",
     "--output",
     default="-",
     help="The tally file to write (JSON). Default: standard output.",
 )
+study_output = click.option(
+    "-o", "--output", default="-", help="The study file to write. Default: standard output."
+)
+force = click.option("--force", is_flag=True, help="Replace the output if it exists.")
 several_reports = click.option(
     "--reports-per-person",
     type=click.IntRange(1, MOST_PER_PERSON),
@@ -50,15 +63,16 @@ smallest_group = click.option(
     help="Warn of groups by public columns that have fewer people than this: they can point at a "
     "person.",
 )
+level = click.option(
+    "--level",
+    type=float,
+    callback=lambda _context, _option, level: confidence_level(level),
+    default=0.95,
+    show_default=True,
+    help="Coverage of the intervals.",
+)
 of_intervals = options(
-    click.option(
-        "--level",
-        type=float,
-        callback=lambda _context, _option, level: confidence_level(level),
-        default=0.95,
-        show_default=True,
-        help="Coverage of the intervals.",
-    ),
+    level,
     click.option(
         "--target",
         type=click.Choice(["population", "respondents"]),
@@ -93,6 +107,130 @@ attributes = options(
         help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
     ),
 )
+columns = click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="In files that other programs wrote, and in tables: the column with the reports of this "
+    "attribute. Of reports with several columns, the beginning of their names, or NAME.PART=COLUMN "
+    "for each.",
+)
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Repeatable randomness, for simulations only. Leave it out for real answers. Made-up "
+    "answers need another seed than this one.",
+)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a command writes its result, and in which form.
+
+    Attributes:
+        paths: the files; () for standard output.
+        as_json, as_csv: the form of all of them. Without either, a name that ends in .json or .csv
+            states it, and everything else is what a terminal shows.
+        wide: whether lines are as long as they need to be.
+    """
+
+    paths: tuple[str, ...] = ()
+    as_json: bool = False
+    as_csv: bool = False
+    wide: bool = False
+
+    def check(self, *inputs: str, plot: str | None = None) -> None:
+        """Refuse forms that exclude each other, and files that would replace an input or another.
+
+        Raises:
+            ArgumentError: such a form or file.
+        """
+        if self.as_json and self.as_csv:
+            raise ArgumentError("--json and --csv", "must not both be given", None, _BY_ENDING)
+        for path in (*self.paths, plot):
+            refuse_overwriting(path, *inputs)
+        refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
+
+    def write(
+        self,
+        show: Callable[[], object],
+        data: Callable[[], Any],
+        csv: Callable[[], str] | None = None,
+    ) -> None:
+        """Write the result to all files.
+
+        Args:
+            show: prints what a terminal shows.
+            data: the result as JSON data.
+            csv: the result as CSV; None where there is none.
+        """
+        for path in self.paths or ("-",):
+            ending = path.lower().rpartition(".")[2] if not (self.as_json or self.as_csv) else ""
+            if self.as_json or ending == "json":
+                write_text(as_json(data()) + "\n", path)
+            elif csv is not None and (self.as_csv or ending == "csv"):
+                write_text(csv(), path)
+            else:
+                with whole_lines(self.wide):
+                    if path == "-":
+                        show()
+                    else:
+                        text = io.StringIO()
+                        with contextlib.redirect_stdout(text):
+                            show()
+                        write_text(text.getvalue(), path)
+
+
+_BY_ENDING = "Name both files with -o: their endings state their forms"
+
+
+def written(form: str = "json") -> Callable[[Command], Command]:
+    """The options of a result that is printed or written; the command receives ``output``.
+
+    Args:
+        form: "json", or "csv" for results that can be either.
+    """
+    endings = ".json" if form == "json" else ".json or .csv"
+    csv = [click.option("--csv", "as_csv", is_flag=True, help="Print CSV, for spreadsheets.")]
+
+    def decorated(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_output(
+            *,
+            output_paths: tuple[str, ...],
+            as_json: bool,
+            wide: bool,
+            as_csv: bool = False,
+            **rest: Any,
+        ) -> None:
+            command(output=Output(output_paths, as_json, as_csv, wide), **rest)
+
+        return options(
+            click.option(
+                "-o",
+                "--output",
+                "output_paths",
+                metavar="FILE",
+                multiple=True,
+                help=f"Write the result to this file: the form is that of {endings}, or else what "
+                "a terminal shows. May be repeated. Default: standard output.",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+            *(csv if form == "csv" else []),
+            click.option("--wide", is_flag=True, help="Show all columns, in lines of any length."),
+        )(with_output)  # type: ignore[return-value]
+
+    return decorated
+
+
+def names_in(text: str | None) -> list[str]:
+    """The names in a list with commas.
+
+    >>> names_in("ward, week"), names_in(None)
+    (['ward', 'week'], [])
+    """
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
@@ -105,6 +243,14 @@ def per_person(tallies: dict[str, Tally], most: int | None) -> dict[str, Tally]:
 def generator(seed: int | None) -> np.random.Generator | None:
     """The source of repeatable randomness, or None for the operating system's."""
     return None if seed is None else np.random.default_rng(seed)
+
+
+def csv_of_rows(rows: Iterable[Mapping[str, Any]], is_simulated: bool) -> str:
+    """Rows as CSV, with the columns of all of them."""
+    listed = list(rows)
+    header = dict.fromkeys(key for row in listed for key in row)
+    whole = [{**header, **row} for row in listed]
+    return Table(list(header), whole, simulated=is_simulated).csv()
 
 
 def as_json(data: Any) -> str:

@@ -1,4 +1,4 @@
-"""Commands for answers of real people: serve, invite, pull and push."""
+"""Commands for answers of real people: collect serve, invite, pull, push and close."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _require_extra() -> None:
     except ImportError as error:
         remedy = 'Install them: pip install "warner[serve]"'
         rule = f"needs packages that are not installed ({error.name})"
-        raise MissingExtraError("warner serve", rule, None, remedy) from None
+        raise MissingExtraError("warner collect serve", rule, None, remedy) from None
     del httptools, jinja2, starlette, uvicorn
 
 
@@ -77,7 +77,12 @@ def _collecting(
         collector.stop()
 
 
-@click.command()
+@click.group()
+def collect() -> None:
+    """Ask real people on a web page, and count their reports: serve, invite, pull, push, close."""
+
+
+@collect.command()
 @click.argument("study", type=_STUDY)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -175,9 +180,9 @@ def serve(study: str, **asked: Any) -> None:
     Give --certificate and --key, or put it behind a proxy that speaks HTTPS.
 
     \b
-        warner serve study.toml
-        warner serve study.toml --step 1 --store trial.sqlite
-        warner serve study.toml --host 0.0.0.0 --url https://survey.example.org
+        warner collect serve study.toml
+        warner collect serve study.toml --step 1 --store trial.sqlite
+        warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
     _serve(study, _with_options(Study.load(study), asked["people"], asked["step"]), asked)
@@ -285,7 +290,7 @@ _NEEDS_HTTPS = (
     "machine. Give --certificate and --key, or --url https://... of a proxy that speaks HTTPS."
 )
 _ACCESS = """
-  access = "invited"  # people with a code of "warner invite", which counts once
+  access = "invited"  # people with a code of "warner collect invite", which counts once
   access = "open"     # everyone with the address; one person can send several reports"""
 
 
@@ -296,9 +301,9 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
     answered = plural(collector.n, "person has answered", "people have answered")
     place = shown_store(store, path)
     click.echo(f"Stopped. {answered}. The counts are in {place}.", err=True)
-    again = shlex.join(["warner", "serve", path, *_given_again(place)])
+    again = shlex.join(["warner", "collect", "serve", path, *_given_again(place)])
     if collector.status() == "closed":
-        pull = f"warner pull {url} --token-file token.txt -o tally.json"
+        pull = f"warner collect pull {url} --token-file token.txt -o tally.json"
         click.echo(
             f"The survey is closed. The tally: start {again} again, and {pull}, where token.txt "
             "holds the owner's token.",
@@ -370,7 +375,7 @@ _token_options = options(
 )
 
 
-@click.command()
+@collect.command()
 @click.argument("study", type=_STUDY)
 @click.option(
     "-n", "--number", "count", type=click.IntRange(1, 1_000_000), required=True, help="How many."
@@ -415,8 +420,8 @@ def invite(
     open in one process only, so the server must then be stopped.
 
     \b
-        warner invite study.toml -n 500 -o codes.csv --url https://survey.example.org
-        warner invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
+        warner collect invite study.toml -n 500 -o codes.csv --url https://survey.example.org
+        warner collect invite study.toml -n 20 -o more.csv --server https://survey.example.org \\
             --token-file token.txt
     """
     from warner.collector.access import invited_ids, new_codes
@@ -480,7 +485,7 @@ def _inviting(
     return remote
 
 
-@click.command()
+@collect.command()
 @click.argument("url")
 @tally_output
 @_token_options
@@ -495,20 +500,44 @@ def pull(
     before its last tally is fetched: everything that was counted is then published.
 
     \b
-        warner pull https://survey.example.org --token-file token.txt -o tally.json
+        warner collect pull https://survey.example.org --token-file token.txt -o tally.json
         warner merge north.json south.json -o tally.json
     """
+    remote = _as_owner("pull", url, token_file, token_env)
+    write_tallies(parse_tallies(remote.tally(by), remote.url), output)
+
+
+@collect.command()
+@click.argument("url")
+@_token_options
+def close(url: str, token_file: str | None, token_env: str | None) -> None:
+    """Close the survey of the collector at URL: everything that was counted is then published.
+
+    It needs the owner's token. Reports that come later are refused. Where the study drops the ids
+    that tell repeats, they are dropped, and the survey cannot be opened again; else the live page
+    has a button for that.
+
+    \b
+        warner collect close https://survey.example.org --token-file token.txt
+        warner collect pull https://survey.example.org --token-file token.txt -o tally.json
+    """
+    _as_owner("close", url, token_file, token_env).close()
+    click.echo("The survey is closed.", err=True)
+
+
+def _as_owner(command: str, url: str, token_file: str | None, token_env: str | None) -> Remote:
+    """The collector at an address, with the owner's token."""
     from warner.collector.remote import Remote
 
     remote = Remote(url, read_token(token_file, token_env))
     if remote.token is None:
         remedy = "Give it with --token-file or --token-env"
-        raise ArgumentError("pull", "needs the owner's token", None, remedy)
+        raise ArgumentError(f"collect {command}", "needs the owner's token", None, remedy)
     _warn_of_listeners(remote)
-    write_tallies(parse_tallies(remote.tally(by), remote.url), output)
+    return remote
 
 
-@click.command()
+@collect.command()
 @click.argument("reports", type=click.Path(dir_okay=False))
 @click.argument("url")
 @_token_options
@@ -535,7 +564,7 @@ def push(
 
     \b
         warner randomize study.toml answers.csv -o reports.parquet
-        warner push reports.parquet https://survey.example.org --token-file token.txt
+        warner collect push reports.parquet https://survey.example.org --token-file token.txt
     """
     from warner.collector.remote import BulkUpload, Remote
 

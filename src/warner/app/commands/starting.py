@@ -15,7 +15,8 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
-from warner.app.commands.options import generator
+from warner.app.commands.options import Output, force, generator, study_file, study_output, written
+from warner.app.draft import Draft
 from warner.app.new_study.dialogue import (
     as_public,
     ask_all,
@@ -31,6 +32,7 @@ from warner.app.new_study.dialogue import (
 )
 from warner.app.new_study.text import COPIED, FirstStudy, Question, listed
 from warner.app.new_study.xlsform import read_form
+from warner.app.show_designs import show_meaning
 from warner.app.terminal import plural
 from warner.app.what_files_hold import refuse_overwriting, write_text
 from warner.collector.survey_document import integrity, survey_bytes, survey_digest
@@ -42,9 +44,7 @@ _PER_COLUMN = ("kind", "label", "values", "range", "grid")
 
 @click.command()
 @click.argument("answers", type=click.Path(dir_okay=False), required=False)
-@click.option(
-    "-o", "--output", default="-", help="The study file to write. Default: standard output."
-)
+@study_output
 @click.option("--secret", metavar="NAME,NAME,...", help="The columns whose answers are protected.")
 @click.option(
     "--public",
@@ -118,7 +118,7 @@ _PER_COLUMN = ("kind", "label", "values", "range", "grid")
     default=None,
     help="Ask on the terminal for what is not stated. Default: where there is a terminal.",
 )
-@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+@force
 def new(
     answers: str | None,
     output: str,
@@ -285,14 +285,29 @@ def demo(output: str, seed: int | None) -> None:
 
 @click.group()
 def study() -> None:
-    """Make study files from forms of other programs, and files for pages of your own."""
+    """Check a study file, make one from a form of another program, or files for your own page."""
+
+
+@study.command()
+@study_file
+@written()
+def check(study: str, output: Output) -> None:
+    """Check a study file, and show what it means: questions, values, mechanisms, budgets.
+
+    All mistakes are named with their lines. A draft may lack mechanisms and epsilons, which warner
+    plan proposes. warner audit computes what the mechanisms spend.
+
+    \b
+        warner study check study.toml
+    """
+    output.check(study)
+    meaning = Draft.load(study).meaning()
+    output.write(lambda: show_meaning(meaning), lambda: meaning)
 
 
 @study.command("from-xlsform")
 @click.argument("form", type=click.Path(dir_okay=False))
-@click.option(
-    "-o", "--output", default="-", help="The study file to write. Default: standard output."
-)
+@study_output
 @click.option(
     "--epsilon",
     type=click.FloatRange(0, 700, min_open=True),
@@ -308,7 +323,7 @@ def study() -> None:
     help="The tag of a language that the form names without one, as in Swahili=sw. Texts without "
     "a language are default=TAG. May be repeated.",
 )
-@click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+@force
 def from_xlsform(
     form: str, output: str, epsilon: float, languages: tuple[str, ...], force: bool
 ) -> None:
@@ -327,7 +342,7 @@ def from_xlsform(
 
     \b
         warner study from-xlsform form.xlsx -o study.toml
-        warner audit study.toml
+        warner study check study.toml
     """
     refuse_existing(output, form, force)
     tags = {}
@@ -359,11 +374,11 @@ def from_xlsform(
 
 
 @study.command()
-@click.argument("study", type=click.Path(dir_okay=False))
+@study_file
 @click.option(
     "-o", "--output", required=True, help="The folder for study.json and warner.js; made if needed."
 )
-@click.option("--force", is_flag=True, help="Replace these files if they exist.")
+@force
 def embed(study: str, output: str, force: bool) -> None:
     """Write what a page of your own needs to randomise answers in the browser.
 

@@ -379,9 +379,9 @@ class FirstStudy:
             "collector sees. Without either, a file with empty answers is refused."
         )
         yield (
-            "Who may answer, before warner serve: a table [collect] at the end of this file says "
-            'access = "invited" (a code for each person, which counts once) or access = "open" '
-            "(one person can send several reports)."
+            "Who may answer, before warner collect serve: a table [collect] at the end of this "
+            'file says access = "invited" (a code for each person, which counts once) or '
+            'access = "open" (one person can send several reports).'
         )
         if self.public:
             names = listed([q.name for q in self.public])

@@ -21,6 +21,7 @@ from warner._core.text import (
     percent_interval,
     visible,
 )
+from warner.app.show_estimates import figures_of
 from warner.domains import Domain
 from warner.estimators.base import Status
 from warner.groups.differences import Differences
@@ -293,17 +294,6 @@ def about_shrunk(rows: Sequence[Row]) -> list[Block]:
         "* This share was drawn towards the others, further than the reports of this answer alone "
         f"would allow. They give, without that: {'; '.join(marked)}."
     ]
-
-
-def figures_of(row: Row) -> tuple[str, str]:
-    """The estimate and the interval of a summary as texts."""
-    low, high, estimate = row["low"], row["high"], row["estimate"]
-    if row["is_share"]:
-        decimals = decimals_of_percent([high - low])
-        return percent(estimate, decimals), percent_interval(low, high, decimals)
-    decimals = decimals_of_number(high - low)
-    ends = f"{number(low, decimals)} to {number(high, decimals)}"
-    return number(estimate, decimals), ends
 
 
 def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table:

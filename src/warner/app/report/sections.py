@@ -23,7 +23,6 @@ from warner.app.report.content import (
     Table,
     about_shrunk,
     answer_rows,
-    figures_of,
     shares_of,
     table_by_group,
     table_of_differences,
@@ -32,7 +31,7 @@ from warner.app.report.content import (
     tables_of_keys,
 )
 from warner.app.requested import Wanted
-from warner.app.show_estimates import INTERVALS, NO_INTERVALS
+from warner.app.show_estimates import INTERVALS, NO_INTERVALS, figures_of
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
     Strength,

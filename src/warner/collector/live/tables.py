@@ -54,7 +54,7 @@ REJECTS = {
     "not_invited": "without a valid invitation code",
     "no_owner": "with a wrong token: somebody tried to be the owner",
     "too_large": "too much at once",
-    "type": "not sent by the survey page or by warner push",
+    "type": "not sent by the survey page or by warner collect push",
     "too_many": "too many at a time from one place; devices try again",
     "busy": "too many at a time; devices try again",
     "slow": "did not arrive in time; devices try again",
@@ -284,7 +284,7 @@ def about_step(view: LiveView) -> str:
     if view.step is None:
         return small.lstrip() or (
             "Results are published in steps, so that nobody sees what a single report changed. "
-            "For a trial with invented answers: warner serve with --step 1 --store trial.sqlite."
+            "For a trial with invented answers: warner collect serve with --step 1 --store trial.sqlite."
         )
     text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
     if view.step.waiting:

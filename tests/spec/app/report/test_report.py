@@ -130,7 +130,7 @@ def test_a_report_names_questions_people_shares_groups_differences_and_privacy(t
 
 def test_shares_and_intervals_are_those_of_the_estimate(tally: str) -> None:
     run("report", tally, "--only", "smokes", "-o", "report.html")
-    run("estimate", "r.parquet", "--only", "smokes", "--json", "e.json")
+    run("estimate", "r.parquet", "--only", "smokes", "-o", "e.json")
     (found,) = json.loads(Path("e.json").read_text())
     page = Path("report.html").read_text().replace("\xa0", " ")
     for row in found["shares"]:

@@ -269,8 +269,8 @@ def test_what_the_server_logs_is_one_line_without_values(
 
 
 def _start(study: Path, *more: str) -> tuple[subprocess.Popen[str], int, str]:
-    """``warner serve`` in a process, its port, and the token if it printed one."""
-    command = [sys.executable, "-m", "warner", "serve", str(study), "--port", "0", *more]
+    """``warner collect serve`` in a process, its port, and the token if it printed one."""
+    command = [sys.executable, "-m", "warner", "collect", "serve", str(study), "--port", "0", *more]
     with open(study.with_suffix(".log"), "a") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdout is not None

@@ -1,0 +1,235 @@
+"""The command that compares mechanisms and estimators by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from warner import io as files
+from warner._core.errors import ArgumentError
+from warner._core.progress import steps
+from warner.app.commands.options import Output, additions, attributes, csv_of_rows, written
+from warner.app.draft import Draft, mechanism_of
+from warner.app.requested import asked_tallies
+from warner.app.show_designs import show_benchmark, show_comparison
+from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
+from warner.design.benchmark import benchmark as benchmark_of
+from warner.design.comparison import LOSSES, usual_methods
+from warner.design.comparison import compare as compare_methods
+from warner.domains import Domain
+from warner.estimators import Estimator
+from warner.mechanisms import Mechanism
+from warner.reports.tally import Tally
+from warner.results.charts import FORMATS, ranking, save
+from warner.results.recommend import method
+
+_OF_STUDIES = ("mechanisms", "epsilons", "people", "seed", "store", "processes")
+_OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
+
+
+@click.command()
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-m",
+    "--method",
+    "method_names",
+    multiple=True,
+    help="An estimator to compare, named as for warner estimate. May be repeated. "
+    "Default: the usual ones.",
+)
+@attributes
+@click.option(
+    "--loss",
+    type=click.Choice(tuple(LOSSES)),
+    metavar="LOSS",
+    default="l2",
+    show_default=True,
+    help=" ".join(f"{name}: {loss.words}." for name, loss in LOSSES.items()),
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2),
+    default=20,
+    show_default=True,
+    help="Number of simulated tallies.",
+)
+@click.option(
+    "--truth",
+    metavar="VALUES",
+    help="Of a study: a CSV or Parquet file of made-up or public answers, whose shares are the "
+    "truth.",
+)
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    multiple=True,
+    metavar="NAME",
+    help='With --truth: a mechanism to compare, such as UnaryEncoding or "UnaryEncoding '
+    'optimized". May be repeated. Default: that of the study.',
+)
+@click.option(
+    "--epsilon",
+    "epsilons",
+    type=click.FloatRange(0, min_open=True),
+    multiple=True,
+    help="With --truth: a budget of each mechanism. May be repeated. Default: that of the study.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(1),
+    multiple=True,
+    default=(10_000,),
+    show_default="10000",
+    help="With --truth: a number of people. May be repeated.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="With --truth: of all random numbers."
+)
+@click.option(
+    "--store",
+    metavar="FILE",
+    help="With --truth: keep each finished run in this file. Started again, only what is missing "
+    "is done.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --truth: the number of processes.",
+)
+@written("csv")
+@click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the errors: {FORMATS}.")
+@additions
+def benchmark(paths: tuple[str, ...], output: Output, plot_path: str | None, **asked: Any) -> None:
+    """Rank estimators, or mechanisms with estimators, by their error on simulated tallies.
+
+    FILE is a tally: estimators are compared on tallies that are simulated from an estimate of it.
+    Several files are of different people, as for warner estimate.
+
+    \b
+        warner benchmark tally.json --plot ranking.png
+        warner benchmark tally.json -m mle -m eb -m em:auto --loss l1
+
+    Or FILE is a study, and --truth has answers that are no secret: mechanisms are compared with
+    estimators on reports of people who are drawn from these answers. warner.benchmark in Python
+    takes several truths and losses.
+
+    \b
+        warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
+            --mechanism RandomizedResponse --mechanism UnaryEncoding --epsilon 1 --epsilon 2
+    """
+    output.check(*paths, *([asked["truth"]] if asked["truth"] else []), plot=plot_path)
+    context = click.get_current_context()
+    names = {p.name: p.opts[-1] for p in context.command.params}
+    is_study = asked["truth"] is not None
+    for name in _OF_TALLIES if is_study else _OF_STUDIES:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            rule = "does not go with --truth" if is_study else "goes with a study and --truth"
+            raise ArgumentError(str(names[name]), rule)
+    if is_study:
+        _of_study(paths, output, plot_path, asked)
+    else:
+        _of_tallies(paths, output, plot_path, asked)
+
+
+def _of_tallies(
+    paths: tuple[str, ...], output: Output, plot_path: str | None, asked: Mapping[str, Any]
+) -> None:
+    """Compare estimators on tallies that are simulated from an estimate."""
+    equal, simulated = asked["allow_equal"], asked["allow_simulated"]
+    tallies = tallies_together(paths, read_totals, equal, simulated)
+    loss, runs, only, joint = (asked[key] for key in ("loss", "runs", "only", "joint"))
+    rankings = {
+        name: compare_methods(
+            one_or_all(parts), _methods(asked, parts[0]), loss, runs, attributes=names
+        )
+        for name, parts, names in steps(list(asked_tallies(tallies, only, joint)), "comparing")
+    }
+    if plot_path is not None:
+        save(ranking(rankings), plot_path)
+        say_written(plot_path)
+
+    def show() -> None:
+        for name, result in rankings.items():
+            show_comparison(name, result)
+
+    output.write(
+        show,
+        lambda: {name: result.to_json() for name, result in rankings.items()},
+        lambda: csv_of_rows(
+            ({"attribute": name, **row} for name, r in rankings.items() for row in r.rows()),
+            is_simulated=False,
+        ),
+    )
+
+
+def _methods(asked: Mapping[str, Any], part: Tally) -> list[Estimator]:
+    """The methods named, or the usual ones for the reports of a tally and a loss."""
+    return [method(name) for name in asked["method_names"] or usual_methods(part, asked["loss"])]
+
+
+def _of_study(
+    paths: tuple[str, ...], output: Output, plot_path: str | None, asked: Mapping[str, Any]
+) -> None:
+    """Compare mechanisms with estimators on known answers."""
+    if len(paths) > 1:
+        raise ArgumentError("--truth", "goes with one study", ", ".join(paths))
+    draft = Draft.load(paths[0])
+    mechanisms = draft.study.mechanisms
+    for name in asked["only"]:
+        if name not in mechanisms:
+            raise ArgumentError("--only", f"must be one of {', '.join(mechanisms)}", name)
+    answers = [dict(batch) for batch in files.read_values(asked["truth"], draft.study.domains)]
+    if not answers:
+        raise ArgumentError("--truth", "has no answers", asked["truth"])
+    results = {}
+    for name in asked["only"] or mechanisms:
+        own = mechanisms[name]
+        columns = [own.domain.decode(batch[name]) for batch in answers]
+        truth = [value for column in columns for value in column]
+        results[name] = benchmark_of(
+            truth,
+            own.domain,
+            asked["mechanisms"] or {type(own).__name__: _maker(draft, name)},
+            asked["method_names"] or ("project", "mle", "eb"),
+            list(asked["epsilons"]) or own.requested,
+            list(asked["people"]),
+            asked["runs"],
+            asked["loss"],
+            seed=asked["seed"],
+            store=asked["store"],
+            processes=asked["processes"],
+        )
+    if plot_path is not None:
+        if len(results) > 1:
+            rule = "shows one attribute"
+            raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
+        next(iter(results.values())).plot(plot_path)
+        say_written(plot_path)
+
+    def show() -> None:
+        for name, result in results.items():
+            show_benchmark(name, result)
+
+    output.write(
+        show,
+        lambda: {name: result.to_json() for name, result in results.items()},
+        lambda: csv_of_rows(
+            ({"attribute": name, **row} for name, r in results.items() for row in r.rows()),
+            is_simulated=False,
+        ),
+    )
+
+
+def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
+    """A function that makes the mechanism of an attribute, with its options, at any budget."""
+    table = draft.data["attributes"].get(name)
+    if table is None:
+        rule, remedy = "is randomised together with others", "Name mechanisms by --mechanism"
+        raise ArgumentError(name, rule, None, remedy)
+    return partial(mechanism_of, name, {k: v for k, v in table.items() if k != "reports"})

@@ -1,0 +1,136 @@
+"""The command that regresses a hidden answer on public columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from warner import io as files
+from warner._core.errors import ArgumentError
+from warner._core.text import meant
+from warner.app.commands.options import Output, csv_of_rows, level, written
+from warner.app.what_files_hold import require_study, warn_of_simulation
+from warner.mechanisms import Mechanism
+from warner.regression.answer import regress as regress_answer
+from warner.regression.mean import regress_mean
+from warner.studies.study import Study
+
+_SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
+
+
+@click.command()
+@click.argument("reports", type=click.Path(dir_okay=False))
+@click.argument("formula")
+@click.option(
+    "--study",
+    type=click.Path(dir_okay=False),
+    help="Refuse reports that were not made as this study file says.",
+)
+@click.option(
+    "--mean",
+    is_flag=True,
+    help="Regress the mean of a number, by least squares. Default: the odds of each answer, by "
+    "maximum likelihood.",
+)
+@click.option(
+    "--reference",
+    metavar="VALUE",
+    help="The answer that odds are against. Default: the first one of the attribute.",
+)
+@click.option(
+    "--errors",
+    type=click.Choice(["observed", "sandwich"]),
+    default="observed",
+    show_default=True,
+    help="Standard errors from the observed information, or from the sandwich formula, which "
+    "holds also where the model is wrong.",
+)
+@level
+@written("csv")
+def regress(
+    reports: str,
+    formula: str,
+    study: str | None,
+    mean: bool,
+    reference: str | None,
+    errors: str,
+    level: float,
+    output: Output,
+) -> None:
+    """Regress the hidden answer to a question on public columns of a report file.
+
+    REPORTS is a report file with public columns, which the study declares and nothing protects.
+    FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone takes all public columns. Labels become
+    a column for each value but the first. Products, powers and functions need the package formulaic
+    (the extra 'formula').
+
+    \b
+        warner regress reports.parquet "smokes ~ hospital"
+        warner regress reports.parquet "smokes ~ hospital + age:hospital" -o odds.csv
+        warner regress reports.parquet "units ~ age" --mean
+    """
+    output.check(reports, *([study] if study else []))
+    opened = files.open_reports(reports)
+    if study is not None:
+        require_study(opened, Study.load(study), together=False)
+    if opened.simulation:
+        warn_of_simulation(reports)
+    name, _, right = (part.strip() for part in formula.partition("~"))
+    public = files.read_public(reports)
+    if not public:
+        rule = "has no public columns"
+        raise ArgumentError(reports, rule, None, "Declare them in the study: [public.NAME]")
+    mechanisms = opened.mechanisms
+    key, attribute = _holder(mechanisms, name)
+    own = files.read_reports(reports)[key]
+    chosen, written_formula = _covariates(right, public)
+    if mean:
+        if reference is not None or errors != "observed":
+            rule = "do not go with --mean"
+            raise ArgumentError("--reference and --errors", rule)
+        result: Any = regress_mean(own, chosen, written_formula, attribute)
+    else:
+        mechanism = mechanisms[key]
+        domain = mechanism.attribute_domains[name] if attribute else mechanism.domain
+        against = None if reference is None else _value(reference, domain.labels)
+        result = regress_answer(own, chosen, written_formula, against, errors, attribute)
+    output.write(
+        lambda: click.echo(f"{name}\n{result.to_text(level)}"),
+        lambda: {"attribute": name, **result.to_json(level)},
+        lambda: csv_of_rows(result.rows(level), result.simulated),
+    )
+
+
+def _holder(mechanisms: Mapping[str, Mechanism], name: str) -> tuple[str, str | None]:
+    """Which reports are about an attribute, and its name where they are of several."""
+    if name in mechanisms:
+        return name, None
+    together = {key: list(each.attribute_domains) for key, each in mechanisms.items()}
+    for key, inside in together.items():
+        if name in inside:
+            return key, name
+    names = list(dict.fromkeys([*mechanisms, *(n for inside in together.values() for n in inside)]))
+    rule = f"must begin with one of {', '.join(names)}"
+    raise ArgumentError("FORMULA", rule, repr(name), meant(name, names) or "As in smokes ~ ward")
+
+
+def _covariates(right: str, public: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The public columns on the right of a formula, and the formula where it is more than a sum."""
+    if not right:
+        return dict(public), None
+    if not _SUM_OF_NAMES.fullmatch(right):
+        return dict(public), right
+    names = [part.strip() for part in right.split("+")]
+    for name in names:
+        if name not in public:
+            rule = f"must name public columns, which are {', '.join(public)}"
+            raise ArgumentError("FORMULA", rule, repr(name), meant(name, list(public)))
+    return {name: public[name] for name in names}, None
+
+
+def _value(text: str, labels: Any) -> Any:
+    """The value of a domain that is written so."""
+    return next((label for label in labels if str(label) == text), text)
