@@ -18,8 +18,7 @@ from warner.app.requested import asked_tallies
 from warner.app.show_designs import show_benchmark, show_comparison
 from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
 from warner.design.benchmark import benchmark as benchmark_of
-from warner.design.comparison import LOSSES, usual_methods
-from warner.design.comparison import compare as compare_methods
+from warner.design.comparison import LOSSES, compare as compare_methods, usual_methods
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism

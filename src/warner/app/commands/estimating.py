@@ -50,8 +50,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
 )
 from warner.groups.differences import difference
-from warner.groups.estimates import POOLS
-from warner.groups.estimates import estimate as estimate_groups
+from warner.groups.estimates import POOLS, estimate as estimate_groups
 from warner.groups.weights import weighted
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
