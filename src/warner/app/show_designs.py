@@ -149,7 +149,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     ]
     if none.people is not None:
         columns.append(Column("people", "people needed", "people"))
-    if ranking.wanted is not None:
+    if none.power is not None:
         columns.append(Column("power", f"power with {ranking.n:,}", "number"))
     sensitive = (
         ""

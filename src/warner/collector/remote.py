@@ -168,7 +168,7 @@ class Remote:
         raise FileError(self.url, rule, None, "Give the address of the survey page")
 
     def _ask(self, path: str, body: bytes | None = None, done: int = 200) -> bytes:
-        """The body of the answer to a request; b"" where ``done`` is the status of a redirection."""
+        """The body of the answer to a request; b"" where its status is ``done``."""
         headers = {} if body is None else {"Content-Type": "application/octet-stream"}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
@@ -196,7 +196,10 @@ class Remote:
         """What to do where the owner's token is missing, or is another one."""
         if self.token is None:
             return "Give the owner's token with --token-file or --token-env"
-        return "The token is not that of this collector. warner collect serve --new-token makes another"
+        return (
+            "The token is not that of this collector. warner collect serve --new-token makes "
+            "another"
+        )
 
     def _refused(self, error: urllib.error.HTTPError) -> Refused:
         """The error of an answer that is no success. A stranger may have written its texts."""

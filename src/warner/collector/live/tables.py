@@ -284,7 +284,8 @@ def about_step(view: LiveView) -> str:
     if view.step is None:
         return small.lstrip() or (
             "Results are published in steps, so that nobody sees what a single report changed. "
-            "For a trial with invented answers: warner collect serve with --step 1 --store trial.sqlite."
+            "For a trial with invented answers: warner collect serve with --step 1 --store "
+            "trial.sqlite."
         )
     text = f"Step {view.step.number:,}, of {_reports(view.step.n)}."
     if view.step.waiting:
