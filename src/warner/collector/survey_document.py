@@ -21,7 +21,7 @@ from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
-from warner.studies.problems import Found, broken
+from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts
 
@@ -48,10 +48,10 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.groups:
         rule = "cannot be served: a page cannot know the group of a person"
         raise broken(("groups",), rule, None, "Serve one study for each group")
-    found, texts, collect = Found(), study.texts, study.collect
+    found, texts, collect = ProblemLog(), study.texts, study.collect
     if study.rows_per_person > 1:
         rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
-        found.keep(broken(("rows_per_person",), rule, None, remedy).problems)
+        found.add(("rows_per_person",), rule, None, remedy)
     questions, columns = [], []
     for name, mechanism in study.mechanisms.items():
         with found.within():

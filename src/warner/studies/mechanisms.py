@@ -15,7 +15,7 @@ from warner._core.errors import WarnerError, message
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import Mechanism, Repeated, with_nonresponse
-from warner.studies.problems import Found, Path, Problem, StudyProblems, broken, in_words
+from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
 from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
@@ -27,11 +27,11 @@ _GO_WITH_NONRESPONSE = (
 
 
 def built(
-    place: str, spec: Mapping[str, Any], joint: Domain | None = None, rows: int = 1
+    where: str, spec: Mapping[str, Any], joint: Domain | None = None, rows: int = 1
 ) -> Mechanism:
     """The mechanism of one table for one row of answers, ``joint`` the domain of a joint one."""
     form = ATTRIBUTE if joint is None else JOINT
-    if problems := table_problems(place, spec, form=form, has_domain=joint is None):
+    if problems := table_problems(where, spec, form=form, has_domain=joint is None):
         raise StudyProblems(problems)
     cls = MECHANISMS[spec["mechanism"]]
     times = rows * spec.get("reports", 1)
@@ -48,21 +48,21 @@ def built(
         domain = stated_domain(spec) if joint is None else joint
         mechanism = made(domain)
         if mechanism.shows_nonresponse:
-            raise _nonresponse_shown(f"{place}.sensitive", domain)
+            raise _nonresponse_shown(f"{where}.sensitive", domain)
         several = spec.get("reports", 1)
         return Repeated(mechanism, several) if several > 1 else mechanism
     except StudyProblems:
         raise
     except (WarnerError, TypeError) as error:
-        problem = Problem(_key_of(spec, str(error)), f"{place}: {error}")
+        problem = Problem(_key_of(spec, str(error)), f"{where}: {error}")
     if domain is not None and domain.nonresponse is not None and _works(made, domain.answered):
         rule = f'"answer" does not go with {spec["mechanism"]}, whose values have no nonresponse'
-        text = message(f"{place}.missing", rule, None, _GO_WITH_NONRESPONSE)
+        text = message(f"{where}.missing", rule, None, _GO_WITH_NONRESPONSE)
         problem = Problem(("missing",), text)
     raise StudyProblems([problem])
 
 
-def _nonresponse_shown(place: str, domain: Domain) -> StudyProblems:
+def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
     """The error of a table whose nonresponse, a value of its own, is not among the sensitive
     values.
 
@@ -73,7 +73,7 @@ def _nonresponse_shown(place: str, domain: Domain) -> StudyProblems:
     remedy = "Otherwise a report shows who gave no answer"
     if domain.attributes:
         rule = rule.replace("list", "list all combinations with")
-    return broken(("sensitive",), rule, None, remedy, place)
+    return broken(("sensitive",), rule, None, remedy, where)
 
 
 def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
@@ -85,37 +85,37 @@ def _works(made: Callable[[Domain], Mechanism], domain: Domain) -> bool:
 
 
 def table_problems(
-    place: str,
+    where: str,
     spec: Mapping[str, Any],
     ignored: Container[str] = (),
     has_domain: bool = True,
     form: Table = ATTRIBUTE,
 ) -> list[Problem]:
     """What is wrong with a table, as far as it shows before the mechanism is made."""
-    found: list[Problem] = []
+    problems: list[Problem] = []
     misspelt: set[str] = set()
     for key in ("mechanism", "epsilon"):
         if key not in spec and key not in ignored:
             near = [word for word in form.options(spec) if meant(word, [key])][:1]
             misspelt.update(near)
             remedy = f"Is it misspelt as {near[0]!r}?" if near else _NEEDED[key]
-            text = message(f"{place}.{key}", "is missing", None, remedy)
-            found.append(Problem(tuple(near), text))
+            text = message(f"{where}.{key}", "is missing", None, remedy)
+            problems.append(Problem(tuple(near), text))
     name = spec.get("mechanism")
     if name in MECHANISMS:
-        found += _option_problems(place, spec, form.options(spec), misspelt, ignored)
+        problems += _option_problems(where, spec, form.options(spec), misspelt, ignored)
     elif name is not None:
         rule, near_name = f"must be one of {', '.join(MECHANISMS)}", meant(name, MECHANISMS)
-        text = message(f"{place}.mechanism", rule, show(name), near_name)
-        found.append(Problem(("mechanism",), text))
+        text = message(f"{where}.mechanism", rule, show(name), near_name)
+        problems.append(Problem(("mechanism",), text))
     if has_domain:
-        found += domain_problems(place, spec)
+        problems += domain_problems(where, spec)
     if "epsilon" in spec:
         try:
             budget(spec["epsilon"], infinite=True)
         except WarnerError as error:
-            found.append(Problem(("epsilon",), f"{place}: {error}"))
-    return found
+            problems.append(Problem(("epsilon",), f"{where}: {error}"))
+    return problems
 
 
 _NEEDED = {
@@ -124,12 +124,12 @@ _NEEDED = {
 }
 
 
-def domain_problems(place: str, spec: Mapping[str, Any]) -> list[Problem]:
+def domain_problems(where: str, spec: Mapping[str, Any]) -> list[Problem]:
     """What is wrong with the domain that a table states; arguments as :func:`table_problems`."""
     try:
         stated_domain(spec)
     except WarnerError as error:
-        return [Problem(_key_of(spec, str(error), BY_KEY), f"{place}: {error}")]
+        return [Problem(_key_of(spec, str(error), BY_KEY), f"{where}: {error}")]
     return []
 
 
@@ -153,10 +153,10 @@ def share(budget: float, times: int) -> float:
     # What is no budget is left to the mechanism, which names it as it was stated.
     if times == 1 or not 0 < budget <= sys.float_info.max:
         return budget
-    part = budget / times
-    while part > 0 and Fraction(part) * times > Fraction(budget):
-        part = math.nextafter(part, 0.0)
-    return part
+    single = budget / times
+    while single > 0 and Fraction(single) * times > Fraction(budget):
+        single = math.nextafter(single, 0.0)
+    return single
 
 
 def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _shared(options: Mapping[str, Any], times: int) -> dict[str, Any]:
 
 
 def _option_problems(
-    place: str,
+    where: str,
     spec: Mapping[str, Any],
     options: Mapping[str, Any],
     misspelt: Container[str],
@@ -178,11 +178,11 @@ def _option_problems(
     name, cls = spec["mechanism"], MECHANISMS[spec["mechanism"]]
     parameters = inspect.signature(cls).parameters
     allowed = {key: p for key, p in parameters.items() if key not in cls.not_options}
-    found = []
+    problems = []
 
     def add(key: str, rule: str, remedy: str | None = None) -> None:
         path = (key,) if key in spec else ()
-        found.append(Problem(path, message(f"{place}.{key}", rule, None, remedy)))
+        problems.append(Problem(path, message(f"{where}.{key}", rule, None, remedy)))
 
     for key, parameter in allowed.items():
         # With tags, no value need be sensitive for everyone.
@@ -201,7 +201,7 @@ def _option_problems(
             names = [*allowed, "tags"] if cls.takes_tags else [*allowed]
             has = f"its options are {', '.join(names)}" if names else "it has no options"
             add(option, f"is not an option of {name}: {has}", _other_place(option))
-    return found
+    return problems
 
 
 _TABLES = ("attributes", "joint", "public", "collect", "groups")
@@ -240,21 +240,21 @@ def _labels(values: list[Any], missing: Missing) -> Domain:
 
 def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Path) -> Product:
     """The domain of attributes that are randomised as one value."""
-    found = Found()
+    log = ProblemLog()
     elsewhere = ("mechanism", "epsilon", "reports", "keys", "tags")
     for i, name in enumerate(names):
-        with found.within():
-            listed, place = (*path, "attributes", i), f"{in_words(path)}.attributes"
+        with log.within():
+            listed, where = (*path, "attributes", i), f"{in_words(path)}.attributes"
             if name not in specs:
                 rule, near = f"must be among the attributes {', '.join(specs)}", meant(name, specs)
-                raise broken(listed, rule, show(name), near, place)
+                raise broken(listed, rule, show(name), near, where)
             if name in names[:i]:
-                raise broken(listed, f"names {name!r} twice", None, None, place)
+                raise broken(listed, f"names {name!r} twice", None, None, where)
             spec, table = specs[name], ("attributes", name)
             for key in (*elsewhere, *ATTRIBUTE.options(spec)):
                 if key in spec:
                     rule = f"goes to {in_words(path)}, where {name!r} is randomised with others"
                     raise broken((*table, key), rule)
-            found.keep(domain_problems(in_words(table), spec), table)
-    found.refuse()
+            log.keep(domain_problems(in_words(table), spec), table)
+    log.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})

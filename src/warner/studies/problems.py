@@ -82,8 +82,8 @@ class _Scanner:
 
     def _skip(self, also: str = "") -> None:
         """Go past spaces, line ends and comments, and one character of ``also``."""
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at
         if also and self._text[self._at : self._at + 1] in tuple(also):
             self._at += 1
             self._skip()
@@ -101,12 +101,12 @@ class _Scanner:
         while True:
             self._skip()
             quoted = self._text[self._at] in "\"'"
-            found = (_TEXT if quoted else _BARE).match(self._text, self._at)
-            if found is None:  # what tomllib reads and this scanner does not
+            match = (_TEXT if quoted else _BARE).match(self._text, self._at)
+            if match is None:  # what tomllib reads and this scanner does not
                 raise ValueError
-            part = found[0]
-            parts.append(tomllib.loads(f"a = {part}")["a"] if quoted else part)
-            self._at = found.end()
+            segment = match[0]
+            parts.append(tomllib.loads(f"a = {segment}")["a"] if quoted else segment)
+            self._at = match.end()
             self._skip()
             if self._text[self._at : self._at + 1] != ".":
                 return parts
@@ -119,8 +119,8 @@ class _Scanner:
         *outer, last = self._key()
         stop, self._at = self._at + (2 if many else 1), start
         path: Path = ()
-        for part in outer:
-            path = self._newest((*path, part))
+        for outer_key in outer:
+            path = self._newest((*path, outer_key))
         path = (*path, last)
         if many:
             self._lists[path] = self._lists.get(path, 0) + 1
@@ -164,8 +164,8 @@ class _Scanner:
                 self._skip(",")
             self._at += 1
         else:
-            found = (_TEXT if first in "\"'" else _OTHER).match(self._text, self._at)
-            self._at = found.end() if found else len(self._text)
+            match = (_TEXT if first in "\"'" else _OTHER).match(self._text, self._at)
+            self._at = match.end() if match else len(self._text)
 
 
 class Problem(NamedTuple):
@@ -217,7 +217,7 @@ def in_words(path: Path) -> str:
     >>> in_words(("groups", 1, "name"))
     'groups[2].name'
     """
-    parts = [f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path]
+    parts = [f"[{segment + 1}]" if isinstance(segment, int) else f".{segment}" for segment in path]
     return "".join(parts).removeprefix(".") or "study"
 
 
@@ -228,7 +228,7 @@ def problems_of(error: StudyError) -> tuple[Problem, ...]:
     return (Problem((), str(error)),)
 
 
-class Found:
+class ProblemLog:
     """The problems of a study that were found so far."""
 
     def __init__(self) -> None:
@@ -245,6 +245,17 @@ class Found:
     def keep(self, problems: Iterable[Problem], path: Path = ()) -> None:
         """Keep problems in the table at ``path``."""
         self.problems += [problem.within(path) for problem in problems]
+
+    def add(
+        self,
+        path: Path,
+        rule: str,
+        got: str | None = None,
+        remedy: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Keep one more problem."""
+        self.keep(broken(path, rule, got, remedy, name).problems)
 
     def refuse(self) -> None:
         """Raise what was found."""
@@ -265,13 +276,13 @@ def with_lines(name: str, problems: Iterable[Problem], lines: Mapping[Path, int]
     'a.toml, line 7: b: must be text.'
     """
     places = [(line_of(lines, problem.path), problem.text) for problem in problems]
-    places.sort(key=lambda place: place[0] or 0)
+    places.sort(key=lambda located: located[0] or 0)
     name = visible(name)
     if len(places) == 1:
         ((line, text),) = places
         return text if line is None else f"{name}, line {line}: {text}"
-    told = [text if line is None else f"line {line}: {text}" for line, text in places]
-    return "\n".join([f"{name} has {len(told)} problems:", *told])
+    listed = [text if line is None else f"line {line}: {text}" for line, text in places]
+    return "\n".join([f"{name} has {len(listed)} problems:", *listed])
 
 
 # -----------------------------------------------------------------------------------------------
@@ -344,16 +355,18 @@ def _place(error: Exception) -> str:
     """Where a parser stopped, for a message that quotes nothing from the text."""
     if isinstance(error, json.JSONDecodeError):
         return f", at line {error.lineno}, column {error.colno}"
-    found = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
-    return f", at {found[1]}" if found else ""
+    match = re.search(r"\(at (line \d+, column \d+|end of document)\)\Z", str(error))
+    return f", at {match[1]}" if match else ""
 
 
 def _reason(error: Exception, text: str) -> str:
     """What a parser stopped at, in words that quote nothing from the text."""
     said = str(error)
-    if (found := re.search(r"line (\d+)", _place(error))) is not None:
-        line = text.split("\n")[int(found[1]) - 1].strip()
-        for habit, told in _HABITS.items():
+    if (match := re.search(r"line (\d+)", _place(error))) is not None:
+        line = text.split("\n")[int(match[1]) - 1].strip()
+        for habit, hint in _HABITS.items():
             if re.search(habit, line):
-                return f"{told}. "
-    return next((f"{told}. " for known, told in _REASONS.items() if said.startswith(known)), "")
+                return f"{hint}. "
+    return next(
+        (f"{hint}. " for beginning, hint in _REASONS.items() if said.startswith(beginning)), ""
+    )

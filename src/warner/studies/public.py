@@ -14,7 +14,7 @@ from warner._core.text import FILE_NAME_RULE, can_name_a_file, file_name_key, me
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.interval import Dates
 from warner.reports.public_columns import check_name
-from warner.studies.problems import Found, Path, Problem, StudyProblems, broken
+from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken
 from warner.studies.schema import BY_KEY, SHOWN
 
 TABLE = "public"
@@ -24,30 +24,30 @@ SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Domain]:
     """The public columns that a study declares."""
     columns: dict[str, Domain] = {}
-    found = Found()
+    log = ProblemLog()
     protected = {name.casefold() for name in taken}
     if stated and TABLE in protected:
         rule = f"must not have one that is called {TABLE!r} beside public columns"
-        found.keep(broken(("attributes", TABLE), rule, None, _RENAME, "attributes").problems)
+        log.add(("attributes", TABLE), rule, None, _RENAME, "attributes")
     for name, spec in stated.items():
-        with found.within(TABLE, name):
-            place = f"{TABLE}.{name}"
+        with log.within(TABLE, name):
+            where = f"{TABLE}.{name}"
             if name.casefold() in protected:
                 rule = "repeats a protected attribute, whose answers would travel in the clear"
-                raise broken((), rule, None, "Leave the public column out, or rename it", place)
-            if name.casefold() in {known.casefold() for known in columns}:
+                raise broken((), rule, None, "Leave the public column out, or rename it", where)
+            if name.casefold() in {other.casefold() for other in columns}:
                 rule = "names must differ by more than upper and lower case"
-                raise broken((), rule, None, None, place)
-            columns[name] = _column(name, spec, place)
-            columns[name].remedy = f"declare the value in [{place}], or correct it in the answers"
-    found.refuse()
+                raise broken((), rule, None, None, where)
+            columns[name] = _column(name, spec, where)
+            columns[name].remedy = f"declare the value in [{where}], or correct it in the answers"
+    log.refuse()
     return columns
 
 
 _RENAME = "Rename the attribute"
 
 
-def _column(name: str, spec: Mapping[str, Any], place: str) -> Domain:
+def _column(name: str, spec: Mapping[str, Any], where: str) -> Domain:
     """One public column from its validated table; ``place`` is for errors."""
     try:
         check_name(name)
@@ -57,7 +57,7 @@ def _column(name: str, spec: Mapping[str, Any], place: str) -> Domain:
     except (ArgumentError, ArgumentTypeError) as error:
         key = str(error).partition(":")[0]
         path = (key,) if key in spec else ()
-        problem = Problem(path, f"{place}: {error}")
+        problem = Problem(path, f"{where}: {error}")
     raise StudyProblems([problem])
 
 
@@ -139,13 +139,13 @@ def _is_dated(domain: Domain) -> bool:
     return "unit" in domain.spec()
 
 
-def declared(public: Mapping[str, Domain], name: Any, place: str) -> Domain:
+def declared(public: Mapping[str, Domain], name: Any, where: str) -> Domain:
     """The values of a public column that a study declares."""
     if isinstance(name, str) and name in public:
         return public[name]
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
-    raise ArgumentError(place, rule, show(name), remedy)
+    raise ArgumentError(where, rule, show(name), remedy)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -158,15 +158,15 @@ _COMMON = (*BY_KEY, *SHOWN, "unit", "keys", "tags", "attributes")
 
 def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) -> None:
     """Refuse invalid names of groups, of their column, or of the attributes that they change."""
-    found = Found()
-    with found.within("group_column"):
+    log = ProblemLog()
+    with log.within("group_column"):
         if not column:
             raise broken((), "must not be empty", name="group_column")
         if (strange := unreadable(column)) is not None:
             raise broken((), f"must not hold {strange}", show(column), None, "group_column")
     taken: set[str] = set()
     for i, group in enumerate(groups):
-        with found.within("groups", i, "name"):
+        with log.within("groups", i, "name"):
             if not can_name_a_file(group["name"]):
                 raise broken((), FILE_NAME_RULE, show(group["name"]), None, "groups.name")
             if file_name_key(group["name"]) in taken:
@@ -174,16 +174,16 @@ def check_groups(groups: list[dict[str, Any]], names: list[str], column: str) ->
                 raise broken((), rule, show(group["name"]), None, "groups.name")
             taken.add(file_name_key(group["name"]))
         for name, change in group["attributes"].items():
-            place = f"groups.{group['name']}.attributes.{name}"
-            with found.within("groups", i, "attributes", name):
+            where = f"groups.{group['name']}.attributes.{name}"
+            with log.within("groups", i, "attributes", name):
                 if name not in names:
                     rule, near = f"must be one of {', '.join(names)}", meant(name, names)
-                    raise broken((), rule, None, near, place)
+                    raise broken((), rule, None, near, where)
                 for key in _COMMON:
                     if key in change:
                         rule = "is the same for all groups, so that they are estimated together"
-                        raise broken((key,), rule, None, None, f"{place}.{key}")
-    found.refuse()
+                        raise broken((key,), rule, None, None, f"{where}.{key}")
+    log.refuse()
 
 
 def of_groups(

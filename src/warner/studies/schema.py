@@ -18,7 +18,7 @@ from warner._core.text import meant, nearest
 from warner.domains import DOMAINS, Domain, StudyEntry
 from warner.mechanisms import MECHANISMS as _ALL, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
-from warner.studies.problems import Found, Path, Problem, in_words
+from warner.studies.problems import Path, Problem, ProblemLog, in_words
 
 
 class _OfStudies(Mapping[str, type[Mechanism]]):
@@ -103,10 +103,10 @@ class Table:
         """The further keys of a table."""
         return {key: value for key, value in table.items() if key not in self.keys}
 
-    def checked(self, table: Any, path: Path, found: Found) -> dict[str, Any]:
+    def checked(self, table: Any, path: Path, log: ProblemLog) -> dict[str, Any]:
         """A table with its defaults, its keys in the order of the schema; nothing that is None."""
         if not isinstance(table, Mapping):
-            found.keep([_problem(path, "must be a table", table)])
+            log.keep([_problem(path, "must be a table", table)])
             return {}
         lacking = [key for key, of in self.keys.items() if of.is_needed and key not in table]
         for key in table:
@@ -115,20 +115,20 @@ class Table:
                 near = nearest(str(key), lacking)
                 if near is not None:
                     lacking.remove(near)
-                found.keep([_unknown_key((*path, str(key)), near)])
-        found.keep(_problem((*path, key), "is missing") for key in lacking)
+                log.keep([_unknown_key((*path, str(key)), near)])
+        log.keep(_problem((*path, key), "is missing") for key in lacking)
         stated: dict[str, Any] = {}
         for key, of in self.keys.items():
             value = table.get(key)
             if value is not None or (of.is_needed and key in table):
-                stated[key] = _checked_value(of, value, (*path, key), found)
+                stated[key] = _checked_value(of, value, (*path, key), log)
             elif of.default is not None:
                 stated[key] = copy.deepcopy(of.default)
         others = {key: v for key, v in self.options(table).items() if v is not None}
         # Where a key is unknown, it may be a misspelt one of these, which is said already.
         is_clear = self.is_open or not others
         if self.one_of and is_clear and sum(key in stated for key in self.one_of) != 1:
-            found.keep([self._no_single_form(table, path)])
+            log.keep([self._no_single_form(table, path)])
         return stated | copy.deepcopy(others)
 
     def _no_single_form(self, table: Mapping[str, Any], path: Path) -> Problem:
@@ -162,40 +162,40 @@ class Table:
 # The check of one value.
 
 
-def _checked_value(key: Key, value: Any, path: Path, found: Found) -> Any:
+def _checked_value(key: Key, value: Any, path: Path, log: ProblemLog) -> Any:
     """The value of a key, with the problems of its type, its length and its limits."""
-    before = len(found.problems)
-    checked = _checked(key.form, value, path, found)
-    if len(found.problems) == before:
+    before = len(log.problems)
+    checked = _checked(key.form, value, path, log)
+    if len(log.problems) == before:
         if key.entries and len(checked) < key.entries:
-            found.keep([_problem(path, f"must have {key.entries} or more entries", value)])
+            log.keep([_problem(path, f"must have {key.entries} or more entries", value)])
         for name, limit in key.limits.items():
             holds, words, _ = _LIMITS[name]
             if not holds(value, limit):
-                found.keep([_problem(path, f"{words} {limit}", value)])
+                log.keep([_problem(path, f"{words} {limit}", value)])
     return checked
 
 
-def _checked(form: Any, value: Any, path: Path, found: Found) -> Any:
+def _checked(form: Any, value: Any, path: Path, log: ProblemLog) -> Any:
     """A value that must have a form, see :class:`Key`; never converted, but copied."""
     if isinstance(form, Table):
-        return form.checked(value, path, found)
+        return form.checked(value, path, log)
     origin, of = get_origin(form), get_args(form)
     if origin in (Union, types.UnionType):
-        return _checked_union(of, value, path, found)
+        return _checked_union(of, value, path, log)
     if origin is dict:
         if isinstance(value, Mapping):
             for key in value:
                 if not isinstance(key, str):
-                    found.keep([_problem((*path, str(key)), "must have text as its name", key)])
-            return {key: _checked(of[1], v, (*path, key), found) for key, v in value.items()}
+                    log.keep([_problem((*path, str(key)), "must have text as its name", key)])
+            return {key: _checked(of[1], v, (*path, key), log) for key, v in value.items()}
         rule = "must be a table"
     elif origin in (list, tuple):
         if isinstance(value, list | tuple):
             forms = of if origin is tuple else of * len(value)
             if len(value) == len(forms):
                 pairs = enumerate(zip(forms, value, strict=True))
-                return origin(_checked(each, v, (*path, i), found) for i, (each, v) in pairs)
+                return origin(_checked(each, v, (*path, i), log) for i, (each, v) in pairs)
             side = "at most " if len(value) > len(forms) else ""
             rule = f"must have {side}{len(forms)}{'' if side else ' or more'} entries"
         else:
@@ -209,19 +209,19 @@ def _checked(form: Any, value: Any, path: Path, found: Found) -> Any:
         if form is datetime or _is_of(form, value):
             return value
         rule = f"must be {_TYPES[form]}"
-    found.keep([_problem(path, rule, value)])
+    log.keep([_problem(path, rule, value)])
     return value
 
 
-def _checked_union(forms: tuple[Any, ...], value: Any, path: Path, found: Found) -> Any:
+def _checked_union(forms: tuple[Any, ...], value: Any, path: Path, log: ProblemLog) -> Any:
     """A value of one of several forms: one simple type or another, or a table."""
     simple = [form for form in forms if form in _TYPES]
     tables = [form for form in forms if form not in _TYPES]
     if tables and isinstance(value, Mapping):
-        return _checked(tables[0], value, path, found)
+        return _checked(tables[0], value, path, log)
     if not any(_is_of(form, value) for form in simple):
         rule = f"must be {' or '.join(_TYPES[form] for form in simple)}"
-        found.keep([_problem(path, rule, value)])
+        log.keep([_problem(path, rule, value)])
     return value
 
 
@@ -271,15 +271,15 @@ def json_schema() -> dict[str, Any]:
 
 
 def _json_of_key(key: Key, tables: dict[str, Any]) -> dict[str, Any]:
-    found = _json(key.form, tables)
+    schema = _json(key.form, tables)
     if key.entries:
-        found["minItems" if found["type"] == "array" else "minProperties"] = key.entries
-    found |= {_LIMITS[name][2]: limit for name, limit in key.limits.items()}
+        schema["minItems" if schema["type"] == "array" else "minProperties"] = key.entries
+    schema |= {_LIMITS[name][2]: limit for name, limit in key.limits.items()}
     if key.default is not None:
-        found["default"] = key.default
+        schema["default"] = key.default
     if key.description:
-        found["description"] = key.description.format(mechanisms=", ".join(MECHANISMS))
-    return found
+        schema["description"] = key.description.format(mechanisms=", ".join(MECHANISMS))
+    return schema
 
 
 def _json(form: Any, tables: dict[str, Any]) -> dict[str, Any]:

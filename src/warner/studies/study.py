@@ -134,9 +134,9 @@ from warner.studies.mechanisms import (
     together,
 )
 from warner.studies.problems import (
-    Found,
     Path,
     Problem,
+    ProblemLog,
     broken,
     located,
     problems_of,
@@ -194,26 +194,26 @@ class Study:
         self._mechanisms: dict[str, Mechanism] = {}
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
-        found = Found()
-        _check_names(list(stated["attributes"]), found)
-        _check_texts(stated, found)
-        self._tables, self._joint, self._places = _tables(stated, found)
+        log = ProblemLog()
+        _check_names(list(stated["attributes"]), log)
+        _check_texts(stated, log)
+        self._tables, self._joint, self._places = _tables(stated, log)
         if "groups" in stated:
-            self._set_groups(stated["groups"], found)
+            self._set_groups(stated["groups"], log)
             self.public = next(iter(self.groups.values())).public
             return
         if "group_column" in stated:
             rule = "goes with groups, and there are none"
-            found.keep(broken(("group_column",), rule, None, "Add [[groups]] tables").problems)
+            log.add(("group_column",), rule, None, "Add [[groups]] tables")
         for name, table in self._tables.items():
-            with found.within(*self._places[name]):
+            with log.within(*self._places[name]):
                 self._mechanisms[name] = self._built(name, table)
-        with found.within():
+        with log.within():
             self._refuse_shared_columns()
-        with found.within():
+        with log.within():
             taken = [*stated["attributes"], *self._tables, *self.answer_columns]
             self.public = public_columns(stated.get("public", {}), taken)
-        found.refuse()
+        log.refuse()
         if self.budget is not None and self.epsilon > self.budget:
             self._fit_budget(self.budget)
         if self.budget is not None and self.delta > stated.get("delta", 0.0):
@@ -223,14 +223,14 @@ class Study:
 
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
-        place = f"joint {name}" if name in self._joint else f"attributes.{name}"
-        return built(place, table, self._joint.get(name), self.rows_per_person)
+        where = f"joint {name}" if name in self._joint else f"attributes.{name}"
+        return built(where, table, self._joint.get(name), self.rows_per_person)
 
-    def _set_groups(self, groups: list[dict[str, Any]], found: Found) -> None:
+    def _set_groups(self, groups: list[dict[str, Any]], log: ProblemLog) -> None:
         """Make the study of each group: the common tables with what the group changes."""
-        with found.within():
+        with log.within():
             check_groups(groups, list(self._tables), self.group_column)
-        found.refuse()
+        log.refuse()
         joint = {name: list(domain.attributes) for name, domain in self._joint.items()}
         problems = {}
         for group in groups:
@@ -238,8 +238,8 @@ class Study:
                 self.groups[group["name"]] = type(self)(group_data(self._data, group, joint))
             except StudyError as error:
                 problems[group["name"]] = problems_of(error)
-        found.keep(of_groups(groups, problems, joint))
-        found.refuse()
+        log.keep(of_groups(groups, problems, joint))
+        log.refuse()
         for study in self.groups.values():
             if self.group_column in study.answer_columns:
                 rule = "must not be the column of an attribute"
@@ -316,16 +316,19 @@ class Study:
         """
         parts = self._parts()
         written = {
-            name: min(_decimal(part.epsilon), self._written(name)) for name, part in parts.items()
+            name: min(_decimal(guarantee.epsilon), self._written(name))
+            for name, guarantee in parts.items()
         }
         total = sum(written.values(), Fraction(0))
-        if any(math.isinf(part.epsilon) for part in parts.values()) or total > _decimal(budget):
+        if any(math.isinf(guarantee.epsilon) for guarantee in parts.values()) or total > _decimal(
+            budget
+        ):
             spent = repr(self.epsilon)
             if math.isfinite(self.epsilon) and float(total) > budget:
                 spent = str(float(total))
             rule = f"is exceeded: the attributes spend {spent} together"
             raise broken(("budget",), rule, repr(budget), "Lower an epsilon, or raise the budget")
-        spent_exactly = sum(Fraction(part.epsilon) for part in parts.values())
+        spent_exactly = sum(Fraction(guarantee.epsilon) for guarantee in parts.values())
         excess = spent_exactly - min(Fraction(budget), _decimal(budget))
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
             before, promised = self.mechanisms[name], self.mechanisms[name].guarantee
@@ -376,7 +379,7 @@ class Study:
         """
         if self.groups:
             return max(study.epsilon for study in self.groups.values())
-        return add_up(part.epsilon for part in self._parts().values())
+        return add_up(guarantee.epsilon for guarantee in self._parts().values())
 
     @property
     def delta(self) -> float:
@@ -386,11 +389,15 @@ class Study:
         """
         if self.groups:
             return max(study.delta for study in self.groups.values())
-        return add_up(part.delta for part in self._parts().values() if part.delta is not None)
+        return add_up(
+            guarantee.delta for guarantee in self._parts().values() if guarantee.delta is not None
+        )
 
     def _parts(self) -> dict[str, Guarantee]:
         """The guarantee of each attribute, for any two values."""
-        return {name: part.between_any_values() for name, part in self._guarantees().items()}
+        return {
+            name: guarantee.between_any_values() for name, guarantee in self._guarantees().items()
+        }
 
     def _guarantees(self) -> dict[str, Guarantee]:
         """The guarantee of each attribute, of all rows of one person."""
@@ -407,8 +414,8 @@ class Study:
         value in each of those attributes is protected at the sum of the epsilons. ``sensitive``
         then holds (attribute, value) pairs.
         """
-        found: Guarantee = side_by_side(self._guarantees())
-        return found
+        sources: Guarantee = side_by_side(self._guarantees())
+        return sources
 
     @property
     def together(self) -> PerAttribute:
@@ -445,8 +452,8 @@ class Study:
     def _repr_html_(self) -> str:
         rows = [
             [name, repr(m.domain), type(m).__name__, f"{m.guarantee}", group or ""]
-            for group, own in self.by_group.items()
-            for name, m in own.mechanisms.items()
+            for group, study in self.by_group.items()
+            for name, m in study.mechanisms.items()
         ]
         head = ["attribute", "values", "mechanism", "guarantee", "group"]
         if not self.groups:
@@ -561,10 +568,10 @@ class Study:
             group: {a: m.header for a, m in study.mechanisms.items()}
             for group, study in self.by_group.items()
         }
-        known: dict[str, Any] = (
+        headers_of_study: dict[str, Any] = (
             {"group_column": self.group_column, "groups": headers} if self.groups else headers[None]
         )
-        return digest_of(known, self.public, self.rows_per_person)
+        return digest_of(headers_of_study, self.public, self.rows_per_person)
 
     @property
     def layout(self) -> str:
@@ -626,13 +633,13 @@ def digest_of(
     headers: Mapping[str, Any], public: Mapping[str, Domain], rows_per_person: int = 1
 ) -> str:
     """The digest of a study, see :attr:`Study.digest`."""
-    known: dict[str, Any] = dict(headers)
+    content: dict[str, Any] = dict(headers)
     if rows_per_person > 1:
-        known = {"rows_per_person": rows_per_person, "attributes": known}
+        content = {"rows_per_person": rows_per_person, "attributes": content}
     if public:
         columns = [[name, domain.spec()] for name, domain in public.items()]
-        known = {"public": columns, "attributes": known}
-    return hashlib.sha256(canonical(known).encode()).hexdigest()
+        content = {"public": columns, "attributes": content}
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 def layout_of(digest: str, names: Iterable[str]) -> str:
@@ -650,7 +657,7 @@ def _decimal(number: float) -> Fraction:
 
 
 def _tables(
-    stated: Mapping[str, Any], found: Found
+    stated: Mapping[str, Any], log: ProblemLog
 ) -> tuple[dict[str, Any], dict[str, Product], dict[str, Path]]:
     """The tables that state mechanisms, by name in the order of attributes."""
     attributes = stated["attributes"]
@@ -664,7 +671,7 @@ def _tables(
         tables[name], places[name] = table, path
         taken = {a: table_of[a] for a in names if a in table_of}
         table_of |= dict.fromkeys(names, name)
-        with found.within():
+        with log.within():
             joint[name] = together(attributes, names, path)
             if name in attributes:
                 rule = "would have the name of an attribute"
@@ -684,20 +691,20 @@ def _tables(
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data of a study, with the defaults of the schema."""
-    found = Found()
-    study = STUDY.checked(data, (), found)
-    if found.problems:
-        _check_the_rest(data, list(found.problems), found)
-        _check_texts(data, found)
-        found.refuse()
+    log = ProblemLog()
+    study = STUDY.checked(data, (), log)
+    if log.problems:
+        _check_the_rest(data, list(log.problems), log)
+        _check_texts(data, log)
+        log.refuse()
     return study
 
 
-def _check_names(names: list[str], found: Found) -> None:
+def _check_names(names: list[str], log: ProblemLog) -> None:
     """Refuse names of attributes that commands or screens could not show, or take for one."""
     taken: set[str] = set()
     for name in names:
-        with found.within("attributes", name):
+        with log.within("attributes", name):
             if name.casefold() in taken:
                 rule = "names must differ by more than upper and lower case"
                 raise broken((), rule, ", ".join(names), None, "attributes")
@@ -711,32 +718,32 @@ def _check_names(names: list[str], found: Found) -> None:
                 raise broken((), rule, show(name), remedy, "attributes")
 
 
-def _check_texts(data: Mapping[str, Any], found: Found) -> None:
+def _check_texts(data: Mapping[str, Any], log: ProblemLog) -> None:
     """Add the problems of what people read, and of how their answers are collected."""
-    found.keep(text_problems(data))
-    refused = {problem.path for problem in found.problems}
-    found.keep(p for p in collect_problems(data.get("collect")) if p.path not in refused)
+    log.keep(text_problems(data))
+    refused = {problem.path for problem in log.problems}
+    log.keep(p for p in collect_problems(data.get("collect")) if p.path not in refused)
 
 
-def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], found: Found) -> None:
+def _check_the_rest(data: Mapping[str, Any], problems: list[Problem], log: ProblemLog) -> None:
     """Add the problems of mechanisms and columns in a study that breaks the schema elsewhere."""
     wrong: dict[Path, set[str]] = {}
     for problem in problems:
         wrong.setdefault(problem.path[:2], set()).update(map(str, problem.path[2:3] or ("",)))
     attributes, public = data.get("attributes"), data.get("public")
     if isinstance(attributes, Mapping):
-        _check_names([str(name) for name in attributes], found)
+        _check_names([str(name) for name in attributes], log)
         for name, table in attributes.items():
             if isinstance(table, Mapping):
                 bad = wrong.get(("attributes", name), set())
-                found.keep(_table_problems(name, table, bad, data), ("attributes", name))
+                log.keep(_table_problems(name, table, bad, data), ("attributes", name))
     if isinstance(public, Mapping):
         sound = {
-            name: PUBLIC.checked(table, (), Found())
+            name: PUBLIC.checked(table, (), ProblemLog())
             for name, table in public.items()
             if ("public", name) not in wrong and ("public",) not in wrong
         }
-        with found.within():
+        with log.within():
             public_columns(sound, attributes if isinstance(attributes, Mapping) else {})
 
 
@@ -744,19 +751,19 @@ def _table_problems(
     name: str, table: Mapping[str, Any], bad: set[str], data: Mapping[str, Any]
 ) -> tuple[Problem, ...] | list[Problem]:
     """The problems of one attribute beside those that the schema found."""
-    place = f"attributes.{name}"
+    where = f"attributes.{name}"
     sound = {key: value for key, value in table.items() if key not in bad}
-    spec = ATTRIBUTE.checked(sound, (), Found())
+    spec = ATTRIBUTE.checked(sound, (), ProblemLog())
     has_domain = sum(key in spec for key in BY_KEY) == 1
     if _is_together(name, data.get("joint")):
-        return domain_problems(place, spec) if has_domain else []
+        return domain_problems(where, spec) if has_domain else []
     # A group may state what the common table leaves out.
     ignored = bad | ({"mechanism", "epsilon"} - set(table) if "groups" in data else set())
-    problems = table_problems(place, spec, ignored, has_domain)
+    problems = table_problems(where, spec, ignored, has_domain)
     if problems or ignored:
         return problems
     try:
-        built(place, spec)
+        built(where, spec)
     except StudyError as error:
         return problems_of(error)
     return []

@@ -16,7 +16,7 @@ from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
 from warner.domains import Domain
-from warner.studies.problems import Found, Path, Problem, broken, in_words
+from warner.studies.problems import Path, Problem, ProblemLog, broken, in_words
 from warner.studies.schema import TO_DECIDE, UNDECIDED
 
 DEFAULT_LANGUAGE = "en"
@@ -59,7 +59,9 @@ class Texts:
     def __init__(self, data: Mapping[str, Any], domains: Mapping[str, Domain]) -> None:
         self.languages = languages_of(data)
         self._study = {key: _by_language(data.get(key), self.languages) for key in _OF_STUDY}
-        self._parts = {name: part for table in _ASKED for name, part in data.get(table, {}).items()}
+        self._parts = {
+            name: question for table in _ASKED for name, question in data.get(table, {}).items()
+        }
         self._domains = dict(domains)
 
     def title(self, language: str) -> str:
@@ -133,8 +135,8 @@ class Texts:
         if name not in self._parts:
             rule = f"must be one of {', '.join(self._parts)}"
             raise ArgumentError("name", rule, show(name), meant(str(name), self._parts))
-        part: Mapping[str, Any] = self._parts[name]
-        return part
+        question: Mapping[str, Any] = self._parts[name]
+        return question
 
     def _values(self, name: str) -> Domain:
         """The domain of an attribute or a public column."""
@@ -169,16 +171,16 @@ def _by_language(text: Any, languages: tuple[str, ...]) -> dict[str, str]:
 
 def text_problems(data: Mapping[str, Any]) -> list[Problem]:
     """Everything that is wrong with the languages and texts of a study."""
-    found = Found()
-    languages = _languages(data, found)
+    log = ProblemLog()
+    languages = _languages(data, log)
     for path, text in _texts(data):
         if path[-1] != "answers":
-            _check_text(text, path, languages, found)
+            _check_text(text, path, languages, log)
     for table in _ASKED:
-        for name, part in _tables(data.get(table)):
-            _check_line(part.get("unit"), (table, name, "unit"), found)
-            _check_answers(part, (table, name), languages, found)
-    return list(dict.fromkeys(found.problems))
+        for name, question in _tables(data.get(table)):
+            _check_line(question.get("unit"), (table, name, "unit"), log)
+            _check_answers(question, (table, name), languages, log)
+    return list(dict.fromkeys(log.problems))
 
 
 def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
@@ -186,12 +188,12 @@ def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
     for key in _OF_STUDY:
         yield (key,), data.get(key)
     for table, keys in _ASKED.items():
-        for name, part in _tables(data.get(table)):
+        for name, question in _tables(data.get(table)):
             for key in (*keys, "answers"):
-                yield (table, name, key), part.get(key)
+                yield (table, name, key), question.get(key)
 
 
-def _languages(data: Mapping[str, Any], found: Found) -> tuple[str, ...]:
+def _languages(data: Mapping[str, Any], log: ProblemLog) -> tuple[str, ...]:
     """The languages of a study; () where they are wrong, so that no text can be held to them."""
     stated = data.get("languages")
     if stated is None:
@@ -202,25 +204,25 @@ def _languages(data: Mapping[str, Any], found: Found) -> tuple[str, ...]:
         rule = f"is missing, and there are texts in {' and '.join(map(str, named))}"
         listed = ", ".join(f'"{tag}"' for tag in named)
         remedy = f"Write languages = [{listed}] above the first table, the default one first"
-        found.keep(broken(next(iter(used)), rule, None, remedy, "languages").problems)
+        log.add(next(iter(used)), rule, None, remedy, "languages")
         return ()
-    before = len(found.problems)
+    before = len(log.problems)
     tags = [tag for tag in stated if isinstance(tag, str)] if isinstance(stated, list) else []
-    _check_languages(tags, found)
-    return tuple(tags) if len(found.problems) == before else ()
+    _check_languages(tags, log)
+    return tuple(tags) if len(log.problems) == before else ()
 
 
 def _tables(tables: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The parts of a table that are tables themselves."""
-    for name, part in tables.items() if isinstance(tables, Mapping) else ():
-        if isinstance(part, Mapping):
-            yield str(name), part
+    for name, question in tables.items() if isinstance(tables, Mapping) else ():
+        if isinstance(question, Mapping):
+            yield str(name), question
 
 
-def _check_languages(languages: list[str], found: Found) -> None:
+def _check_languages(languages: list[str], log: ProblemLog) -> None:
     """Refuse what is no tag of a language, and a language that repeats."""
     for i, tag in enumerate(languages):
-        with found.within():
+        with log.within():
             if not is_language(tag):
                 rule = "must be tags of languages"
                 remedy = 'They are written languages = ["en", "de", "pt-BR"]'
@@ -229,20 +231,20 @@ def _check_languages(languages: list[str], found: Found) -> None:
                 raise broken(("languages", i), "must not repeat", show(tag), None, "languages")
 
 
-def _check_text(text: Any, path: Path, languages: tuple[str, ...], found: Found) -> None:
+def _check_text(text: Any, path: Path, languages: tuple[str, ...], log: ProblemLog) -> None:
     """Refuse a text that lacks a language, has one too many, or cannot be shown."""
     several = path[-1] in _SEVERAL_LINES
     if isinstance(text, str):
         if path != ("title",):  # a plain title was never checked: pages escape it
-            _check_line(text, path, found, several)
+            _check_line(text, path, log, several)
         if text and len(languages) > 1:
             form = ", ".join(f'{tag} = "..."' for tag in languages)
             rule, remedy = _lacks(languages[1:]), f"Write {path[-1]} = {{ {form} }}"
-            found.keep(broken(path, rule, "one text", remedy).problems)
+            log.add(path, rule, "one text", remedy)
     elif isinstance(text, Mapping):
-        _check_keys(text, path, languages, found)
-        for tag, own in text.items():
-            _check_line(own, (*path, tag), found, several, is_needed=True)
+        _check_keys(text, path, languages, log)
+        for tag, shown in text.items():
+            _check_line(shown, (*path, tag), log, several, is_needed=True)
 
 
 def _lacks(missing: tuple[str, ...]) -> str:
@@ -254,7 +256,7 @@ def _check_keys(
     table: Mapping[str, Any],
     path: Path,
     languages: tuple[str, ...],
-    found: Found,
+    log: ProblemLog,
     spared: int = 0,
 ) -> None:
     """Refuse a table by language that has other languages than the study."""
@@ -269,13 +271,13 @@ def _check_keys(
             missing = tuple(other for other in missing if repr(other) not in near)
         rule = f"must be one of the study's languages, {', '.join(languages)}"
         remedy = near or "Add it to languages = [...] at the beginning of the file"
-        found.keep(broken((*path, tag), rule, None, remedy).problems)
+        log.add((*path, tag), rule, None, remedy)
     if len(missing) > spared:
-        found.keep(broken(path, _lacks(missing)).problems)
+        log.add(path, _lacks(missing))
 
 
 def _check_line(
-    text: Any, path: Path, found: Found, several: bool = False, is_needed: bool = False
+    text: Any, path: Path, log: ProblemLog, several: bool = False, is_needed: bool = False
 ) -> None:
     """Refuse a text that a screen cannot show, or an empty one where a text is needed."""
     if not isinstance(text, str):
@@ -283,49 +285,49 @@ def _check_line(
     strange = unreadable(text.replace("\r\n", "\n").replace("\n", " ") if several else text)
     if strange is not None:
         rule = f"must be {'text' if several else 'one line'}, without {strange}"
-        found.keep(broken(path, rule, None, "Use printable characters").problems)
+        log.add(path, rule, None, "Use printable characters")
     elif is_needed and not text.strip():
-        found.keep(broken(path, "must not be empty").problems)
+        log.add(path, "must not be empty")
     elif is_needed and text == TO_DECIDE:
-        found.keep(broken(path, UNDECIDED).problems)
+        log.add(path, UNDECIDED)
 
 
 def _check_answers(
-    part: Mapping[str, Any], path: Path, languages: tuple[str, ...], found: Found
+    question: Mapping[str, Any], path: Path, languages: tuple[str, ...], log: ProblemLog
 ) -> None:
     """Refuse displayed answers that do not go with the values, or that repeat.
 
     One language needs none: the values themselves are texts in it.
     """
-    table, values = part.get("answers"), part.get("values")
+    table, values = question.get("answers"), question.get("values")
     path = (*path, "answers")
     if not isinstance(table, Mapping):
         return
     if values is None:
         rule, remedy = "are the displayed texts of values, and there are none", "Remove them"
-        found.keep(broken(path, rule, None, remedy).problems)
+        log.add(path, rule, None, remedy)
         return
-    _check_keys(table, path, languages, found, spared=1)
-    for tag, own in table.items():
-        if not isinstance(own, list | tuple) or not all(isinstance(text, str) for text in own):
+    _check_keys(table, path, languages, log, spared=1)
+    for tag, shown in table.items():
+        if not isinstance(shown, list | tuple) or not all(isinstance(text, str) for text in shown):
             continue
-        if isinstance(values, list | tuple) and len(own) != len(values):
+        if isinstance(values, list | tuple) and len(shown) != len(values):
             rule = f"must have one text for each of the {len(values)} values"
-            got, remedy = f"{len(own)}", "They stand in the order of values"
-            found.keep(broken((*path, tag), rule, got, remedy).problems)
-        _check_each(own, (*path, tag), found)
+            got, remedy = f"{len(shown)}", "They stand in the order of values"
+            log.add((*path, tag), rule, got, remedy)
+        _check_each(shown, (*path, tag), log)
 
 
-def _check_each(texts: Sequence[str], path: Path, found: Found) -> None:
+def _check_each(texts: Sequence[str], path: Path, log: ProblemLog) -> None:
     """Refuse displayed answers that are empty or look like another one."""
     taken: dict[str, int] = {}
     for i, text in enumerate(texts):
-        _check_line(text, (*path, i), found, is_needed=True)
+        _check_line(text, (*path, i), log, is_needed=True)
         key = look(text)
         first = taken.setdefault(key, i)
         if text.strip() not in ("", TO_DECIDE) and first != i:
             rule = f"repeats the text number {first + 1}, so nobody could tell the two apart"
-            found.keep(broken((*path, i), rule, show(text), None, in_words((*path, i))).problems)
+            log.add((*path, i), rule, show(text), None, in_words((*path, i)))
 
 
 # -----------------------------------------------------------------------------------------------
@@ -386,23 +388,23 @@ class Collect:
 
 def collect_problems(table: Any) -> list[Problem]:
     """Everything that is wrong with the table, beyond its types, which the schema checks."""
-    found = Found()
+    log = ProblemLog()
     if not isinstance(table, Mapping):
         return []
-    moments = {key: _checked(key, table.get(key), found) for key in ("opens", "closes")}
+    moments = {key: _checked(key, table.get(key), log) for key in ("opens", "closes")}
     opens, closes = moments["opens"], moments["closes"]
     if opens is not None and closes is not None and opens >= closes:
         rule = f"must be later than opens, {opens.isoformat()}"
-        found.keep(broken(("collect", "closes"), rule, closes.isoformat()).problems)
+        log.add(("collect", "closes"), rule, closes.isoformat())
     people, step = _count(table.get("people", PEOPLE)), _count(table.get("step"))
     if people is not None and step is not None and step > people >= 1:
         rule = f"must be at most people, {people:,}; otherwise no result is ever published"
-        found.keep(broken(("collect", "step"), rule, f"{step:,}").problems)
+        log.add(("collect", "step"), rule, f"{step:,}")
     contact = table.get("contact")
     if isinstance(contact, str) and (strange := unreadable(contact)) is not None:
         rule, remedy = f"must be one line, without {strange}", "Use printable characters"
-        found.keep(broken(("collect", "contact"), rule, None, remedy).problems)
-    return found.problems
+        log.add(("collect", "contact"), rule, None, remedy)
+    return log.problems
 
 
 def _count(value: Any) -> int | None:
@@ -410,7 +412,7 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _checked(key: str, value: Any, found: Found) -> datetime | None:
+def _checked(key: str, value: Any, log: ProblemLog) -> datetime | None:
     """The moment that the file states; None where it states none, or none that can be used."""
     if value is None:
         return None
@@ -422,7 +424,7 @@ def _checked(key: str, value: Any, found: Found) -> datetime | None:
     rule = "must be a date and a time with an offset from UTC"
     got = value.isoformat() if isinstance(value, date | time) else show(value)
     remedy = f"It is written {key} = 2026-05-31T18:00:00+02:00, without quotes"
-    found.keep(broken(("collect", key), rule, got, remedy).problems)
+    log.add(("collect", key), rule, got, remedy)
     return None
 
 
