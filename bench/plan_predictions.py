@@ -38,7 +38,7 @@ import numpy as np
 from _measure import SEED, claim
 from warner import Categorical, Integers
 from warner.design.planning import candidates
-from warner.design.proposal import Expected, Question, expect, propose, questions_of
+from warner.design.proposal import Expected, Scenario, expect, propose, scenarios_of
 from warner.domains import Domain
 from warner.errors import WarnerError
 from warner.mechanisms import Mechanism
@@ -89,13 +89,13 @@ def cell(kind: str, size: int, n: int, epsilon: float, number: int) -> dict[str,
     return predicted(row)
 
 
-def question(kind: str, size: int, number: int) -> tuple[Domain, Question, str]:
+def question(kind: str, size: int, number: int) -> tuple[Domain, Scenario, str]:
     """The domain, the truth and its name."""
     domain: Domain = (
         Categorical([f"v{i}" for i in range(size)]) if kind == "labels" else Integers(0, size - 1)
     )
     name, theta = truth_of(kind, size, number)
-    (truth,) = questions_of(domain, theta, SHARE, LEVEL)
+    (truth,) = scenarios_of(domain, theta, SHARE, LEVEL)
     return domain, truth, name
 
 
@@ -103,7 +103,7 @@ def predicted(row: dict[str, Any]) -> dict[str, Any]:
     """A cell with the predictions that are made today."""
     domain, truth, _ = question(row["kind"], row["K"], row["number"])
     n, epsilon = row["n"], row["epsilon"]
-    made = questions_of(domain, None, SHARE, LEVEL)
+    made = scenarios_of(domain, None, SHARE, LEVEL)
     start = time.process_time()
     found = propose(domain, n, epsilon)
     seconds = round(time.process_time() - start, 2)
@@ -142,7 +142,7 @@ def pair(found: Expected) -> list[float | None]:
 
 
 def simulated_widths(
-    mechanism: Mechanism, truth: Question, n: int, runs: int, number: int
+    mechanism: Mechanism, truth: Scenario, n: int, runs: int, number: int
 ) -> list[float | None]:
     """The mean widths of the intervals that ``estimate`` prints."""
     rows = []
@@ -154,7 +154,7 @@ def simulated_widths(
 
 
 def ranked(
-    every: dict[str, Mechanism], proposed: str, truth: Question, n: int, number: int
+    every: dict[str, Mechanism], proposed: str, truth: Scenario, n: int, number: int
 ) -> dict[str, list[float]]:
     """{mechanism: [mean error, standard error, tallies]}, of those that may be the best."""
 

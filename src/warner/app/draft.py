@@ -17,7 +17,7 @@ from typing import Any, Self
 from warner._core.errors import ArgumentError, StudyError
 from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
-from warner.design.proposal import LADDER, WIDTH, Proposal, propose
+from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.studies.problems import located, parsed, study_text
@@ -89,7 +89,9 @@ class Draft:
             raise located(error, name, text) from None
         return cls(text, data, study, missing)
 
-    def proposals(self, people: int, share: float, width: float = WIDTH) -> dict[str, Planned]:
+    def proposals(
+        self, people: int, share: float, width: float = DEFAULT_WIDTH
+    ) -> dict[str, Planned]:
         """What is proposed for each attribute that lacks a mechanism or an epsilon.
 
         A budget that the other attributes leave is split so that the intervals of shares have the
@@ -132,7 +134,7 @@ class Draft:
             share=share,
             width=width,
             among=self._makers(attribute, table),
-            ladder=[step / times for step in LADDER],
+            epsilons=[step / times for step in EPSILON_STEPS],
         )
 
     def _parts(self, people: int, share: float, width: float) -> dict[str, float]:

@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from warner._core import html
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.sampling import Source
+from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
-from warner.io.csv_format import Tabular, cell
 from warner.mechanisms import Device, Mechanism
 from warner.mechanisms.composite import Combined
 from warner.privacy.guarantees import ApproximateLDP, Guarantee
@@ -77,11 +76,16 @@ class Audit(Tabular):
         """The audit as a table of one row: the attributes by name."""
         return [dict(vars(self))]
 
-    def _repr_html_(self) -> str:
+    def table(self) -> Table:
+        """The audit for people: the verdict, and all that was found."""
+        in_title = ("mechanism", "holds", "violation")
+        rows = [
+            {"name": name.replace("_", " "), "value": entry(value)}
+            for name, value in vars(self).items()
+            if name not in in_title and value not in (None, "")
+        ]
         verdict = "holds" if self.holds else f"BROKEN: {self.violation}"
-        rows = [[name.replace("_", " "), cell(entry)] for name, entry in self.rows()[0].items()]
-        kept = [row for row in rows if row[1] and row[0] not in ("mechanism", "holds", "violation")]
-        return html.table([self.mechanism, verdict], kept)
+        return Table([Column("name", self.mechanism), Column("value", verdict)], rows)
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "BROKEN"
@@ -97,8 +101,8 @@ class Audit(Tabular):
         weight = (
             "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
         )
-        found = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
-        return f"{self.mechanism}: {found}; {self.guarantee} ({self.method}{lower}){weight}"
+        epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
+        return f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}"
 
 
 # -----------------------------------------------------------------------------------------------
@@ -126,16 +130,16 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
             "Audit a smaller instance",
         )
     table = mechanism.probabilities()
-    found = claim.examine(table, mechanism.domain)
+    checked = claim.examine(table, mechanism.domain)
     return Audit(
         repr(mechanism),
         claim.epsilon,
-        found.epsilon,
-        found.violation is None,
+        checked.epsilon,
+        checked.violation is None,
         f"all {len(table)} reports enumerated against {claim}",
-        found.violation,
+        checked.violation,
         guarantee=str(claim),
-        delta=found.delta,
+        delta=checked.delta,
     )
 
 
@@ -175,7 +179,7 @@ def sampled_bound(
     bound = 0.0
     for likely, unlikely in ((a, b),) if one_sided else ((a, b), (b, a)):
         event = _most_telling(likely[:half], unlikely[:half])
-        hits = [int(np.count_nonzero(event(part[half:]))) for part in (likely, unlikely)]
+        hits = [int(np.count_nonzero(event(reports[half:]))) for reports in (likely, unlikely)]
         bound = max(bound, _log_bound(hits[0], hits[1], samples - half, delta))
     distances = mechanism.distances(np.array([first, last]))
     return bound if distances is None else bound / float(distances[0, 1])
@@ -197,25 +201,26 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
     width = a.shape[1]
     records, inverse = unique_rows(np.concatenate([a, b]))
     seen_a, seen_b = (
-        np.bincount(part, minlength=len(records)) for part in (inverse[: len(a)], inverse[len(a) :])
+        np.bincount(reports, minlength=len(records))
+        for reports in (inverse[: len(a)], inverse[len(a) :])
     )
     best = int(np.argmax(_cautious(seen_a, seen_b)))
-    found = [
+    events = [
         (
             float(_cautious(seen_a[best], seen_b[best])),
             _Event(np.full(width, 255, np.uint8), records[best]),
         )
     ]
     for i in range(width):
-        histogram_a, histogram_b = (np.bincount(part[:, i], minlength=256) for part in (a, b))
+        histogram_a, histogram_b = (np.bincount(reports[:, i], minlength=256) for reports in (a, b))
         for mask in (255, *(1 << bit for bit in range(8))):
             for value in np.unique(np.arange(256) & mask):
                 same = np.arange(256) & mask == value
                 odds = float(_cautious(histogram_a[same].sum(), histogram_b[same].sum()))
                 event = _Event(np.zeros(width, np.uint8), np.zeros(width, np.uint8))
                 event.mask[i], event.content[i] = mask, value
-                found.append((odds, event))
-    return max(found, key=lambda pair: pair[0])[1]
+                events.append((odds, event))
+    return max(events, key=lambda pair: pair[0])[1]
 
 
 def _cautious(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -248,67 +253,37 @@ def _log_bound(hits_a: int, hits_b: int, n: int, delta: float = 0.0) -> float:
 # Exact epsilon or delta of serialised reports, the bytes that an attacker has.
 
 
-class Enumerated(NamedTuple):
-    """The results from the list of all serialised reports.
-
-    Attributes:
-        n_reports: the number of reports listed.
-        epsilon: nats, between values ``distance_unit`` apart.
-        delta: of approximate privacy; None elsewhere.
-        violation: the error in the reports, in words, or None.
-    """
-
-    n_reports: int
-    epsilon: float
-    delta: float | None
-    violation: str | None
-
-
-def enumerate_reports(mechanism: Mechanism, epsilon_of_law: float) -> Enumerated:
-    """List all serialised reports of a mechanism and compare them with its law."""
-    records = Reports(mechanism.header, mechanism.outputs()).records()
-    promised = mechanism.guarantee
-    if promised.bounds_all_pairs:
-        epsilon, delta, larger, problem = _odds(mechanism, records, epsilon_of_law)
-    else:
-        epsilon, delta, larger, problem = _measured(mechanism, records, epsilon_of_law)
-    if problem is None and larger:
-        problem = "some serialised reports have larger odds than the law allows"
-    return Enumerated(len(records), epsilon, delta, problem)
-
-
 def _measured(
     mechanism: Mechanism, records: list[bytes], epsilon: float
 ) -> tuple[float, float | None, bool, str | None]:
     """Epsilon, delta, whether they exceed the law, and a problem; metric or approximate privacy."""
-    promised = mechanism.guarantee
-    found, problem = measure(records, mechanism.probabilities(), promised, mechanism.distances())
-    if promised.delta is not None:
-        delta = promised.delta if mechanism.represents_interval else min(found, promised.delta)
-        return epsilon, delta, found > promised.delta, problem
-    larger = slope_exceeds(found, epsilon)
-    return (
-        (epsilon if mechanism.represents_interval else min(found, epsilon)),
-        None,
-        larger,
-        problem,
-    )
+    promised, has_bins = mechanism.guarantee, mechanism.represents_interval
+    value, problem = measure(records, mechanism.probabilities(), promised, mechanism.distances())
+    if promised.delta is None:
+        return (
+            epsilon if has_bins else min(value, epsilon),
+            None,
+            slope_exceeds(value, epsilon),
+            problem,
+        )
+    delta = promised.delta if has_bins else min(value, promised.delta)
+    return epsilon, delta, value > promised.delta, problem
 
 
 def _odds(
     mechanism: Mechanism, records: list[bytes], law_epsilon: float
 ) -> tuple[float, float | None, bool, str | None]:
     """The same where epsilon bounds the odds of all reports that are protected."""
-    sensitive, ratio = mechanism.sensitive_mask, mechanism.law.ratio()
+    sensitive, ratio_of_law = mechanism.sensitive_mask, mechanism.law.ratio()
     protected = None if sensitive is None else mechanism.protected()
-    found, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
+    ratio, problem = enumerated(records, mechanism.probabilities(), sensitive, protected)
     if mechanism.guarantee.is_one_sided:
         problem = None  # one-sided privacy allows reports that several values make
     # The bytes may tell less than the law: a hash pool may never separate two labels. A bin
     # averages over its numbers, so reports distinguish single numbers better than bins.
-    averaged = mechanism.represents_interval and found <= ratio
-    epsilon = law_epsilon if averaged else epsilon_of(found)
-    larger = epsilon > law_epsilon or (found > ratio and law_epsilon < math.inf)
+    averaged = mechanism.represents_interval and ratio <= ratio_of_law
+    epsilon = law_epsilon if averaged else epsilon_of(ratio)
+    larger = epsilon > law_epsilon or (ratio > ratio_of_law and law_epsilon < math.inf)
     return epsilon, None, larger, problem
 
 
@@ -365,16 +340,16 @@ def _merged(
 
     ``one`` is the number that stands for certainty.
     """
-    place = {record: i for i, record in enumerate(dict.fromkeys(records))}
+    row_of = {record: i for i, record in enumerate(dict.fromkeys(records))}
     rows = np.full(
-        (len(place), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object
+        (len(row_of), probabilities.shape[1]), Fraction(0) if one == 1 else 0, dtype=object
     )
-    safe = np.ones(len(place), dtype=bool)
+    safe = np.ones(len(row_of), dtype=bool)
     if len({len(record) for record in records}) != 1:
         return rows, safe, "serialised reports differ in length"
     for i, (record, row) in enumerate(zip(records, probabilities, strict=True)):
-        rows[place[record]] += row
-        safe[place[record]] &= protected is None or bool(protected[i])
+        rows[row_of[record]] += row
+        safe[row_of[record]] &= protected is None or bool(protected[i])
     wrong = any(total != one for total in rows.sum(axis=0))
     return rows, safe, "the probabilities of all reports do not sum to one" if wrong else None
 
@@ -384,10 +359,13 @@ def audit_law(mechanism: Mechanism, samples: int | None) -> Audit:
     epsilon, delta = mechanism.epsilon_of_law(), mechanism.guarantee.delta
     method, violation = mechanism.law.audit_method, _over_budget(epsilon, mechanism.requested)
     if mechanism.is_enumerable:
-        found = enumerate_reports(mechanism, epsilon)
-        method += f", and all {found.n_reports} serialised reports enumerated"
-        epsilon, delta = found.epsilon, found.delta
-        violation = violation or found.violation
+        records = Reports(mechanism.header, mechanism.outputs()).records()
+        examine = _odds if mechanism.guarantee.bounds_all_pairs else _measured
+        epsilon, delta, larger, problem = examine(mechanism, records, epsilon)
+        if larger and problem is None:
+            problem = "some serialised reports have larger odds than the law allows"
+        violation = violation or problem
+        method += f", and all {len(records)} serialised reports enumerated"
     total = mechanism.guarantee_at(epsilon).total
     return _conclude(mechanism, samples, epsilon, delta, total, method, violation)
 
@@ -398,28 +376,33 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
     The mechanism of every report is audited exactly, and the sum of the epsilons is rounded up. If
     there are few enough tuples of reports (``is_enumerable``), they are also listed.
     """
-    different = {canonical(part.header): part for part in mechanism.parts.values()}
-    audits = {key: audit_exact(part) for key, part in different.items()}
-    found = {name: audits[canonical(part.header)] for name, part in mechanism.parts.items()}
+    parts = mechanism.parts
+    # Equal mechanisms are audited once.
+    different = {canonical(each.header): each for each in parts.values()}
+    audited = {header: audit_exact(each) for header, each in different.items()}
+    audits = {name: audited[canonical(each.header)] for name, each in parts.items()}
     total = mechanism.compose_guarantees(
-        {name: _found_guarantee(part, found[name]) for name, part in mechanism.parts.items()}
+        {
+            name: each.guarantee_at(audits[name].epsilon)
+            if (delta := audits[name].delta) is None
+            else ApproximateLDP(audits[name].epsilon, delta)
+            for name, each in parts.items()
+        }
     )
-    violation = next(
-        (f"{name}: {result.violation}" for name, result in found.items() if not result.holds),
-        None,
-    )
-    violation = violation or _over_budget(total.epsilon, mechanism.requested)
+    broken = (f"{name}: {each.violation}" for name, each in audits.items() if not each.holds)
+    violation = next(broken, None) or _over_budget(total.epsilon, mechanism.requested)
+    prefix = "part " if len(parts) > 1 else ""
     method = "; ".join(
         dict.fromkeys(
-            f"{'part ' if len(found) > 1 else ''}{type(part).__name__}: {found[name].method}"
-            for name, part in mechanism.parts.items()
+            f"{prefix}{type(each).__name__}: {audits[name].method}" for name, each in parts.items()
         )
     )
     if mechanism.is_enumerable:
         records = Reports(mechanism.header, mechanism.outputs()).records()
         method += f"; all {len(records)} serialised tuples enumerated"
         violation = violation or _tuples_violation(mechanism, total, records)
-    if samples is not None and _some_are_unprotected(mechanism):
+    some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
+    if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
         raise ArgumentError(
             "samples",
             "cannot be drawn: the tuples are too many to say which of them are protected",
@@ -491,31 +474,18 @@ def _over_budget(epsilon: float, requested: float) -> str | None:
     return None if epsilon <= requested else f"epsilon {epsilon!r} exceeds {requested!r}"
 
 
-def _found_guarantee(part: Mechanism, found: Audit) -> Guarantee:
-    """The guarantee that the audit of a part found, in nats per unit of distance where metric."""
-    if found.delta is not None:
-        return ApproximateLDP(found.epsilon, found.delta)
-    return part.guarantee_at(found.epsilon)
-
-
-def _some_are_unprotected(mechanism: Combined) -> bool:
-    """Whether parts protect only some values while the tuples are too many to say which."""
-    masks = [part.sensitive_mask for part in mechanism.parts.values()]
-    return mechanism.sensitive_mask is None and any(mask is not None for mask in masks)
-
-
 def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes]) -> str | None:
     """The violation, if serialised tuples of reports have more than ``total``; else None."""
     table = mechanism.probabilities()
     if not total.bounds_all_pairs:
-        found, problem = measure(records, table, total, mechanism.distances())
+        measured, problem = measure(records, table, total, mechanism.distances())
         if total.delta is not None:
-            name, larger = "delta", found > total.delta
+            name, larger = "delta", measured > total.delta
         else:
-            name, larger = "epsilon", slope_exceeds(found, total.epsilon)
+            name, larger = "epsilon", slope_exceeds(measured, total.epsilon)
         if problem is not None or not larger:
             return problem
-        return f"serialised tuples have {name} {found:.6g}, above that of the parts together"
+        return f"serialised tuples have {name} {measured:.6g}, above that of the parts together"
     protected = None if mechanism.sensitive_mask is None else mechanism.protected()
     ratio, problem = enumerated(records, table, mechanism.sensitive_mask, protected)
     law, epsilon = mechanism.law.ratio(), epsilon_of(ratio)

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from warner._core import html
 from warner._core.checks import budget, choice, integer, kind, show
 from warner._core.errors import (
     ArgumentError,
@@ -28,7 +28,7 @@ from warner._core.errors import (
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
-from warner._core.table import frame
+from warner._core.table import Column, Table, Tabular, latex_text
 from warner._core.text import canonical, meant
 from warner.design.comparison import LOSSES, truths_of
 from warner.design.planning import Maker, candidates
@@ -83,8 +83,8 @@ class Cell:
     n: int
 
 
-@dataclass(frozen=True, eq=False)
-class Benchmark:
+@dataclass(frozen=True, eq=False, repr=False)
+class Benchmark(Tabular):
     """Mean losses of methods for mechanisms, with standard errors.
 
     Attributes:
@@ -115,16 +115,16 @@ class Benchmark:
             ``excess_margin``, the same of the loss minus that of the best method of the setting, on
             the same tallies.
         """
-        found = []
+        rows = []
         for cell in self.cells:
-            known = [m for m in self.methods if (cell, m) in self.values]
-            for loss in self.losses if known else ():
-                runs = {method: self.values[cell, method][loss] for method in known}
-                best = min(known, key=lambda m: to_nine_digits(float(runs[m].mean())))
-                for method in known:
+            methods = [m for m in self.methods if (cell, m) in self.values]
+            for loss in self.losses if methods else ():
+                runs = {method: self.values[cell, method][loss] for method in methods}
+                best = min(methods, key=lambda m: to_nine_digits(float(runs[m].mean())))
+                for method in methods:
                     mean, margin = _mean(runs[method])
                     excess, excess_margin = _mean(runs[method] - runs[best])
-                    found.append(
+                    rows.append(
                         {
                             **vars(cell),
                             "method": method,
@@ -136,29 +136,28 @@ class Benchmark:
                             "runs": self.runs,
                         }
                     )
-        return found
+        return rows
 
     def best(self) -> list[dict[str, Any]]:
         """The row with the least mean for each truth, budget, number of people and loss."""
         least: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in self.rows():
-            place = (row["truth"], row["epsilon"], row["n"], row["loss"])
-            known = least.get(place)
-            if known is None or to_nine_digits(row["mean"]) < to_nine_digits(known["mean"]):
-                least[place] = row
+            setting = (row["truth"], row["epsilon"], row["n"], row["loss"])
+            best = least.setdefault(setting, row)
+            if to_nine_digits(row["mean"]) < to_nine_digits(best["mean"]):
+                least[setting] = row
         return list(least.values())
 
-    def to_frame(self, backend: str = "pyarrow") -> Any:
-        """The rows as a data frame.
-
-        Args:
-            backend: the library of the frame, such as ``"pandas"`` or ``"polars"``.
-
-        Raises:
-            ArgumentError: no such library is installed.
-        """
-        table = self.rows()
-        return frame({key: [row[key] for row in table] for key in (table or [{}])[0]}, backend)
+    def table(self) -> Table:
+        """The mean losses for people; columns that are the same in all rows are left out."""
+        rows = self.rows()
+        axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
+        varying = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
+        units = {"epsilon": "epsilon", "n": "people"}
+        columns = [Column(key, unit=units.get(key, "text")) for key in varying]
+        columns.append(Column("mean", "mean loss", "number"))
+        columns.append(Column("margin", "standard error", "number"))
+        return Table(columns, rows, self._reasons(), repr(self))
 
     def to_latex(self, loss: str | None = None, digits: int = 3) -> str:
         r"""The mean losses as a table in LaTeX, for the package booktabs.
@@ -240,36 +239,17 @@ class Benchmark:
         return f"Benchmark({counts}, methods={len(self.methods)}, runs={self.runs}{left})"
 
     def __str__(self) -> str:
-        head, rows = self._table()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
-        return "\n".join([*lines, *self._reasons()])
-
-    def _repr_html_(self) -> str:
-        head, rows = self._table()
-        below = "".join(f"<p>{html.text(reason)}</p>" for reason in self._reasons())
-        return html.table(head, rows, repr(self)) + below
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        """Texts of a table; columns that are the same in all rows are left out."""
-        rows = self.rows()
-        axes = ["truth", "mechanism", "epsilon", "n", "method", "loss"]
-        kept = [key for key in axes if key == "method" or len({row[key] for row in rows}) > 1]
-        body = [
-            [*(f"{row[key]}" for key in kept), f"{row['mean']:.4g}", f"{row['margin']:.2g}"]
-            for row in rows
-        ]
-        return [*kept, "mean loss", "standard error"], body
+        return self.table().text()
 
     def _reasons(self) -> list[str]:
         """A sentence on each mechanism or method that is left out."""
-        found: dict[tuple[str, str], int] = {}
-        for (cell, method), reason in self.left_out.items():
-            name = cell.mechanism if method is None else f"{method} with {cell.mechanism}"
-            found[name, reason] = found.get((name, reason), 0) + 1
+        counts = Counter(
+            (cell.mechanism if method is None else f"{method} with {cell.mechanism}", reason)
+            for (cell, method), reason in self.left_out.items()
+        )
         return [
             f"{name} is left out of {count} setting{'s' * (count > 1)}: {reason}"
-            for (name, reason), count in found.items()
+            for (name, reason), count in counts.items()
         ]
 
 
@@ -365,10 +345,10 @@ def benchmark(
 def _several(name: str, value: Any) -> list[Any]:
     """One value or several as a list, each once."""
     is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-    found = list(dict.fromkeys(value)) if is_list else [value]
-    if not found:
+    several = list(dict.fromkeys(value)) if is_list else [value]
+    if not several:
         raise ArgumentError(name, "must hold at least one value")
-    return found
+    return several
 
 
 def _methods(methods: Any) -> dict[str, Estimator]:
@@ -400,16 +380,16 @@ def _makers(mechanisms: Any, domain: Domain) -> dict[str, Maker]:
 def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
     """The name of a mechanism, and the function that makes it from a domain and a budget."""
     if isinstance(given, str):
-        known: dict[str, Any] = {
+        makers: dict[str, Any] = {
             **MECHANISMS,
             **dict(candidates(domain, None, None, None, bool(domain.dimension))),
         }
-        if given not in known:
-            rule = f"must be one of {', '.join(known)}"
+        if given not in makers:
+            rule = f"must be one of {', '.join(makers)}"
             here = _ELSEWHERE.get(given.upper())
-            remedy = meant(given, known) if here is None else f"Here it is {here!r}"
+            remedy = meant(given, makers) if here is None else f"Here it is {here!r}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
-        return given, known[given]
+        return given, makers[given]
     if isinstance(given, functools.partial):
         options = ", ".join(f"{key}={value!r}" for key, value in given.keywords.items())
         return f"{_maker(given.func, domain)[0]} {options}".strip(), given
@@ -476,9 +456,8 @@ class _Work:
         self._done: dict[tuple[str, str, int], Losses] = {}
         self._refused: dict[tuple[str, str], str] = {}  # by the method itself, for all losses
         for piece in self._file.found if self._file is not None else ():
-            for key, found in piece.get("losses", {}).items():
-                known = self._done.setdefault((piece["cell"], key, piece["run"]), {})
-                known.update(found)
+            for key, stored in piece.get("losses", {}).items():
+                self._done.setdefault((piece["cell"], key, piece["run"]), {}).update(stored)
             for key, reason in piece.get("refused", {}).items():
                 self._refused[piece["cell"], key] = reason
         self._keys = {name: _key_of_method(each) for name, each in methods.items()}
@@ -528,29 +507,32 @@ class _Work:
     def _tasks(self) -> Iterator[tuple[Any, ...]]:
         """The arguments of :func:`_work_on` for each piece of work."""
         for cell, mechanism in self.mechanisms.items():
-            wanted = groupby(range(self.runs), lambda run, cell=cell: self._missing(cell, run))  # type: ignore[misc]
-            for names, group in wanted:
+            pieces = groupby(range(self.runs), lambda run, cell=cell: self._missing(cell, run))  # type: ignore[misc]
+            for names, group in pieces:
                 runs = list(group)
                 chosen = {name: self.methods[name] for name in names}
                 for i in range(0, len(runs) if names else 0, _TOGETHER):
-                    part = runs[i : i + _TOGETHER]
+                    batch = runs[i : i + _TOGETHER]
                     shares = self.shares[cell.truth]
-                    yield cell, mechanism, shares, chosen, self.losses, self.seed, part
+                    yield cell, mechanism, shares, chosen, self.losses, self.seed, batch
 
     def do(self, workers: Workers) -> None:
         """Do what is missing, and keep each run when it is done."""
         tasks = list(self._tasks())
         done = steps(workers.work(_work_on, tasks), "benchmark", len(tasks))
         try:
-            for task, (found, refused) in done:
-                self._keep(task[0], found, refused)
+            for task, (results, refused) in done:
+                self._keep(task[0], results, refused)
         except KeyboardInterrupt as stop:
             if self._file is not None:
                 stop.add_note(f"Finished runs are in {self._file.path}: the same call goes on.")
             raise
 
     def _keep(
-        self, cell: Cell, found: Mapping[int, dict[str, Losses]], refused: Mapping[str, _Refusal]
+        self,
+        cell: Cell,
+        losses_by_run: Mapping[int, dict[str, Losses]],
+        refused: Mapping[str, _Refusal],
     ) -> None:
         """Keep a piece of work, and write it to the store."""
         key = self._cell_keys[cell]
@@ -559,7 +541,7 @@ class _Work:
         lasting = {self._keys[n]: each.reason for n, each in refused.items() if each.is_lasting}
         for method, reason in lasting.items():
             self._refused[key, method] = reason
-        for run, losses in found.items():
+        for run, losses in losses_by_run.items():
             by_key = {self._keys[name]: each for name, each in losses.items()}
             for method, each in by_key.items():
                 self._done.setdefault((key, method, run), {}).update(each)
@@ -582,12 +564,12 @@ class _Work:
                     self.left_out[cell, name] = reason
                 if (cell, name) in self.left_out:
                     continue
-                found = [
+                losses_of_runs = [
                     self._done[self._cell_keys[cell], self._keys[name], run]
                     for run in range(self.runs)
                 ]
                 values[cell, name] = {
-                    loss: np.array([each[loss] for each in found]) for loss in self.losses
+                    loss: np.array([each[loss] for each in losses_of_runs]) for loss in self.losses
                 }
         sources = [key for each in self.mechanisms.values() for key in each.sources]
         sources += [key for each in self.methods.values() for key in each.references]
@@ -621,21 +603,21 @@ def _work_on(
 ) -> tuple[dict[int, dict[str, Losses]], dict[str, _Refusal]]:
     """The losses of some runs of a cell, by run and method, and why methods refused."""
     channel, domain = mechanism.channel(), mechanism.domain
-    found: dict[int, dict[str, Losses]] = {}
+    losses_of_run: dict[int, dict[str, Losses]] = {}
     refused: dict[str, _Refusal] = {}
     for run in runs:
         operator, weights = channel.simulate_tally(
             truth, cell.n, _generator(seed, truth, cell, run)
         )
         data = LikelihoodData(operator, weights, cell.n, domain, simulated=True)
-        found[run] = {}
+        losses_of_run[run] = {}
         for name, method in methods.items():
             if name in refused:
                 continue
             fit = None
             try:
                 fit = method.fit(data)
-                found[run][name] = {
+                losses_of_run[run][name] = {
                     loss: float(LOSSES[loss].error(truth, fit, domain)) for loss in losses
                 }
             except WarnerError as reason:
@@ -645,7 +627,7 @@ def _work_on(
                 if is_of_package(type(method)):
                     raise
                 refused[name] = _Refusal(f"raised {type(problem).__name__}: {problem}")
-    return found, refused
+    return losses_of_run, refused
 
 
 def _generator(seed: int, truth: np.ndarray, cell: Cell, run: int) -> np.random.Generator:
@@ -689,12 +671,6 @@ def _digest(content: Any) -> str:
 # -----------------------------------------------------------------------------------------------
 # The mean losses of a benchmark as tables in LaTeX.
 
-_SPECIAL = {each: f"\\{each}" for each in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
-
 
 def tables(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
     """One table for each truth, for the package booktabs."""
@@ -735,8 +711,8 @@ def _table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
         for column in columns:
             text = means.get((mechanism, method, *column), "--")
             cells.append(rf"\textbf{{{text}}}" if text == least[column] else text)
-        name = "" if mechanism == last else escaped(mechanism)
-        lines.append(rf"{name} & {escaped(method)} & {' & '.join(cells)} \\")
+        name = "" if mechanism == last else latex_text(mechanism)
+        lines.append(rf"{name} & {latex_text(method)} & {' & '.join(cells)} \\")
         last = mechanism
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -750,15 +726,6 @@ def number(value: float, digits: int) -> str:
     mantissa, _, power = f"{value:#.{digits}g}".partition("e")
     text = mantissa.removesuffix(".")
     return rf"${text} \cdot 10^{{{int(power)}}}$" if power else text
-
-
-def escaped(text: str) -> str:
-    r"""A text with the characters escaped that LaTeX reads as commands.
-
-    >>> print(escaped("em:100 50% a_b"))
-    em:100 50\% a\_b
-    """
-    return "".join(_SPECIAL.get(each, each) for each in text)
 
 
 # -----------------------------------------------------------------------------------------------

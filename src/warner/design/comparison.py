@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from warner import metrics
 from warner._core.checks import choice, distribution, integer
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner._core.progress import steps
+from warner._core.table import Column
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
 from warner.estimators import Estimator, Inversion, MaximumLikelihood
@@ -279,28 +280,30 @@ class Comparison(Ranking[RankedMethod]):
         runs: number of simulated tallies.
         advice: {method: text}, what speaks against a method for these reports.
         truths: the truths, with the errors on each.
-        results, loss, n, left_out: see :class:`warner.design.comparison.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
     """
 
+    COLUMNS = (
+        Column("method"),
+        Column("error", unit="number"),
+        Column("margin", "standard error", "number"),
+        Column("excess_error", "more than the best", "number", 1),
+        Column("excess_margin", "its standard error", "number", 1),
+        Column("best_share", "best on", "share", 2, decimals=0),
+        Column("holds", "order holds on", "share", 3, decimals=0),
+    )
+
     runs: int
-    advice: Mapping[str, str] = field(default_factory=dict)
-    truths: tuple[Truth, ...] = ()
+    advice: Mapping[str, str]
+    truths: tuple[Truth, ...]
 
     @property
     def loss_name(self) -> str:
         """The loss in words."""
         return LOSSES[self.loss].words
 
-    def __repr__(self) -> str:
-        found = super().__repr__()
-        return f"{found[:-1]}, left_out={len(self.left_out)})" if self.left_out else found
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "runs": self.runs,
-            "truths": [vars(truth) | {"errors": dict(truth.errors)} for truth in self.truths],
-            **({"advice": dict(self.advice)} if self.advice else {}),
-        }
+    def _excess(self, result: RankedMethod) -> tuple[float, float]:
+        return result.excess_error, result.excess_margin
 
     def plot(self, path: str | None = None) -> Any:
         """Draw the ranking; see :mod:`warner.results.charts`.
@@ -428,13 +431,18 @@ def compare(
         reason = next(iter(left_out.values()))
         raise ArgumentError("methods", "cannot be used here, none of them", None, reason)
     against = {repr(method): advice(method, data) for method in errors}
-    known = {name: text for name, text in against.items() if text is not None}
-    total = sum(map(len, truths.values()))
+    advised = {name: text for name, text in against.items() if text is not None}
     shown = tuple(
         Truth(name, len(each), _by_error({m: float(errors[m][i].mean()) for m in errors}))
         for i, (name, each) in enumerate(truths.items())
     )
-    return Comparison(_ranked(errors), loss, data.n, left_out, total, known, shown)
+    settings = {
+        "runs": len(every),
+        "truths": [vars(each) | {"errors": dict(each.errors)} for each in shown],
+        **({"advice": advised} if advised else {}),
+    }
+    ranked = _ranked(errors)
+    return Comparison(ranked, loss, data.n, left_out, len(every), advised, shown, settings=settings)
 
 
 def usual_methods(tally: Tally, loss: str = "l2") -> tuple[str, ...]:
@@ -489,14 +497,14 @@ def _by_error(means: Mapping[Estimator, float]) -> dict[str, float]:
     return {repr(method): means[method] for method in order}
 
 
-def _mean(parts: Sequence[np.ndarray]) -> float:
+def _mean(errors: Sequence[np.ndarray]) -> float:
     """The mean over truths of the mean over tallies."""
-    return float(np.mean([part.mean() for part in parts]))
+    return float(np.mean([each.mean() for each in errors]))
 
 
-def _margin(parts: Sequence[np.ndarray]) -> float:
+def _margin(errors: Sequence[np.ndarray]) -> float:
     """The standard error of :func:`_mean`, the truths taken as given."""
-    return float(np.sqrt(sum(part.var(ddof=1) / part.size for part in parts)) / len(parts))
+    return float(np.sqrt(sum(each.var(ddof=1) / each.size for each in errors)) / len(errors))
 
 
 def _ranked(errors: Mapping[Estimator, list[np.ndarray]]) -> tuple[RankedMethod, ...]:
@@ -508,12 +516,12 @@ def _ranked(errors: Mapping[Estimator, list[np.ndarray]]) -> tuple[RankedMethod,
     results = []
     for method in order:
         error = errors[method]
-        excess = [own - first for own, first in zip(error, best, strict=True)]
-        wins = [(own <= low * (1 + 1e-9) + 1e-15) for own, low in zip(error, least, strict=True)]
+        excess = [losses - first for losses, first in zip(error, best, strict=True)]
+        wins = [each <= low * (1 + 1e-9) + 1e-15 for each, low in zip(error, least, strict=True)]
         # The best method is compared with all others, and each other with the best.
         rivals = order[1:] if method is order[0] else order[:1]
         sign = 1 if method is order[0] else -1
-        kept = [
+        is_kept = [
             all(
                 sign * (to_nine_digits(error[i].mean()) - to_nine_digits(errors[m][i].mean())) <= 0
                 for m in rivals
@@ -528,7 +536,7 @@ def _ranked(errors: Mapping[Estimator, list[np.ndarray]]) -> tuple[RankedMethod,
                 _mean(excess),
                 _margin(excess),
                 _mean([won.astype(np.float64) for won in wins]),
-                float(np.mean(kept)),
+                float(np.mean(is_kept)),
             )
         )
     return tuple(results)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,7 @@ from warner._core.errors import (
     WarnerError,
 )
 from warner._core.progress import steps
+from warner._core.table import Column
 from warner._core.text import canonical
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain
@@ -64,6 +66,7 @@ from warner.theory.inversion import (
 
 
 Maker = Callable[[Domain, float], Mechanism]
+Judgement = TypeVar("Judgement")
 
 # Mechanisms that protect all values equally.
 _PROTECT_ALL: dict[str, Maker] = {
@@ -151,14 +154,14 @@ def _of_kind(
             rule = f"cannot be made on this domain: {str(problem).rstrip('.')}"
             raise BudgetError(cls.__name__, rule) from problem
 
-    found = made(domain, epsilon)
-    is_metric = found.distance_unit is not None
+    mechanism = made(domain, epsilon)
+    is_metric = mechanism.distance_unit is not None
     if is_metric != (distance is not None) and not (is_metric and near):
         raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
-    if found.guarantee.delta is not None or found.sensitive_mask is not None:
+    if mechanism.guarantee.delta is not None or mechanism.sensitive_mask is not None:
         raise ArgumentTypeError(cls.__name__, "has a guarantee of another kind")
     if not is_metric:
-        return found
+        return mechanism
     change = _over_all(made) if distance is None else _per_unit(made, distance)
     return change(domain, epsilon)
 
@@ -201,7 +204,7 @@ def _over_all(make: Maker) -> Maker:
 
 
 _SILENT = 0.1  # the made share of people without an answer
-_KEPT = 1024  # errors of simulated estimates that are kept
+_MOST_CACHED = 1024  # errors of simulated estimates that are kept
 MOST_SIMULATED = 1024  # values; beyond, one fit takes seconds
 _LARGEST_HASHED_SIMULATED = 256  # values; beyond, one fit of hashed reports takes seconds
 LOSS_NAMES = {
@@ -212,6 +215,7 @@ LOSS_NAMES = {
 
 
 _CLOSED_FORM = "the unbiased estimate, in closed form"
+BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon of a plan for a difference
 
 
 @dataclass(frozen=True)
@@ -222,15 +226,15 @@ class RankedMechanism:
         name: the mechanism and its variant.
         mechanism: the mechanism; None for no protection.
         error: expected loss with the n people of the plan.
-        power: the probability to detect the wanted difference with the n people of the plan; None
-            where no difference was named.
-        margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
-        judged: how the error was computed, in words.
         people: number of people that the wanted error or difference needs; None where none was
             named.
         weight: number of people that one forged report can add to the count that ``Inversion()``
-            estimates of a value;
-            None where it is not known; see :func:`warner.theory.inversion.max_influence`.
+            estimates of a value; None where it is not known; see
+            :func:`warner.theory.inversion.max_influence`.
+        margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
+        judged: how the error was computed, in words.
+        power: the probability to detect the wanted difference with the n people of the plan; None
+            where no difference was named.
     """
 
     name: str
@@ -255,12 +259,42 @@ class RankedMechanism:
         }
 
 
+@dataclass(frozen=True)
+class WantedDifference:
+    """A difference that a survey should detect.
+
+    Attributes:
+        difference: of the share of a value, between two groups.
+        groups: the number of groups, of equal size.
+        power: the probability to detect it, by a test of size 5 %.
+    """
+
+    difference: float
+    groups: int
+    power: float
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """What one budget buys.
+
+    Attributes:
+        epsilon: the budget in nats.
+        mechanism: the name of the mechanism that needs the fewest people.
+        people: how many it needs.
+    """
+
+    epsilon: float
+    mechanism: str
+    people: int
+
+
 @dataclass(frozen=True, repr=False)
 class Plan(Ranking[RankedMechanism]):
     """Mechanisms from the least expected error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.comparison.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
         no_protection: the same figures where answers are sent as they are. For ``"l1"`` and
             ``"l2"`` no mechanism errs less. For ``"w1"`` a mechanism with little noise can err
             less, because its estimate is smoothed.
@@ -269,16 +303,76 @@ class Plan(Ranking[RankedMechanism]):
         by_epsilon: for a wanted difference, the fewest people at other budgets.
     """
 
+    COLUMNS = (
+        Column("mechanism"),
+        Column("error", "expected error", "number"),
+        Column("margin", "standard error", "number", 1),
+        Column("people", "people needed", "people"),
+        Column("power", unit="number"),
+        Column("weight", "weight of one report", "number", 1),
+        Column("judged", "judged by", priority=2),
+    )
+
     no_protection: RankedMechanism
     wanted: WantedDifference | None = None
     by_epsilon: tuple[BudgetRow, ...] = ()
 
-    def _settings(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"no_protection": self.no_protection.row()}
+
+@dataclass(frozen=True)
+class _Survey:
+    """What mechanisms are judged by: see :func:`plan`."""
+
+    domain: Domain
+    theta: np.ndarray
+    n: int
+    loss: str
+    runs: int
+    error: float | None
+    wanted: WantedDifference | None
+
+    def ranked(self, name: str, mechanism: Mechanism | None) -> RankedMechanism:
+        """The figures of one mechanism; None for no protection."""
+        weight = 1.0 if mechanism is None else max_influence(mechanism)
+        subject = self.domain if mechanism is None else mechanism
+        if self.loss == "w1":
+            error, margin, judged = simulated_error(
+                self.domain, mechanism, self.theta, self.n, self.runs
+            )
+        else:
+            error, margin = expected_loss(subject, self.theta, self.n, self.loss), 0.0
+            judged = _CLOSED_FORM
+        people = power = None
+        if self.error is not None:
+            people = _people(name, error, self.n, self.error, self.loss)
         if self.wanted is not None:
-            found["wanted"] = asdict(self.wanted)
-            found["by_epsilon"] = [asdict(row) for row in self.by_epsilon]
-        return found
+            people = self.people(subject, self.wanted)
+            power = power_for_difference(
+                subject, self.wanted.difference, self.n, self.theta, self.wanted.groups
+            )
+        return RankedMechanism(name, mechanism, error, people, weight, margin, judged, power)
+
+    def people(self, subject: Mechanism | Domain, difference_wanted: WantedDifference) -> int:
+        """The number of people that the wanted difference needs."""
+        difference, groups, power = (
+            difference_wanted.difference,
+            difference_wanted.groups,
+            difference_wanted.power,
+        )
+        return people_for_difference(subject, difference, self.theta, groups, power)
+
+    def by_epsilon(
+        self, makers: Mapping[str, Maker], epsilon: float, difference_wanted: WantedDifference
+    ) -> Iterator[BudgetRow]:
+        """The mechanism that needs the fewest people at a quarter to four times of a budget."""
+        for nats in (epsilon * budget for budget in BUDGETS):
+            needed = []
+            for name, make in makers.items():
+                # Some are not for these values, or not at this budget, or need far too many people.
+                with contextlib.suppress(WarnerError):
+                    needed.append((self.people(make(self.domain, nats), difference_wanted), name))
+            if needed:
+                people, name = min(needed)
+                yield BudgetRow(nats, name, people)
 
 
 def plan(
@@ -362,71 +456,90 @@ def plan(
     if error is not None and real("error", error) <= 0:
         raise ArgumentError("error", "must be positive", repr(error))
     _check_guarantee(domain, loss, delta, distance)
-    wanted = wanted_difference(difference, groups, power, error, loss)
+    difference_wanted = _wanted_difference(difference, groups, power, error, loss)
     default = made_shares(domain) if loss == "w1" else np.full(domain.size, 1 / domain.size)
     guess = default if theta is None else distribution("theta", theta, domain.size)
-
-    def ranked(name: str, mechanism: Mechanism | None) -> RankedMechanism:
-        weight = 1.0 if mechanism is None else max_influence(mechanism)
-        if loss == "w1":
-            expected, margin, judged = simulated_error(domain, mechanism, guess, n, runs)
-        else:
-            expected = expected_loss(domain if mechanism is None else mechanism, guess, n, loss)
-            margin, judged = 0.0, _CLOSED_FORM
-        people = None if error is None else _people(name, expected, n, error, loss)
-        return RankedMechanism(name, mechanism, expected, people, weight, margin, judged)
-
-    results: list[RankedMechanism] = []
-    left_out: dict[str, str] = {}
+    survey = _Survey(domain, guess, n, loss, runs, error, difference_wanted)
     makers = dict(candidates(domain, sensitive, delta, distance, loss == "w1"))
     for name, mechanism in (also or {}).items():
         # A name that is taken is that of another variant.
         makers[f"{name}, as given" if name in makers else name] = partial(_given, mechanism)
+    slow = {}
+    if loss == "w1" and domain.size > _LARGEST_HASHED_SIMULATED and "LocalHashing" in makers:
+        del makers["LocalHashing"]
+        slow["LocalHashing"] = (
+            f"its error is simulated up to {_LARGEST_HASHED_SIMULATED} values; "
+            "UnaryEncoding optimized has about the same"
+        )
+    # What is wrong with the arguments of a closed form is so for all mechanisms.
+    refusals = (ArgumentError,) if loss == "w1" else ()
+    judged, left_out = judged_mechanisms(makers, domain, epsilon, survey.ranked, refusals)
+    # A given mechanism may be a candidate anyway; the first of both stays.
+    different: dict[str, RankedMechanism] = {}
+    for result in judged:
+        if result.mechanism is not None:
+            different.setdefault(canonical(result.mechanism.header), result)
+    results = sorted(
+        different.values(),
+        key=lambda r: (r.people if difference_wanted and r.people else 0, to_nine_digits(r.error)),
+    )
+    without = survey.ranked("no protection", None)
+    settings: dict[str, Any] = {"no_protection": without.row()}
+    bought: tuple[BudgetRow, ...] = ()
+    if difference_wanted is not None:
+        bought = tuple(survey.by_epsilon(makers, epsilon, difference_wanted))
+        settings |= {
+            "wanted": asdict(difference_wanted),
+            "by_epsilon": [asdict(row) for row in bought],
+        }
+    return Plan(
+        tuple(results),
+        loss,
+        n,
+        slow | left_out,
+        without,
+        difference_wanted,
+        bought,
+        settings=settings,
+    )
+
+
+def judged_mechanisms(
+    makers: Mapping[str, Maker],
+    domain: Domain,
+    epsilon: float,
+    judge: Callable[[str, Mechanism], Judgement],
+    refusals: tuple[type[WarnerError], ...],
+) -> tuple[list[Judgement], dict[str, str]]:
+    """Judgements of the mechanisms that can be made, and {name: reason} of the others."""
+    judgements, left_out = [], {}
+    refused: tuple[type[WarnerError], ...] = (BudgetError, IdentifiabilityError, *refusals)
     for name, make in steps(makers.items(), "comparing mechanisms"):
-        if name == "LocalHashing" and loss == "w1" and domain.size > _LARGEST_HASHED_SIMULATED:
-            left_out[name] = (
-                f"its error is simulated up to {_LARGEST_HASHED_SIMULATED} values; "
-                "UnaryEncoding optimized has about the same"
-            )
-            continue
         try:
-            made = make(domain, epsilon)
-            known = [r.mechanism.header for r in results if r.mechanism is not None]
-            if made.header in known:  # given, and a candidate anyway
-                continue
-            results.append(ranked(name, made))
+            judgements.append(judge(name, make(domain, epsilon)))
         except ArgumentTypeError:
             continue  # a mechanism of other values
-        except (BudgetError, IdentifiabilityError) as problem:
+        except refused as problem:
             left_out[name] = str(problem)
-        except ArgumentError as problem:
-            if loss != "w1":
-                raise
-            left_out[name] = str(problem)
-    if not results:
+    if not judgements:
         reason = next(iter(left_out.values()), "No mechanism fits these values")
         raise BudgetError("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
-    results.sort(key=lambda result: to_nine_digits(result.error))
-    found = Plan(tuple(results), loss, n, left_out, ranked("no protection", None))
-    if wanted is None:
-        return found
-    bought = what_epsilon_buys(domain, epsilon, makers, lambda m: wanted.people(m, guess))
-    return _for_difference(replace(found, wanted=wanted, by_epsilon=bought), wanted, domain, guess)
+    return judgements, left_out
 
 
-def _for_difference(
-    ranking: Plan, wanted: WantedDifference, domain: Domain, guess: np.ndarray
-) -> Plan:
-    """A plan with the people and the power of a wanted difference, sorted by people."""
-
-    def completed(result: RankedMechanism) -> RankedMechanism:
-        subject = domain if result.mechanism is None else result.mechanism
-        people, power = wanted.people(subject, guess), wanted.power_with(ranking.n, subject, guess)
-        return replace(result, people=people, power=power)
-
-    results = sorted(map(completed, ranking.results), key=lambda result: result.people or 0)
-    without = completed(ranking.no_protection)
-    return replace(ranking, results=tuple(results), no_protection=without)
+def _wanted_difference(
+    difference: float | None, groups: int, power: float, error: float | None, loss: str
+) -> WantedDifference | None:
+    """The difference that is to be detected, or None."""
+    if difference is None:
+        return None
+    if error is not None:
+        rule = "does not go with a wanted difference: each asks for a number of people"
+        raise ArgumentError("error", rule, repr(error), "Leave one of them out")
+    if loss == "w1":
+        rule, remedy = "goes with the losses 'l1' and 'l2'", "Use loss='l2' (--loss l2)"
+        raise ArgumentError("difference", rule, repr(loss), remedy)
+    return WantedDifference(difference, groups, power)
 
 
 def _given(mechanism: Mechanism, domain: Domain, epsilon: float) -> Mechanism:
@@ -533,7 +646,7 @@ def simulated_error(
     return *_mean_distance(estimates, theta, domain), judged
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_MOST_CACHED)
 def _simulated_again(header: str, theta: bytes, n: int, runs: int) -> tuple[float, float, str]:
     """:func:`simulated_error` of a mechanism; kept, for attributes often have equal candidates.
 
@@ -567,83 +680,3 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
             "Name a larger error",
         )
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))
-
-
-# -----------------------------------------------------------------------------------------------
-# Plans to detect a difference of a share between groups: people, power, and what epsilon buys.
-
-BUDGETS = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the epsilon of the plan
-
-
-@dataclass(frozen=True)
-class WantedDifference:
-    """A difference that a survey should detect.
-
-    Attributes:
-        difference: of the share of a value, between two groups.
-        groups: the number of groups, of equal size.
-        power: the probability to detect it, by a test of size 5 %.
-    """
-
-    difference: float
-    groups: int
-    power: float
-
-    def people(self, mechanism: Mechanism | Domain, theta: np.ndarray) -> int:
-        """See :func:`warner.theory.people_for_difference`."""
-        return people_for_difference(mechanism, self.difference, theta, self.groups, self.power)
-
-    def power_with(self, n: int, mechanism: Mechanism | Domain, theta: np.ndarray) -> float:
-        """See :func:`warner.theory.power_for_difference`."""
-        return power_for_difference(mechanism, self.difference, n, theta, self.groups)
-
-
-@dataclass(frozen=True)
-class BudgetRow:
-    """What one budget buys.
-
-    Attributes:
-        epsilon: the budget in nats.
-        mechanism: the name of the mechanism that needs the fewest people.
-        people: how many it needs.
-    """
-
-    epsilon: float
-    mechanism: str
-    people: int
-
-
-def wanted_difference(
-    difference: float | None, groups: int, power: float, error: float | None, loss: str
-) -> WantedDifference | None:
-    """The difference that is asked for, or None."""
-    if difference is None:
-        return None
-    if error is not None:
-        rule = "does not go with a wanted difference: each asks for a number of people"
-        raise ArgumentError("error", rule, repr(error), "Leave one of them out")
-    if loss == "w1":
-        rule, remedy = "goes with the losses 'l1' and 'l2'", "Use loss='l2' (--loss l2)"
-        raise ArgumentError("difference", rule, repr(loss), remedy)
-    return WantedDifference(difference, groups, power)
-
-
-def what_epsilon_buys(
-    domain: Domain,
-    epsilon: float,
-    makers: Mapping[str, Callable[[Domain, float], Mechanism]],
-    people: Callable[[Mechanism], int],
-) -> tuple[BudgetRow, ...]:
-    """The mechanism that needs the fewest people at a quarter to four times of a budget."""
-    found = []
-    for budget in BUDGETS:
-        needed = []
-        for name, make in makers.items():
-            try:
-                needed.append((people(make(domain, epsilon * budget)), name))
-            except WarnerError:
-                continue  # not for these values, not at this budget, or far too many people
-        if needed:
-            least, name = min(needed)
-            found.append(BudgetRow(epsilon * budget, name, least))
-    return tuple(found)

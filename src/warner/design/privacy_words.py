@@ -187,7 +187,7 @@ def of_a_person(
 
 def largest(guarantees: Sequence[Guarantee]) -> Guarantee:
     """The guarantee with the largest epsilon between any two answers."""
-    return max(guarantees, key=lambda found: found.total)
+    return max(guarantees, key=lambda guarantee: guarantee.total)
 
 
 # -----------------------------------------------------------------------------------------------

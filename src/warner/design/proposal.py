@@ -15,7 +15,6 @@ from warner._core.checks import confidence_level, distribution, integer, kind, r
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
-    BudgetError,
     IdentifiabilityError,
 )
 from warner._core.progress import steps
@@ -25,6 +24,7 @@ from warner.design.planning import (
     can_simulate,
     candidates,
     distance_of_values,
+    judged_mechanisms,
     made_shares,
     measured,
     options_of,
@@ -63,7 +63,7 @@ class Expected:
         error: the mean loss of the estimate: the sum of squared errors of labels; of numbers and
             places the Wasserstein-1 distance in their unit.
         margin: the standard error of ``error``.
-        share: the mean width of the interval of the share of :class:`Question`; None where reports
+        share: the mean width of the interval of the share of :class:`Scenario`; None where reports
             bound no share.
         mean: the mean width of the interval of the mean of numbers; None for other values.
         kind: the kind of these intervals, see :meth:`warner.Estimate.interval`; ``"none"`` where
@@ -78,7 +78,7 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Scenario:
     """A distribution that people could have, and the share whose interval is judged.
 
     Attributes:
@@ -143,13 +143,13 @@ class Question:
         """
         kind = available_kind(solution)
         if kind == "posterior":
-            known = UnbiasedShares.of(solution, "population")
-            if known is None:
+            unbiased = UnbiasedShares.of(solution, "population")
+            if unbiased is None:
                 bounds = posterior(solution, self.level, weights=self.functions)
             else:
                 middle = self.functions @ solution.probabilities
                 pairs = zip(self.functions, middle, strict=True)
-                bounds = np.stack([known.interval(c, self.level, float(at)) for c, at in pairs])
+                bounds = np.stack([unbiased.interval(c, self.level, float(at)) for c, at in pairs])
             share, mean = np.diff(bounds, axis=1)[:, 0]
             return float(share), float(mean)
         if kind == "none" or self.domain.answered.is_ordered:
@@ -158,30 +158,30 @@ class Question:
         return float(high - low), None
 
 
-def expected(mechanism: Mechanism, question: Question, n: int, runs: int) -> Expected:
+def expected(mechanism: Mechanism, scenario: Scenario, n: int, runs: int) -> Expected:
     """The mean error and widths over simulated tallies, always the same ones.
 
     Score intervals are not simulated, see :func:`score_width`.
     """
     losses, shares, means = [], [], []
     kind = "none"
-    for solution in question.estimates(mechanism, n, runs, np.random.default_rng(0)):
-        losses.append(question.loss(solution.probabilities, question.theta))
+    for solution in scenario.estimates(mechanism, n, runs, np.random.default_rng(0)):
+        losses.append(scenario.loss(solution.probabilities, scenario.theta))
         kind = available_kind(solution)
         if kind != "score":
-            share, mean = question.widths(solution)
+            share, mean = scenario.widths(solution)
             shares += [] if share is None else [share]
             means += [] if mean is None else [mean]
     width: float | None = float(np.mean(shares)) if shares else None
-    if width is None and kind == "score" and not question.domain.answered.is_ordered:
-        width = score_width(mechanism.channel(), question, n)
+    if width is None and kind == "score" and not scenario.domain.answered.is_ordered:
+        width = score_width(mechanism.channel(), scenario, n)
     margin = float(np.std(losses, ddof=1)) / math.sqrt(runs)
     mean_width = float(np.mean(means)) if means else None
     return Expected(float(np.mean(losses)), margin, width, mean_width, kind)
 
 
 def expected_at_once(
-    mechanism: Mechanism, question: Question, n: int, has_widths: bool = True
+    mechanism: Mechanism, scenario: Scenario, n: int, has_widths: bool = True
 ) -> Expected | None:
     """The error and the widths that the posterior states for the expected tally; one fit.
 
@@ -191,38 +191,38 @@ def expected_at_once(
     tenth too small, because a real tally is noisier than its expectation.
     """
     channel = mechanism.channel()
-    weights = channel.matvec(question.theta)
-    data = LikelihoodData(channel, weights / weights.sum(), n, question.domain)
+    weights = channel.matvec(scenario.theta)
+    data = LikelihoodData(channel, weights / weights.sum(), n, scenario.domain)
     with threads_for(data):
         estimator, fit = recommended_fit(data)
     solution = Solution(fit, data, estimator)
     if fit.posterior is None or not solution.has_posterior_intervals:
         return None
     rng = np.random.default_rng(0)
-    losses = [question.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
-    share, mean = question.widths(solution) if has_widths else (None, None)
+    losses = [scenario.loss(fit.shares, d) for d in fit.posterior.one_by_one(_DRAWS, rng)]
+    share, mean = scenario.widths(solution) if has_widths else (None, None)
     return Expected(float(np.mean(losses)), 0.0, share, mean, "posterior")
 
 
 def share_width(
-    mechanism: Mechanism, question: Question, n: int, known: Expected, known_n: int
+    mechanism: Mechanism, scenario: Scenario, n: int, of_other_n: Expected, known_n: int
 ) -> float | None:
     """The width of the interval of the share with n people, from that with ``known_n`` people.
 
     A posterior's width is scaled by that for expected tallies. Widths that are neither of a
     posterior nor of score intervals are simulated.
     """
-    if known.kind == "score":
-        return score_width(mechanism.channel(), question, n)
-    if known.kind == "posterior":
-        pair = [expected_at_once(mechanism, question, people) for people in (n, known_n)]
+    if of_other_n.kind == "score":
+        return score_width(mechanism.channel(), scenario, n)
+    if of_other_n.kind == "posterior":
+        pair = [expected_at_once(mechanism, scenario, people) for people in (n, known_n)]
         now, before = (None if each is None else each.share for each in pair)
-        if now and before and known.share:
-            return known.share * now / before
-    return expected(mechanism, question, n, _FEW_RUNS).share
+        if now and before and of_other_n.share:
+            return of_other_n.share * now / before
+    return expected(mechanism, scenario, n, _FEW_RUNS).share
 
 
-def score_width(channel: LikelihoodOperator, question: Question, n: int) -> float | None:
+def score_width(channel: LikelihoodOperator, scenario: Scenario, n: int) -> float | None:
     """The expected width of the score interval of the judged share t, of the rank that it has.
 
         E high(T) - low(T),   T ~ N(t, s(t)^2),   s(t)^2 = ((1 - t) null + t own - t^2) / n
@@ -232,17 +232,17 @@ def score_width(channel: LikelihoodOperator, question: Question, n: int) -> floa
     """
     from scipy.special import ndtri
 
-    z, theta, x = normal_quantile(question.level), question.theta, question.value
-    data = LikelihoodData(channel, np.empty(0), n, question.domain)  # no tally yet
+    z, theta, x = normal_quantile(scenario.level), scenario.theta, scenario.value
+    data = LikelihoodData(channel, np.empty(0), n, scenario.domain)  # no tally yet
     try:
         noise = ShareNoise.of(data, "population", least_share(data, "population", z), theta)
     except IdentifiabilityError:
         return None
-    least = lower_quantiles(theta, question.level)
-    deviation = math.sqrt(max(float(noise.at(question.share)[x]), 0.0) / n)
+    least = lower_quantiles(theta, scenario.level)
+    deviation = math.sqrt(max(float(noise.at(scenario.share)[x]), 0.0) / n)
     widths = []
     for normal in ndtri((np.arange(_GRID) + 0.5) / _GRID):
-        estimate = np.full_like(theta, question.share + deviation * normal)
+        estimate = np.full_like(theta, scenario.share + deviation * normal)
         low, high = replace(noise, centre=estimate).accepted(least, z)[x]
         widths.append(high - low)
     return float(np.mean(widths))
@@ -251,8 +251,8 @@ def score_width(channel: LikelihoodOperator, question: Question, n: int) -> floa
 # -----------------------------------------------------------------------------------------------
 # Proposals: a mechanism and an epsilon for a question that has neither yet.
 
-LADDER = (0.5, 1.0, 2.0, 3.0)
-WIDTH = 0.1  # of the interval of a share, and of that of a mean as a part of the range
+EPSILON_STEPS = (0.5, 1.0, 2.0, 3.0)
+DEFAULT_WIDTH = 0.1  # of the interval of a share, and of that of a mean as a part of the range
 _ALIKE = 1.02  # errors within 2 % are alike; the mechanism that is named first is then taken
 _FEW = 256  # numbers, beyond which only these are compared:
 _OF_NUMBERS = ("SquareWave", "Piecewise")
@@ -266,7 +266,7 @@ _LEFT_OUT = ("LocalHashing", "Geometric", "TruncatedGeometric", "Exponential")
 # Of places also those that err about as much as UnaryEncoding optimized and PlanarGeometric.
 _LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding symmetric", "PlanarLaplace")
 
-Questions: TypeAlias = tuple[Question, ...]
+Scenarios: TypeAlias = tuple[Scenario, ...]
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class Proposal:
         best: the offer that is proposed.
         offers: the offers at all epsilons that were tried, by epsilon.
         meets: whether ``best`` has the wanted widths.
-        questions: the distributions at which the proposed mechanism was judged.
+        scenarios: the distributions at which the proposed mechanism was judged.
     """
 
     domain: Domain
@@ -338,7 +338,7 @@ class Proposal:
     best: Offer
     offers: tuple[Offer, ...]
     meets: bool
-    questions: Questions = field(repr=False)
+    scenarios: Scenarios = field(repr=False)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -352,14 +352,14 @@ class Proposal:
 
     def widths(self, n: int) -> Expected:
         """What to expect of the proposed mechanism with another number of people."""
-        return expect(self.mechanism, self.questions, integer("n", n, 1, MAX_PEOPLE))
+        return expect(self.mechanism, self.scenarios, integer("n", n, 1, MAX_PEOPLE))
 
     def people(self, width: float) -> int | None:
         """The number of people with whom the interval of the share has a width.
 
         Shapes: width (0, 1).
         """
-        return _people(self.mechanism, self.questions, self.n, self.best.expected, width)
+        return _people(self.mechanism, self.scenarios, self.n, self.best.expected, width)
 
     def to_json(self) -> dict[str, Any]:
         """The proposal as JSON data."""
@@ -381,11 +381,11 @@ def propose(
     *,
     sensitive: Iterable[Any] | None = None,
     share: float = 0.1,
-    width: float = WIDTH,
+    width: float = DEFAULT_WIDTH,
     level: float = 0.95,
     theta: ArrayLike | None = None,
     among: Mapping[str, Callable[[Domain, float], Mechanism]] | None = None,
-    ladder: Iterable[float] = LADDER,
+    epsilons: Iterable[float] = EPSILON_STEPS,
 ) -> Proposal:
     """Propose a mechanism, and an epsilon where none is given, for one question.
 
@@ -400,9 +400,9 @@ def propose(
 
     Numbers with nonresponse are judged by the distribution among those who answered, nine in ten.
 
-    Without an epsilon, the least one of ``ladder`` is proposed at which the interval of a share has
-    the wanted width, and that of the mean of numbers at most the same part of the range. If none
-    has, the largest is proposed, and ``meets`` is False.
+    Without an epsilon, the least one of ``epsilons`` is proposed at which the interval of a share
+    has the wanted width, and that of the mean of numbers at most the same part of the range. If
+    none has, the largest is proposed, and ``meets`` is False.
 
     Source: METHODS 5, 6.
 
@@ -427,86 +427,75 @@ def propose(
     makers = dict(candidates(domain, sensitive, None, None, near))
     if among is not None:
         makers = dict(among)
-    budgets = sorted(ladder) if epsilon is None else [epsilon]
+    budgets = sorted(epsilons) if epsilon is None else [epsilon]
     offers: list[Offer] = []
     for budget in steps(budgets, "trying epsilons"):
-        offers.append(_offer(makers, questions_of(domain, guess, share, level), n, budget, width))
+        offers.append(_offer(makers, scenarios_of(domain, guess, share, level), n, budget, width))
     meeting = [offer for offer in offers if _meets(offer, domain, width)]
     best = meeting[0] if meeting else offers[-1]
-    asked = questions_of(domain, guess, share, level, best.mechanism.sensitive_mask)
-    return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), asked)
+    scenarios = scenarios_of(domain, guess, share, level, best.mechanism.sensitive_mask)
+    return Proposal(domain, n, level, share, width, best, tuple(offers), bool(meeting), scenarios)
 
 
 def _meets(offer: Offer, domain: Domain, width: float) -> bool:
     """Whether the expected intervals are at most as wide as wanted."""
-    found = offer.expected
-    if found.mean is not None:
+    expectation = offer.expected
+    if expectation.mean is not None:
         ((low, high),) = domain.answered.ends
-        if found.mean > width * (high - low):
+        if expectation.mean > width * (high - low):
             return False
-    return found.share is not None and found.share <= width
+    return expectation.share is not None and expectation.share <= width
 
 
 def _offer(
-    makers: Mapping[str, Maker], questions: Questions, n: int, epsilon: float, width: float
+    makers: Mapping[str, Maker], scenarios: Scenarios, n: int, epsilon: float, width: float
 ) -> Offer:
     """The mechanism with the least error at one epsilon."""
-    domain = questions[0].domain
-    left_out: dict[str, str] = {}
-    errors: dict[str, float] = {}
+    domain = scenarios[0].domain
     made: dict[str, Mechanism] = {}
-    for name, mechanism in steps(
-        list(_made(makers, domain, epsilon, left_out)), "comparing mechanisms"
-    ):
-        try:
-            errors[name], made[name] = _error(mechanism, questions[0], n), mechanism
-        except (ArgumentError, IdentifiabilityError) as problem:
-            left_out[name] = str(problem)
-    if not made:
-        reason = next(iter(left_out.values()), "No mechanism fits these values")
-        raise BudgetError("epsilon", "suits no mechanism on this domain", repr(epsilon), reason)
+
+    def judge(name: str, mechanism: Mechanism) -> tuple[str, float]:
+        made[name] = mechanism
+        return name, _error(mechanism, scenarios[0], n)
+
+    judged, left_out = judged_mechanisms(
+        _compared(makers, domain), domain, epsilon, judge, (ArgumentError,)
+    )
+    errors = dict(judged)
     least = min(errors.values())
-    if domain.answered.is_ordered and len(questions) > 1:
+    if domain.answered.is_ordered and len(scenarios) > 1:
         # Of numbers the order can depend on the distribution.
         near = [name for name in errors if errors[name] <= _NEAR * least]
         for name in near if len(near) > 1 else ():
-            errors[name] = float(np.mean([_error(made[name], q, n) for q in questions]))
+            errors[name] = float(np.mean([_error(made[name], each, n) for each in scenarios]))
         least = min(errors[name] for name in near)
     alike = 1.0 if measured(domain).dimension else _ALIKE
     close = [name for name, error in errors.items() if error <= least * alike]
     name = min(close, key=lambda name: _complexity(name, domain.size, errors[name]))
     chosen = made[name]
-    asked = tuple(_of_protected(question, chosen.sensitive_mask) for question in questions)
-    found = expect(chosen, asked, n)
-    others = {key: errors[key] for key in sorted(errors, key=lambda k: to_nine_digits(errors[k]))}
+    judged_at = tuple(_of_protected(each, chosen.sensitive_mask) for each in scenarios)
+    expectation = expect(chosen, judged_at, n)
     return Offer(
         epsilon,
         name,
         chosen,
         options_of(makers[name]),
-        found,
-        _people(chosen, asked, n, found, width),
+        expectation,
+        _people(chosen, judged_at, n, expectation, width),
         odds_of(chosen),
-        others,
+        {key: errors[key] for key in sorted(errors, key=lambda k: to_nine_digits(errors[k]))},
         left_out,
     )
 
 
-def _made(
-    makers: Mapping[str, Maker], domain: Domain, epsilon: float, left_out: dict[str, str]
-) -> Iterator[tuple[str, Mechanism]]:
-    """The mechanisms that can be made, and the reasons of those that cannot, into ``left_out``."""
-    for name, make in makers.items():
-        many = domain.answered.is_ordered and domain.size > _FEW
-        left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
-        if len(makers) > 1 and (name in left or (many and name not in _OF_NUMBERS)):
-            continue
-        try:
-            yield name, make(domain, epsilon)
-        except ArgumentTypeError:
-            continue  # a mechanism of other values
-        except (ArgumentError, BudgetError, IdentifiabilityError) as problem:
-            left_out[name] = str(problem)
+def _compared(makers: Mapping[str, Maker], domain: Domain) -> dict[str, Maker]:
+    """The candidates, without those that cannot be the best."""
+    if len(makers) == 1:
+        return dict(makers)
+    left = _LEFT_OUT_OF_PLACES if domain.dimension > 1 else _LEFT_OUT
+    many = domain.answered.is_ordered and domain.size > _FEW
+    names = [name for name in makers if name not in left and (name in _OF_NUMBERS or not many)]
+    return {name: makers[name] for name in names}
 
 
 def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
@@ -517,80 +506,86 @@ def _complexity(name: str, size: int, error: float) -> tuple[int, float]:
     return 1 if short and size > _FEW else 2, error
 
 
-def _error(mechanism: Mechanism, question: Question, n: int) -> float:
+def _error(mechanism: Mechanism, scenario: Scenario, n: int) -> float:
     """The error that a mechanism is ranked by."""
-    domain = question.domain
+    domain = scenario.domain
     if domain.answered.is_ordered:
-        found = expected_at_once(mechanism, question, n, has_widths=False)
-        return expected(mechanism, question, n, _FEWER).error if found is None else found.error
+        expectation = expected_at_once(mechanism, scenario, n, has_widths=False)
+        return (
+            expected(mechanism, scenario, n, _FEWER).error
+            if expectation is None
+            else expectation.error
+        )
     if can_simulate(domain):
-        return simulated_error(domain, mechanism, question.theta, n, _LEAST)[0]
-    return expected_loss(mechanism, question.theta, n, "l2")
+        return simulated_error(domain, mechanism, scenario.theta, n, _LEAST)[0]
+    return expected_loss(mechanism, scenario.theta, n, "l2")
 
 
-def expect(mechanism: Mechanism, questions: Questions, n: int) -> Expected:
+def expect(mechanism: Mechanism, scenarios: Scenarios, n: int) -> Expected:
     """The error and the widths of one mechanism, on average over the distributions.
 
     Of more values fewer tallies are simulated, and fewer distributions.
     """
-    domain, size = questions[0].domain, questions[0].domain.size
+    domain, size = scenarios[0].domain, scenarios[0].domain.size
     if can_simulate(domain) and not domain.answered.is_ordered:
         # The default intervals of places are score intervals.
-        question = questions[0]
-        error, margin, _ = simulated_error(domain, mechanism, question.theta, n, _FEWER)
-        width = score_width(mechanism.channel(), question, n)
+        scenario = scenarios[0]
+        error, margin, _ = simulated_error(domain, mechanism, scenario.theta, n, _FEWER)
+        width = score_width(mechanism.channel(), scenario, n)
         return Expected(error, margin, width, None, "none" if width is None else "score")
     runs = _RUNS if size <= 512 else _FEWER if size <= 4096 else _LEAST
     if size > 4096:
-        return expected(mechanism, questions[0], n, runs)
-    found = [expected(mechanism, q, n, max(_LEAST, runs // len(questions))) for q in questions]
+        return expected(mechanism, scenarios[0], n, runs)
+    expectation = [
+        expected(mechanism, q, n, max(_LEAST, runs // len(scenarios))) for q in scenarios
+    ]
     return Expected(
-        float(np.mean([each.error for each in found])),
-        math.hypot(*(each.margin for each in found)) / len(found),
-        _mean_of([each.share for each in found]),
-        _mean_of([each.mean for each in found]),
-        found[0].kind,
+        float(np.mean([each.error for each in expectation])),
+        math.hypot(*(each.margin for each in expectation)) / len(expectation),
+        _mean_of([each.share for each in expectation]),
+        _mean_of([each.mean for each in expectation]),
+        expectation[0].kind,
     )
 
 
 def _mean_of(widths: Iterable[float | None]) -> float | None:
     """The mean of those widths that are known."""
-    known = [width for width in widths if width is not None]
-    return float(np.mean(known)) if known else None
+    widths_known = [width for width in widths if width is not None]
+    return float(np.mean(widths_known)) if widths_known else None
 
 
 def _people(
-    mechanism: Mechanism, questions: Questions, n: int, found: Expected, width: float
+    mechanism: Mechanism, scenarios: Scenarios, n: int, expectation: Expected, width: float
 ) -> int | None:
     """The people with whom the interval of the share has the wanted width.
 
     Widths fall about with the root of n. The secant through the last two (log n, log width) is
     followed until a width is within 1 % of the wanted one.
     """
-    if not found.share:
+    if not expectation.share:
         return None
-    at, now, slope, wanted = math.log(n), math.log(found.share), -0.5, math.log(width)
+    at, now, slope, log_width = math.log(n), math.log(expectation.share), -0.5, math.log(width)
     for _ in range(_SECANTS):
-        there = max(0.0, at + float(np.clip((wanted - now) / slope, -4.0, 4.0)))
+        there = max(0.0, at + float(np.clip((log_width - now) / slope, -4.0, 4.0)))
         if there > math.log(MAX_PEOPLE):
             return None
-        if abs(now - wanted) < 0.01 or there == at:
+        if abs(now - log_width) < 0.01 or there == at:
             break
-        again = share_width(mechanism, questions[0], round(math.exp(there)), found, n)
+        again = share_width(mechanism, scenarios[0], round(math.exp(there)), expectation, n)
         if not again:
             return None
         slope = float(np.clip((math.log(again) - now) / (there - at), -1.0, -0.2))
         at, now = there, math.log(again)
-    return math.ceil(math.exp(max(0.0, at + (wanted - now) / slope)))
+    return math.ceil(math.exp(max(0.0, at + (log_width - now) / slope)))
 
 
-def questions_of(
+def scenarios_of(
     domain: Domain,
     theta: np.ndarray | None,
     share: float,
     level: float,
     sensitive: np.ndarray | None = None,
-) -> Questions:
+) -> Scenarios:
     """The distributions that a mechanism is judged at: a guess, or made ones.
 
     The made distributions are, of numbers, :func:`warner.design.planning.made_shares`, its mirror
@@ -616,16 +611,16 @@ def questions_of(
     if domain.size == 2:
         guesses = guesses[:1]
     return tuple(
-        _of_protected(Question(domain, guess / guess.sum(), share, 0, level), sensitive)
+        _of_protected(Scenario(domain, guess / guess.sum(), share, 0, level), sensitive)
         for guess in guesses
     )
 
 
-def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
-    """The question of a label that is protected, and has the judged share."""
-    domain, theta, share = question.domain, question.theta, question.share
+def _of_protected(scenario: Scenario, sensitive: np.ndarray | None) -> Scenario:
+    """The scenario of a label that is protected, and has the judged share."""
+    domain, theta, share = scenario.domain, scenario.theta, scenario.share
     if domain.answered.is_ordered or domain.size < 2:
-        return question
+        return scenario
     near = np.abs(theta - share)
     if sensitive is not None:
         near = np.where(sensitive, near, np.inf)
@@ -634,4 +629,4 @@ def _of_protected(question: Question, sensitive: np.ndarray | None) -> Question:
     others = theta / rest if rest > 0 else np.full(domain.size, 1 / (domain.size - 1))
     shares = others * (1 - share)
     shares[x] = share
-    return replace(question, theta=shares, value=x)
+    return replace(scenario, theta=shares, value=x)

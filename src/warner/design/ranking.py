@@ -1,14 +1,13 @@
-"""Rankings: results from the least error to the largest, as objects, rows and JSON."""
+"""Rankings: results from the least error to the largest, as objects, tables, rows and JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from warner._core import html
-from warner.io.csv_format import Tabular, cell
+from warner._core.table import Column, Table, Tabular
 
 
 class Ranked(Protocol):
@@ -16,6 +15,9 @@ class Ranked(Protocol):
 
     @property
     def error(self) -> float: ...
+
+    @property
+    def margin(self) -> float: ...
 
     def row(self) -> dict[str, Any]: ...
 
@@ -32,21 +34,66 @@ class Ranking(Tabular, Generic[Result]):
         loss: the name of the loss that ``error`` is a mean of, such as ``"l2"``.
         n: number of people.
         left_out: {name: reason}, the candidates that cannot be used here.
+        settings: what this ranking adds to its JSON data, such as the number of runs.
     """
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
 
     results: tuple[Result, ...]
     loss: str
     n: int
     left_out: Mapping[str, str]
+    settings: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
 
     @property
     def best(self) -> Result:
         """The result with the least error."""
         return self.results[0]
 
+    @property
+    def ties(self) -> tuple[Result, ...]:
+        """The other results whose errors are within two standard errors of the least one.
+
+        The standard error is that of the difference, from the same simulated tallies where there
+        are such.
+        """
+        return tuple(
+            result
+            for result in self.results[1:]
+            if to_nine_digits(self._excess(result)[0]) <= 2 * self._excess(result)[1]
+        )
+
+    def _excess(self, result: Result) -> tuple[float, float]:
+        """The error of a result above that of the best, with its standard error."""
+        return result.error - self.best.error, math.hypot(result.margin, self.best.margin)
+
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each result, in the order of the ranking."""
         return [result.row() for result in self.results]
+
+    def table(self) -> Table:
+        """The ranking for people, with a picture of each error and two standard errors on pages."""
+        rows = self.rows()
+        ends = [result.error + 2 * result.margin for result in self.results]
+        largest = max([end for end in ends if math.isfinite(end)], default=0.0)
+        drawn = []
+        for result, row in zip(self.results, rows, strict=True):
+            at, width = min(result.error, largest), 2 * result.margin
+            drawn.append({**row, "drawn": at, "low": at - width, "high": at + width})
+        # A column that says nothing of any result is left out: people that nobody asked for.
+        columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]
+        ties = [str(next(iter(result.row().values()))) for result in self.ties]
+        alike = f"Not told apart from the first by two standard errors: {', '.join(ties)}."
+        return Table(
+            [*columns, Column("drawn", "", "bar", ends=("low", "high"))],
+            drawn,
+            [alike if ties else "", *(f"Left out: {n}, {why}" for n, why in self.left_out.items())],
+            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest",
+        )
+
+    def to_latex(self) -> str:
+        """The table for LaTeX with the package booktabs."""
+        return self.table().latex()
 
     def __len__(self) -> int:
         return len(self.results)
@@ -54,45 +101,26 @@ class Ranking(Tabular, Generic[Result]):
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
+    def __str__(self) -> str:
+        return str(self.table())
+
     def __repr__(self) -> str:
-        first = next(iter(self.rows()[0].values()))
+        first = next(iter(self.best.row().values()))
+        left = f", left_out={len(self.left_out)}" if self.left_out else ""
         return (
             f"{type(self).__name__}({len(self)} ranked by {self.loss}, n={self.n}, "
-            f"best: {first}, error={self.best.error:.4g})"
+            f"best: {first}, error={self.best.error:.4g}{left})"
         )
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        margins = [2 * float(row.get("margin") or 0.0) for row in rows]
-        # A column that says nothing of any result is left out: people that nobody asked for.
-        names = [name for name in rows[0] if any(row[name] for row in rows)]
-        ends = [result.error + margin for result, margin in zip(self, margins, strict=True)]
-        largest = max([end for end in ends if math.isfinite(end)], default=0.0) or 1.0
-        cells = []
-        for result, row, margin in zip(self, rows, margins, strict=True):
-            error = min(result.error, largest)
-            bar = html.interval_bar(error, error - margin, error + margin, largest)
-            cells.append([*(cell(row[name]) for name in names), bar])
-        out = "".join(f" Left out: {name}, {why}." for name, why in self.left_out.items())
-        caption = (
-            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest. The "
-            f"pictures show it with two standard errors.{out}"
-        )
-        return html.table([*names, ""], cells, caption)
 
     def to_json(self) -> dict[str, Any]:
         """The ranking as JSON data: loss, n, settings, results and left_out."""
         return {
             "loss": self.loss,
             "n": self.n,
-            **self._settings(),
+            **self.settings,
             "results": self.rows(),
             "left_out": dict(self.left_out),
         }
-
-    def _settings(self) -> dict[str, Any]:
-        """What this kind of ranking adds to its JSON data."""
-        return {}
 
 
 def to_nine_digits(error: float) -> float:

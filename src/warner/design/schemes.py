@@ -38,6 +38,7 @@ from warner._core.errors import (
     BudgetError,
 )
 from warner._core.progress import steps
+from warner._core.table import Column
 from warner.channels import Channel, KroneckerChannel, lifted, summed
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
@@ -88,8 +89,8 @@ def clusters(
     """
     data = subject.data if isinstance(subject, Solution) else subject
     if isinstance(data, Tally):
-        known = from_header(data.header).attribute_domains
-        names, shape = list(known), tuple(domain.size for domain in known.values())
+        domains = from_header(data.header).attribute_domains
+        names, shape = list(domains), tuple(domain.size for domain in domains.values())
     else:
         names, shape = attribute_names(data.domain), data.domain.shape
     if not names:
@@ -207,16 +208,23 @@ class SchemeComparison(Ranking[RankedScheme]):
     """Schemes from the least error to the largest.
 
     Attributes:
-        results, loss, n, left_out: see :class:`warner.design.comparison.Ranking`.
+        results, loss, n, left_out: see :class:`warner.design.ranking.Ranking`.
         runs: number of simulated tallies for each scheme.
         epsilon: total budget in nats.
     """
 
+    COLUMNS = (
+        Column("scheme"),
+        Column("method"),
+        Column("error", unit="number"),
+        Column("margin", "standard error", "number"),
+        Column("expected", "in closed form", "number", 2),
+        Column("floor", "does not vanish", "number", 1),
+        Column("groups", priority=3),
+    )
+
     runs: int
     epsilon: float
-
-    def _settings(self) -> dict[str, Any]:
-        return {"runs": self.runs, "epsilon": self.epsilon}
 
 
 @dataclass(frozen=True)
@@ -311,7 +319,8 @@ def compare_schemes(
         reason = next(iter(left_out.values()))
         raise BudgetError("epsilon", "suits no scheme on this domain", repr(epsilon), reason)
     results.sort(key=lambda result: to_nine_digits(result.error))
-    return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon)
+    settings = {"runs": runs, "epsilon": epsilon}
+    return SchemeComparison(tuple(results), loss, n, left_out, runs, epsilon, settings=settings)
 
 
 def _schemes(
@@ -343,9 +352,9 @@ def _tried(
     ]
     channel = _channel(mechanisms)
     truth = summed(theta, shape, axes)
-    asked = _asked(domain, domains)
+    domain_of_groups = _asked(domain, domains)
     simulated = [
-        LikelihoodData(channel, channel.simulate(truth, n, rng), n, asked)
+        LikelihoodData(channel, channel.simulate(truth, n, rng), n, domain_of_groups)
         for _ in range(question.runs)
     ]
     epsilons = [float(mechanism.epsilon) for mechanism in mechanisms]

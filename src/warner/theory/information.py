@@ -166,7 +166,7 @@ def effective_sample_size(
     if choice("by", by, ("information", "inversion")) == "information":
         return spread / float(cramer_rao(mechanisms, theta, n).sum())
     people = [each for _, each in groups]
-    channel = stacked([tally_channel(asked) for asked, _ in groups], people)
+    channel = stacked([tally_channel(subject) for subject, _ in groups], people)
     return spread * sum(people) / float(channel.variance(shares).sum())
 
 
@@ -204,15 +204,15 @@ def _information(
     domain, groups = groups_of(mechanisms, n)
     shares = shares_of(theta, domain)
     total, infinite = np.zeros((domain.size,) * 2), np.zeros((domain.size,) * 2)
-    for asked, people in groups:
-        channel = tally_channel(asked)
+    for subject, people in groups:
+        channel = tally_channel(subject)
         if not channel.has_information:
-            channel = report_channel(asked)
+            channel = report_channel(subject)
         if not channel.has_information:
             raise ArgumentError(
                 "mechanisms",
                 "must have reports that are sets of values, or few enough to list",
-                type(asked).__name__,
+                type(subject).__name__,
                 "Compare methods on simulated tallies: compare(tally, methods)",
             )
         finite, directions = channel.information(shares)
@@ -236,10 +236,10 @@ def _bounds(information: np.ndarray, infinite: np.ndarray, matrix: np.ndarray) -
     if not basis.shape[1]:
         return np.zeros(len(matrix))
     values, vectors = np.linalg.eigh(basis.T @ information @ basis)
-    known = values > _ROUNDING * len(information) * values[-1]
+    is_known = values > _ROUNDING * len(information) * values[-1]
     functions = matrix @ basis @ vectors
-    bounds = (functions[:, known] ** 2 / values[known]).sum(axis=1)
-    unknown = (functions[:, ~known] ** 2).sum(axis=1) > _NONE * (functions**2).sum(axis=1)
+    bounds = (functions[:, is_known] ** 2 / values[is_known]).sum(axis=1)
+    unknown = (functions[:, ~is_known] ** 2).sum(axis=1) > _NONE * (functions**2).sum(axis=1)
     return np.where(unknown, np.inf, bounds)
 
 
@@ -333,7 +333,7 @@ def second_order_error(mechanisms: Mechanisms, theta: ArrayLike, n: People) -> t
     people = sum(each for _, each in groups)
     basis = tangent(domain.size)
     parts = [
-        (each / people, *_scores(report_channel(asked), theta, basis)) for asked, each in groups
+        (each / people, *_scores(report_channel(subject), theta, basis)) for subject, each in groups
     ]
     informations = [(s * d[:, None]).T @ s for _, s, d in parts]
     total = np.sum([p[0] * each for p, each in zip(parts, informations, strict=True)], axis=0)

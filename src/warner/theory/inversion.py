@@ -93,12 +93,12 @@ def divergence_tail(delta: float, times: int, reports: int, form: str = "tight")
 
 MAX_PEOPLE = 10**15
 
-Asked: TypeAlias = Mechanism | Domain
-Mechanisms: TypeAlias = Asked | Sequence[Asked]
+Subject: TypeAlias = Mechanism | Domain
+Mechanisms: TypeAlias = Subject | Sequence[Subject]
 People: TypeAlias = int | Sequence[int]
 
 
-def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Asked, int]]]:
+def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Subject, int]]]:
     """The domain, and the mechanism and the number of people of each group."""
     several = mechanisms if isinstance(mechanisms, Sequence) else [mechanisms]
     people = n if isinstance(n, Sequence) else [n]
@@ -112,26 +112,28 @@ def groups_of(mechanisms: Mechanisms, n: People) -> tuple[Domain, list[tuple[Ask
     return domains[0], list(zip(several, counts, strict=True))
 
 
-def domain_of(asked: Asked) -> Domain:
+def domain_of(subject: Subject) -> Domain:
     """The domain of a mechanism, or a Domain itself."""
-    if isinstance(asked, Mechanism):
-        return asked.domain
-    if isinstance(asked, Domain):
-        return asked
+    if isinstance(subject, Mechanism):
+        return subject.domain
+    if isinstance(subject, Domain):
+        return subject
     rule = "must be a Mechanism, or a Domain for no protection"
-    raise ArgumentTypeError("mechanism", rule, kind(asked))
+    raise ArgumentTypeError("mechanism", rule, kind(subject))
 
 
-def tally_channel(asked: Asked) -> Channel:
+def tally_channel(subject: Subject) -> Channel:
     """The channel of a mechanism's tallies; for a Domain, the identity."""
-    return DirectChannel(asked.size, 0.0, 1.0) if isinstance(asked, Domain) else asked.channel()
+    return (
+        DirectChannel(subject.size, 0.0, 1.0) if isinstance(subject, Domain) else subject.channel()
+    )
 
 
-def report_channel(asked: Asked) -> Channel:
+def report_channel(subject: Subject) -> Channel:
     """The channel of whole reports if they can be listed, else the channel of tallies."""
-    channel = tally_channel(asked)
-    if channel.rows_per_report != 1 and isinstance(asked, Mechanism) and asked.is_enumerable:
-        return DenseChannel(asked.probabilities().astype(np.float64))
+    channel = tally_channel(subject)
+    if channel.rows_per_report != 1 and isinstance(subject, Mechanism) and subject.is_enumerable:
+        return DenseChannel(subject.probabilities().astype(np.float64))
     return channel
 
 
@@ -231,7 +233,7 @@ def independence_bound(v: float, shape: Sequence[int]) -> float:
     return v**2 * (min(rows, columns) - 1) / (rows * columns)
 
 
-def rounding_error(mechanism: Asked, n: int, largest: float = 1.0) -> np.ndarray:
+def rounding_error(mechanism: Subject, n: int, largest: float = 1.0) -> np.ndarray:
     """The expected absolute error of each share if rounding the report shares is the only error.
 
         E |L u|_x ~ sqrt(2 / pi) sqrt(sum_y L[x, y]^2 / 3) r / n,   u_y uniform on [-r/n, r/n]
@@ -682,9 +684,9 @@ def _with_share(theta: np.ndarray, x: int, share: float) -> np.ndarray:
     """The distribution with another share of value x. Other values keep their proportions."""
     rest = 1 - theta[x]
     others = theta / rest if rest > 0 else np.full(theta.size, 1 / (theta.size - 1))
-    found: np.ndarray = others * (1 - share)
-    found[x] = share
-    return found
+    shares: np.ndarray = others * (1 - share)
+    shares[x] = share
+    return shares
 
 
 # -----------------------------------------------------------------------------------------------

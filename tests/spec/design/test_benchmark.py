@@ -59,7 +59,7 @@ def test_every_cell_has_every_method_and_loss() -> None:
     assert {row["mechanism"] for row in rows} == {"RandomizedResponse", "Forced"}
     assert found.to_frame("pandas")["mean"].tolist() == [row["mean"] for row in rows]
     assert repr(found) == "Benchmark(truths=1, mechanisms=2, epsilon=2, n=2, methods=2, runs=2)"
-    assert len(str(found).splitlines()) == 33 and "<table" in found._repr_html_()
+    assert len(str(found).splitlines()) == 35 and "<table" in found._repr_html_()
     assert json.loads(json.dumps(found.to_json()))["results"] == rows
 
 

@@ -17,15 +17,15 @@ from warner.design.planning import (
     made_shares,
     options_of,
 )
-from warner.design.proposal import questions_of
+from warner.design.proposal import scenarios_of
 from warner.domains import Optional
 
 _SILENT = Optional(Interval(0.0, 10.0, bins=8))
 
 
 def test_a_made_distribution_has_one_silent_person_in_ten() -> None:
-    for question in questions_of(_SILENT, None, 0.1, 0.95):
-        assert question.theta.sum() == pytest.approx(1) and question.theta[-1] == pytest.approx(0.1)
+    for scenario in scenarios_of(_SILENT, None, 0.1, 0.95):
+        assert scenario.theta.sum() == pytest.approx(1) and scenario.theta[-1] == pytest.approx(0.1)
     shares = made_shares(_SILENT)
     assert shares[:-1] / 0.9 == pytest.approx(made_shares(_SILENT.answered))
     assert can_simulate(_SILENT) and not can_simulate(Optional(warner.Grid(2, 2)))

@@ -21,7 +21,7 @@ from warner import (
 )
 from warner.app.show_designs import in_odds
 from warner.design.privacy_words import odds_of
-from warner.design.proposal import LADDER, propose
+from warner.design.proposal import EPSILON_STEPS, propose
 from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms.gaussian import Gaussian
@@ -52,15 +52,15 @@ def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one
 def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
     asked = partial(propose, COIN, among={"RandomizedResponse": RandomizedResponse})
     few, many = asked(500), asked(50_000)
-    assert [offer.epsilon for offer in few.offers] == list(LADDER)
-    assert many.epsilon == LADDER[0] < few.epsilon and many.meets
+    assert [offer.epsilon for offer in few.offers] == list(EPSILON_STEPS)
+    assert many.epsilon == EPSILON_STEPS[0] < few.epsilon and many.meets
     for proposal in (few, many):
         for offer in proposal.offers:
             width = offer.expected.share
             assert width is not None
             assert (width <= proposal.width) == (offer.epsilon >= proposal.epsilon)
     hopeless = asked(20)
-    assert not hopeless.meets and hopeless.epsilon == LADDER[-1]
+    assert not hopeless.meets and hopeless.epsilon == EPSILON_STEPS[-1]
 
 
 def test_the_people_of_a_width_have_that_width() -> None:
@@ -121,17 +121,17 @@ def test_numbers_beside_nonresponse_get_a_proposal_of_the_same_kind() -> None:
     domain = Optional(Interval(0, 60, bins=12))
     found = propose(domain, 2000, 1.7)
     assert not isinstance(found.mechanism, SquareWave)
-    question = found.questions[0]
-    tail, mean = question.functions
-    assert tail @ question.theta == pytest.approx(0.1)  # the largest numbers, among all people
+    scenario = found.scenarios[0]
+    tail, mean = scenario.functions
+    assert tail @ scenario.theta == pytest.approx(0.1)  # the largest numbers, among all people
     assert tail[domain.nonresponse] == mean[domain.nonresponse] == 0
     # The weights are the derivative of the mean of those who answered.
     points, step = np.linspace(2.5, 57.5, 12), 1e-6
-    moved = question.theta + step * np.eye(13)[3]
-    before, after = (points @ t[:12] / t[:12].sum() for t in (question.theta, moved))
+    moved = scenario.theta + step * np.eye(13)[3]
+    before, after = (points @ t[:12] / t[:12].sum() for t in (scenario.theta, moved))
     assert mean[3] == pytest.approx((after - before) / step, rel=1e-3)
     rng = np.random.default_rng(1)
-    reports = found.mechanism.randomize(domain.decode(rng.choice(13, 2000, p=question.theta)), rng)
+    reports = found.mechanism.randomize(domain.decode(rng.choice(13, 2000, p=scenario.theta)), rng)
     low, high = estimate(found.mechanism.tally(reports)).mean().interval()
     expected = found.best.expected
     assert expected.mean == pytest.approx(high - low, rel=0.5)

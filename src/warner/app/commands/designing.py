@@ -25,7 +25,7 @@ from warner.app.show_designs import (
 from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
-from warner.design.proposal import WIDTH
+from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters
 from warner.mechanisms import Mechanism, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
@@ -90,7 +90,7 @@ from warner.studies.study import Study
 @click.option(
     "--width",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=WIDTH,
+    default=DEFAULT_WIDTH,
     show_default=True,
     help="For a draft: the wanted width of that interval.",
 )
