@@ -25,7 +25,10 @@ from warner._core.progress import stage
 from warner._core.text import canonical, in_one_line
 from warner.app.terminal import plural
 from warner.app.what_files_hold import add_tallies, as_file, require_study, warn_of_simulation
+from warner.io import data_sets, foreign_files, parquet_format
+from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
+from warner.io.parquet_format import redacted_address
 from warner.reports.reports import text_start
 from warner.reports.tally import Tally, dump_tallies, parse_tallies, require_same
 from warner.studies.public import declared
@@ -88,8 +91,10 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
     kept = (
         nullcontext() if checkpoint is None else Checkpoint(checkpoint, wanted.asked, files_alone)
     )
-    several = files.one_database() if len(found) > 1 else nullcontext()
-    sums = {path: _Sums(in_one_line(files.shown(path)), wanted.allow_simulated) for path in sources}
+    several = parquet_format.shared_connection() if len(found) > 1 else nullcontext()
+    sums = {
+        path: _Sums(in_one_line(redacted_address(path)), wanted.allow_simulated) for path in sources
+    }
     before = _Before([sums[path].path for path in sources], wanted, len(found))
     whole = sum(size for size, _ in states.values())
     with several, kept as memory, stage("counting bytes", whole) as tell:
@@ -127,43 +132,43 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
             raise
 
 
-def _files(path: str) -> list[files.DataFile]:
+def _files(path: str) -> list[DataFile]:
     """The files of an argument."""
-    if not files.is_data_set(path):
-        return [files.DataFile(path)]
+    if not data_sets.is_data_set(path):
+        return [DataFile(path)]
     left_out: list[str] = []
-    found = files.files_of(path, left_out)
+    found = data_sets.files_of(path, left_out)
     if left_out:
-        name = in_one_line(files.shown(path))
+        name = in_one_line(redacted_address(path))
         many = plural(len(left_out), "file was", "files were")
         whose = "its ending" if len(left_out) == 1 else "their endings"
-        first = in_one_line(files.shown(left_out[0]))
+        first = in_one_line(redacted_address(left_out[0]))
         click.echo(f"{name}: {many} left out because of {whose}, the first is {first}.", err=True)
     return found
 
 
-def _refuse_alike(sources: Mapping[str, Sequence[files.DataFile]]) -> None:
+def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
     """Refuse different addresses that have one name without their queries and passwords."""
     for paths in (sources, {file.path for found in sources.values() for file in found}):
         named: dict[str, str] = {}
         for path in paths:
-            if named.setdefault(files.shown(path), path) != path:
+            if named.setdefault(redacted_address(path), path) != path:
                 rule = "is the name of several addresses, but for queries and passwords"
-                raise ArgumentError(files.shown(path), rule, None, "Count them apart")
+                raise ArgumentError(redacted_address(path), rule, None, "Count them apart")
 
 
-def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[files.DataFile]]) -> None:
+def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFile]]) -> None:
     """Refuse a file that is named twice: by one argument, by two, or under two names."""
     for path in sources:
         if paths.count(path) > 1:
             rule = "is named twice, and is not counted twice"
-            raise ArgumentError(files.shown(path), rule, None, "Name it once")
+            raise ArgumentError(redacted_address(path), rule, None, "Name it once")
     seen: dict[str, tuple[str, str]] = {}
     for path, found in sources.items():
         for file in found:
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
-                got = f"{files.shown(first)} and {files.shown(path)}"
+                got = f"{redacted_address(first)} and {redacted_address(path)}"
                 rule = f"is named by two arguments, {got}, and is not counted twice"
                 raise ArgumentError(file.name, rule, None, "Name it once")
             if other != file.name:
@@ -228,7 +233,7 @@ class _Before:
 
 
 def _counted(
-    file: files.DataFile, wanted: Wanted, memory: Checkpoint | None, existed: bool
+    file: DataFile, wanted: Wanted, memory: Checkpoint | None, existed: bool
 ) -> CountedFile:
     """The tallies of a file, from the checkpoint if it has them."""
     try:
@@ -250,10 +255,10 @@ def _counted(
     raise FileError(file.name, rule, None, "Run the command again")
 
 
-def _count(file: files.DataFile, wanted: Wanted) -> CountedFile:
+def _count(file: DataFile, wanted: Wanted) -> CountedFile:
     """The tallies of a file."""
     with as_file(file.path) as path:
-        if wanted.plan is not None and files.is_foreign(path):
+        if wanted.plan is not None and foreign_files.is_foreign(path):
             return count_foreign(
                 file, path, wanted.plan, wanted.columns, wanted.by, wanted.ways, wanted.keep_reports
             )
@@ -379,7 +384,7 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
 
 
 def count_foreign(
-    source: files.DataFile,
+    source: DataFile,
     path: str,
     plan: Study,
     columns: Mapping[str, Any],
@@ -393,11 +398,11 @@ def count_foreign(
         remedy = "Count each group with a study file of its own"
         raise ArgumentError(source.name, rule, None, remedy)
     grouped = {name: declared(plan.public, name, "--by") for name in by or ()}
-    opened = files.open_foreign(path)
+    opened = foreign_files.open_foreign(path)
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     try:
-        found = files.tally_foreign(
+        found = foreign_files.tally_foreign(
             opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
         )
     except EmptyError:  # engines write files without rows; their columns were checked
@@ -472,9 +477,7 @@ class Checkpoint:
         FileError: a file that is no checkpoint, or was altered.
     """
 
-    def __init__(
-        self, path: str, asked: Mapping[str, Any], inputs: Iterable[files.DataFile]
-    ) -> None:
+    def __init__(self, path: str, asked: Mapping[str, Any], inputs: Iterable[DataFile]) -> None:
         self._path = path
         self._entries: dict[str, dict[str, Any]] = {}  # by the real paths of files, or addresses
         self._known: dict[str, dict[str, Any]] = {}  # those of the files to count, by their paths
@@ -532,7 +535,7 @@ class Checkpoint:
             entry = self._parsed(line)
             if "seal" not in entry or not isinstance(entry.get("file"), str):
                 raise self._altered()
-            place = entry.get("place") or files.DataFile(entry["file"]).place
+            place = entry.get("place") or DataFile(entry["file"]).place
             if self._entries.setdefault(place, entry) is not entry:
                 raise self._altered()
         self._file.truncate(sum(len(line) + 1 for line in lines))
@@ -578,7 +581,7 @@ class Checkpoint:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _match(self, inputs: Sequence[files.DataFile]) -> None:
+    def _match(self, inputs: Sequence[DataFile]) -> None:
         """Find the line of each file, and refuse lines of files that are not asked for."""
         left = dict(self._entries)
         for file in inputs:
@@ -595,18 +598,18 @@ class Checkpoint:
             remedy = f"Were they removed or moved? Put them back, or name them as before. {_ANEW}"
             raise ArgumentError(self._path, rule, None, remedy)
 
-    def knows(self, file: files.DataFile) -> bool:
+    def knows(self, file: DataFile) -> bool:
         """Whether a file has a line."""
         return file.path in self._known
 
-    def found(self, file: files.DataFile) -> CountedFile | None:
+    def found(self, file: DataFile) -> CountedFile | None:
         """What was counted in a file; None for a file that is not counted yet."""
         entry = self._known.get(file.path)
         if entry is None:
             return None
         if [*file.state()] != entry["state"]:
             with as_file(file.path) as path:
-                seal = files.content_digest(path)
+                seal = foreign_files.content_digest(path)
             if seal != entry["seal"]:
                 rule = f"was changed after it was counted for {self._path}"
                 raise FileError(file.name, rule, None, _ANEW)
@@ -618,7 +621,7 @@ class Checkpoint:
         others = {name: tally.of_others() for name, tally in tallies.items()}
         return CountedFile(entry["group"], entry["seal"], others, entry["foreign"], entry["named"])
 
-    def add(self, file: files.DataFile, before: files.State, counted: CountedFile) -> None:
+    def add(self, file: DataFile, before: FileState, counted: CountedFile) -> None:
         """Keep what was counted in a file, after it passed all checks."""
         if file.state() != before:
             rule = "was changed while it was counted"

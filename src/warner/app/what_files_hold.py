@@ -24,6 +24,8 @@ from warner._core.progress import steps
 from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
 from warner.domains import Domain
+from warner.io import data_sets, formats
+from warner.io.report_file import ReportFile
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import require_same_columns
 from warner.reports.tally import (
@@ -56,7 +58,7 @@ def read_totals(path: str) -> dict[str, Tally]:
 
 def read_or_count(path: str) -> dict[str, Tally]:
     """The tallies in a tally file, or those of a report file."""
-    return files.tally_file(path) if files.is_report_file(path) else read_tallies(path)
+    return files.tally_file(path) if formats.is_report_file(path) else read_tallies(path)
 
 
 def write_tallies(tallies: Mapping[str, Tally], path: str, group: str | None = None) -> None:
@@ -267,7 +269,7 @@ _TOGETHER = (
 )
 
 
-def require_study(file: files.ReportFile, study: Study, together: bool) -> files.ReportFile:
+def require_study(file: ReportFile, study: Study, together: bool) -> ReportFile:
     """The report file, refused where its headers are not those of the study.
 
     Headers are compared as text. No mechanism is built from a header that was not expected. Where
@@ -284,7 +286,7 @@ def require_study(file: files.ReportFile, study: Study, together: bool) -> files
     return file.expected(known, own.public if file.format.holds_public else None)
 
 
-def _study_of(file: files.ReportFile, study: Study) -> Study:
+def _study_of(file: ReportFile, study: Study) -> Study:
     """The study that the people of a report file answer."""
     if study.groups and file.group is None:
         # Reports that devices sent one by one: their headers say whose they can be.
@@ -322,7 +324,7 @@ class Audited(NamedTuple):
 
 def mechanisms_of(path: str) -> Audited:
     """The mechanisms in a study, report or tally file, and what it says about its reports."""
-    if files.is_report_file(path):
+    if formats.is_report_file(path):
         opened = files.open_reports(path)
         most = opened.reports_per_person
         return Audited(opened.mechanisms, opened.simulation, most, opened.public)
@@ -360,10 +362,10 @@ def as_file(path: str) -> Iterator[str]:
     """A file name for ``path``; standard input becomes a temporary file.
 
     A report file is read twice, and standard input can be read once only. For a file at an address
-    see :func:`warner.io.at_hand`.
+    see :func:`warner.io.data_sets.local_name`.
     """
     if path != "-":
-        with files.at_hand(path) as near:
+        with data_sets.local_name(path) as near:
             yield near
         return
     with temporary_file(suffix=".csv") as copy:

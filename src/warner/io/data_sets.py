@@ -32,7 +32,7 @@ from warner.io.parquet_format import (
     interruptible,
     is_remote,
     read_by,
-    shown,
+    redacted_address,
 )
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -52,12 +52,12 @@ class DataFile:
 
     path: str
     values: Mapping[str, str] = field(default_factory=dict)
-    told: State | None = None
+    told: FileState | None = None
 
     @property
     def name(self) -> str:
         """What messages and checkpoints call it: the path, or the address without secrets."""
-        return in_one_line(shown(self.path))
+        return in_one_line(redacted_address(self.path))
 
     @property
     def place(self) -> str:
@@ -71,7 +71,7 @@ class DataFile:
         """Whether there is no such file on this machine. Of an address nothing is asked."""
         return self.path != "-" and not is_remote(self.path) and not Path(self.path).exists()
 
-    def state(self) -> State:
+    def state(self) -> FileState:
         """What tells whether the file is the same as before; zeros where nothing does."""
         if is_remote(self.path):
             # A listing and a question may tell the same in different words.
@@ -119,13 +119,13 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         left_out += [file.path for file in every if ending(file.path) not in known]
     if not found:
         rule = f"has no files that end in {', '.join(known)}"
-        raise FileError(shown(path), rule, None, "Check the path")
+        raise FileError(redacted_address(path), rule, None, "Check the path")
     return found
 
 
 def _at(address: str) -> list[DataFile]:
     """The files at an address."""
-    path = PurePosixPath(shown(address))
+    path = PurePosixPath(redacted_address(address))
     whole = not _PATTERN.search(str(path))
     fixed = len(path.parts if whole else PurePosixPath(_fixed(str(path))).parts)
     return [
@@ -255,14 +255,14 @@ def _reached(address: str, rule: str, ours: bool = False) -> Iterator[None]:
             raise
         kind = type(error).__name__
     remedy = "Check the address, and the credentials that are stored for it"
-    raise FileError(shown(address), rule, kind, remedy)
+    raise FileError(redacted_address(address), rule, kind, remedy)
 
 
-State = tuple[int, int | str]
+FileState = tuple[int, int | str]
 """The size of a file in bytes, and what changes with its content: a time in ns, or a tag."""
 
 
-def listed(address: str) -> dict[str, State | None]:
+def listed(address: str) -> dict[str, FileState | None]:
     """The files at an address: one file, those below a folder, or those of a pattern."""
     if _is_web(address):
         return {address: None}
@@ -285,7 +285,7 @@ def listed(address: str) -> dict[str, State | None]:
         }
 
 
-def _state(told: Mapping[str, Any]) -> State:
+def _state(told: Mapping[str, Any]) -> FileState:
     """The state of a file by what a file system of fsspec tells of it."""
     tag = next((told[name] for name in _STATES if told.get(name)), "")
     return int(told.get("size") or 0), str(tag).removeprefix("W/").strip('"')
@@ -308,10 +308,10 @@ def _listed_by_duckdb(address: str) -> list[str]:
         return found
     # Of an address that it does not know, DuckDB says that there are no files.
     rule = "has no files, or cannot be listed by DuckDB"
-    raise FileError(shown(address), rule, None, _REMEDY)
+    raise FileError(redacted_address(address), rule, None, _REMEDY)
 
 
-def state_of(address: str) -> State:
+def state_of(address: str) -> FileState:
     """The state of a file at an address, asked anew; zeros where it is not known."""
     system = _system_of(address)
     if system is None:
@@ -321,7 +321,7 @@ def state_of(address: str) -> State:
         return _state(system.info(address))
 
 
-def _state_by_duckdb(address: str) -> State:
+def _state_by_duckdb(address: str) -> FileState:
     """The size and the time of the last change, by DuckDB's own extension."""
     import duckdb
 
@@ -334,11 +334,11 @@ def _state_by_duckdb(address: str) -> State:
             return (0, "") if row is None else (int(row[0]), int(row[1] or 0) * 1000)
         except duckdb.Error:
             pass
-    raise FileError(shown(address), "cannot be read", None, _REMEDY)
+    raise FileError(redacted_address(address), "cannot be read", None, _REMEDY)
 
 
 @contextmanager
-def at_hand(path: str) -> Iterator[str]:
+def local_name(path: str) -> Iterator[str]:
     """A name by which a file can be read in the block.
 
     It is the path itself for a file of this machine, and for one that is read where it lies. It is
@@ -402,7 +402,7 @@ def _named(path: str, address: str) -> Iterator[None]:
     try:
         yield
     except WarnerError as error:
-        said = shown(address)
+        said = redacted_address(address)
         error.args = tuple(
             part.replace(visible(path), said) if isinstance(part, str) else part
             for part in error.args

@@ -51,7 +51,7 @@ from warner.io.parquet_format import (
     file_name_in_sql,
     interruptible,
     is_remote,
-    shown,
+    redacted_address,
 )
 from warner.io.public_values import holds_integers
 from warner.io.report_file import open_reports
@@ -271,7 +271,7 @@ def _digest(parts: Sequence[str]) -> str:
     buffer = memoryview(bytearray(_PIECE))  # one, because new memory costs as much as the digest
     for part in parts:
         if is_remote(part):
-            digest.update(repr((shown(part), *state_of(part))).encode())
+            digest.update(repr((redacted_address(part), *state_of(part))).encode())
             continue
         with open(part, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -304,7 +304,7 @@ def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     rule, remedy = "cannot be read as a table of reports", "Is it whole? Fetch it again"
     if file.is_text:
         remedy = "Is it CSV in UTF-8 with a line of names?"
-    raise FileError(shown(file.path), rule, None, remedy)
+    raise FileError(redacted_address(file.path), rule, None, remedy)
 
 
 def tally_foreign(

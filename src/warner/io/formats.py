@@ -15,7 +15,7 @@ from warner._core.text import canonical
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
-from warner.io.parquet_format import ParquetFormat, is_remote, shown
+from warner.io.parquet_format import ParquetFormat, is_remote, redacted_address
 from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def report_format(path: str) -> FileFormat:
     if is_remote(path):
         rule = "is an address, and no report file of warner on this machine"
         remedy = "Count it with 'warner tally', and with --study if another program wrote it"
-        raise FileError(shown(path), rule, None, remedy)
+        raise FileError(redacted_address(path), rule, None, remedy)
     for form in FORMATS:
         if form.recognizes(path):
             if not Path(path).is_file():

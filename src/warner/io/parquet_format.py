@@ -271,7 +271,7 @@ def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
 
 
 @contextmanager
-def one_database() -> Iterator[None]:
+def shared_connection() -> Iterator[None]:
     """Let all connections of the block be to one database: making one takes as long as a file."""
     import duckdb
 
@@ -339,11 +339,11 @@ def is_remote(path: str) -> bool:
     return _ADDRESS.match(path) is not None and not os.path.exists(path)
 
 
-def shown(path: str) -> str:
+def redacted_address(path: str) -> str:
     """An address without user, password, query and fragment; any other path as it is.
 
-    >>> shown("https://me:secret@host/a.parquet?X-Amz-Signature=1f"), shown("lake/a.parquet")
-    ('https://...@host/a.parquet?...', 'lake/a.parquet')
+    >>> redacted_address("https://me:secret@host/a.parquet?X-Amz-Signature=1f")
+    'https://...@host/a.parquet?...'
     """
     return without_secrets(path) if is_remote(path) else path
 
@@ -354,7 +354,7 @@ def ending(path: str) -> str:
     >>> ending("https://host/a.parquet?X-Amz-Signature=1f"), ending("lake/a.csv")
     ('.parquet', '.csv')
     """
-    return Path(shown(path).removesuffix("?...")).suffix.lower()
+    return Path(redacted_address(path).removesuffix("?...")).suffix.lower()
 
 
 def file_name_in_sql(path: str) -> str:

@@ -91,7 +91,7 @@ _FEWEST = 10  # rows: fewer can agree by chance
 _LOG_CHANCE = math.log(0.01)  # of an agreement by chance that is taken for a copy
 
 
-class Copies:
+class AnswerCopyCheck:
     """Looks for public columns that repeat answers, while a file of answers is read.
 
     A public column repeats answers where both are equal as text in every row, or where each of its

@@ -19,7 +19,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.spec.app._command import run
 from warner import Study
-from warner.io import data_sets, files_of, write_reports
+from warner.io import data_sets, write_reports
+from warner.io.data_sets import files_of
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -252,7 +253,7 @@ def test_errors_of_a_store_do_not_show_what_it_says(store: Store, error: Any) ->
     ],
 )
 def test_an_address_is_named_without_secrets(address: str, said: str) -> None:
-    found = data_sets.shown(address)
+    found = data_sets.redacted_address(address)
     assert found == said
     done = run("estimate", address, ok=False)
     assert SECRET not in done.output

@@ -21,7 +21,8 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Reports, Study
-from warner.io import files_of, write_reports
+from warner.io import foreign_files, write_reports
+from warner.io.data_sets import files_of
 from warner.reports.tally import Tally, load_tallies
 
 STUDY = """
@@ -271,7 +272,7 @@ def test_what_is_counted_is_not_read_again_and_what_is_new_is(
     opened: list[str] = []
     from warner import io as files
 
-    original = files.open_foreign
+    original = foreign_files.open_foreign
     monkeypatch.setattr(files, "open_foreign", lambda p: opened.append(p) or original(p))
     last.write_bytes(late)
     _tally("lake", "--checkpoint", "c.jsonl")

@@ -12,7 +12,8 @@ import warner
 from tests.spec.app._command import run
 from warner import Study
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
-from warner.io import ReportWriter, open_reports, read_groups, tally_file, write_reports
+from warner.io import ReportWriter, open_reports, tally_file, write_reports
+from warner.io.read_answers import read_groups
 from warner.reports.tally import load_tallies
 
 STUDY = """

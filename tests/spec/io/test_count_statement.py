@@ -17,7 +17,8 @@ from tests.services import postgres_address
 from tests.spec.io._people import run
 from warner import Integers, LocalHashing, Reports, Study, SubsetSelection
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
-from warner.io import DIALECTS, count_statement, read_counts
+from warner.io import count_statement, read_counts
+from warner.io.sql_counts import DIALECTS
 from warner.reports.tally import Tally, dump_tallies, load_tallies
 
 STUDY = """

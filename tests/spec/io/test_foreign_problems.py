@@ -14,7 +14,7 @@ import pytest
 
 from warner import Categorical, Integers, LocalHashing, RandomizedResponse, UnaryEncoding
 from warner.errors import ReportError, WarnerError
-from warner.io import is_foreign, open_foreign, tally_foreign
+from warner.io.foreign_files import is_foreign, open_foreign, tally_foreign
 
 MECHANISMS = {
     "smokes": RandomizedResponse(Categorical(["no", "yes", "else"]), 1.0),

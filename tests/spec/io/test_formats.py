@@ -17,9 +17,9 @@ import warner
 from tests.registry import MECHANISMS, smallest
 from warner import Categorical, Integers, Product, Reports
 from warner.app.cli import main
-from warner.io import is_report_file, read_reports, suffixes, tally_file, write_reports
+from warner.io import read_reports, tally_file, write_reports
 from warner.io.file_format import FileFormat, ReportSink
-from warner.io.formats import FORMATS
+from warner.io.formats import FORMATS, is_report_file, suffixes
 from warner.reports.reports import MAGIC
 
 COIN = warner.RandomizedResponse(Categorical(["no", "yes"]), 1.0)

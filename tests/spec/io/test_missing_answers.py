@@ -14,7 +14,8 @@ import warner
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner.domains import Tagged, with_missing
 from warner.errors import EmptyError, ValuesError
-from warner.io import read_answers, read_groups, read_values
+from warner.io import read_answers, read_values
+from warner.io.read_answers import read_groups
 
 SECRET = "secret-7391"
 

@@ -35,6 +35,7 @@ from warner.app.what_files_hold import (
     write_tallies,
     write_text,
 )
+from warner.io import formats, public_values, read_answers, sql_counts
 from warner.reports.tally import Tally
 from warner.studies.public import declared
 from warner.studies.study import Study
@@ -49,7 +50,7 @@ _PEOPLE = ("person", "people")
     "-o",
     "--output",
     default="-",
-    help=f"The report file to write, {files.suffixes(writable=True)}. "
+    help=f"The report file to write, {formats.suffixes(writable=True)}. "
     "Default: CSV on standard output.",
 )
 @click.option(
@@ -146,7 +147,7 @@ def randomize(
         )
         for name, own in studies.items()
     }
-    copies = files.Copies(plan.public, plan.answer_columns)
+    copies = public_values.AnswerCopyCheck(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
     dropped: list[int] = []
     with contextlib.ExitStack() as opened, stage("randomising") as tell:
@@ -208,7 +209,7 @@ def _batches(
     studies: Mapping[str | None, Study],
     values: str,
     bare: bool,
-    copies: files.Copies,
+    copies: public_values.AnswerCopyCheck,
     dropped: list[int],
 ) -> Iterator[Mapping[str | None, Mapping[str, Any]]]:
     """The answers and public values in a file, a batch at a time, by the group of each person.
@@ -220,14 +221,14 @@ def _batches(
     if len(studies) > 1:
         named = {str(name): own for name, own in mechanisms.items()}
         column = plan.group_column
-        for batches in files.read_groups(
+        for batches in read_answers.read_groups(
             values, column, named, bare, plan.public, watch, dropped.append
         ):
             yield dict(batches.items())
         return
     ((name, own),) = mechanisms.items()
     if name is not None and not bare:
-        files.require_group(values, plan.group_column, name)
+        read_answers.require_group(values, plan.group_column, name)
     for batch in files.read_values(values, {**plan.public, **own}, bare, watch, dropped.append):
         yield {name: batch}
 
@@ -257,7 +258,7 @@ def _spent(study: Study) -> str:
     return f"{spent} Randomising the same answers again spends as much again."
 
 
-@click.command(epilog=f"Report files end in {files.suffixes()}.")
+@click.command(epilog=f"Report files end in {formats.suffixes()}.")
 @click.argument("reports", nargs=-1)
 @tally_output
 @click.option(
@@ -460,7 +461,7 @@ def merge(
 @click.argument("study", type=click.Path(dir_okay=False))
 @click.option(
     "--dialect",
-    type=click.Choice(files.DIALECTS),
+    type=click.Choice(sql_counts.DIALECTS),
     required=True,
     help="The database that will run the statement.",
 )
