@@ -19,16 +19,16 @@ whenever it is free, so what came in during a slow estimate is in the next step.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from warner.collector.live.downloads import last_step
-from warner.collector.live.estimates import Estimates, StepEstimates
+from warner.collector.live.estimates import Estimates, StepEstimates, last_step
 from warner.collector.live.state import (
     LiveView,
     State,
@@ -38,7 +38,7 @@ from warner.collector.live.state import (
     next_step,
     step_due,
 )
-from warner.collector.live.tables import GroupsView
+from warner.collector.live.tables import GroupsView, event_of
 from warner.studies.study import Study
 
 FACT = "published"  # the name of the last step among the facts of the store
@@ -265,3 +265,41 @@ class LivePublisher:
 def _has(view: LiveView, values: Mapping[str, object]) -> bool:
     """Whether a view has these values."""
     return all(getattr(view, name) == value for name, value in values.items())
+
+
+KEEP_ALIVE = 15.0  # seconds; proxies close streams that are silent for about a minute
+_RETRY = 3000  # milliseconds, after which a browser connects again
+ALIVE = b": alive\n\n"
+
+
+def event_text(view: LiveView) -> bytes:
+    """A view as one event of the stream.
+
+    >>> event_text(LiveView(7, 1000, 50, "open")).splitlines()[:2]
+    [b'id: 7', b'event: step']
+    """
+    data = json.dumps(event_of(view), separators=(",", ":"))
+    return f"id: {view.version}\nevent: step\ndata: {data}\n\n".encode()
+
+
+async def live_events(
+    publisher: LivePublisher, keep_alive: float = KEEP_ALIVE
+) -> AsyncIterator[bytes]:
+    """The stream of one reader: what is shown now, and then each change.
+
+    It ends when the publisher is stopped. A reader who is slow gets the newest view, and not those
+    in between.
+    """
+    yield f"retry: {_RETRY}\n\n".encode()
+    with publisher.listening() as news:
+        sent = -1
+        while not publisher.is_stopping:
+            news.clear()
+            view = publisher.view()
+            if view.version != sent:
+                sent = view.version
+                yield event_text(view)
+            try:
+                await asyncio.wait_for(news.wait(), keep_alive)
+            except TimeoutError:
+                yield ALIVE

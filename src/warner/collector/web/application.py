@@ -29,9 +29,8 @@ from warner._core.errors import MissingExtraError
 from warner.collector.access import COOKIE, MOST_INVITED, Owner, invitations_in
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
-from warner.collector.live.downloads import ESTIMATES, NotPublished, tally_json
-from warner.collector.live.events import live_events
-from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.estimates import ESTIMATES, NotPublished, tally_json
+from warner.collector.live.publisher import LivePublisher, live_events
 from warner.collector.pages.live import FIELD, card_page, live_page, no_owner_page
 from warner.collector.pages.survey import chosen_language, survey_page
 from warner.collector.refusals import Refused

@@ -15,7 +15,7 @@ import pytest
 
 from tests.spec.app._command import run
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, Memory, published
-from warner.collector.live.downloads import NotPublished, tally_json
+from warner.collector.live.estimates import NotPublished, tally_json
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.tables import command
 from warner.errors import MissingExtraError

@@ -19,8 +19,13 @@ from tests.spec.collector._live import STUDY, Memory
 from tests.spec.collector._web import KIND, Client, site
 from warner._core import processes
 from warner.collector.live import estimates as live_estimates
-from warner.collector.live.downloads import NotPublished
-from warner.collector.live.estimates import BoundedEstimates, Shown, StepEstimates, too_large
+from warner.collector.live.estimates import (
+    BoundedEstimates,
+    NotPublished,
+    Shown,
+    StepEstimates,
+    too_large,
+)
 from warner.collector.live.publisher import LivePublisher
 from warner.collector.live.state import Step
 from warner.collector.pages.live import live_page

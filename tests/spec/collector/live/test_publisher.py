@@ -13,8 +13,7 @@ import pytest
 from tests.spec.collector._live import STUDY, Memory, published
 from warner.collector.live import publisher as live_publisher
 from warner.collector.live.estimates import Shown, StepEstimates
-from warner.collector.live.events import event_text
-from warner.collector.live.publisher import FACT, LivePublisher
+from warner.collector.live.publisher import FACT, LivePublisher, event_text
 from warner.collector.live.state import LiveView, Step
 from warner.collector.live.tables import about_step, progress
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory
 from warner.collector.live import publisher as live_publisher
-from warner.collector.live.downloads import NotPublished, tally_json
+from warner.collector.live.estimates import NotPublished, tally_json
 from warner.collector.live.publisher import FACT, LivePublisher
 from warner.collector.live.state import Step, grouped, groups_come_late, sizes_of
 from warner.collector.live.tables import about_count, about_step, tallies_by

@@ -13,8 +13,7 @@ import pytest
 import warner.collector
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, published
 from warner.collector.live import state as live_state
-from warner.collector.live.events import ALIVE, live_events
-from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.publisher import ALIVE, LivePublisher, live_events
 from warner.collector.live.state import LiveView, Step
 from warner.collector.live.tables import (
     Wording,
