@@ -38,11 +38,7 @@ def token_hash(token: str) -> bytes:
 
 
 class Owner:
-    """Knows the owner by the token.
-
-    Args:
-        stored: the SHA-256 of the token.
-    """
+    """Knows the owner by the token."""
 
     def __init__(self, stored: bytes) -> None:
         self._stored = stored

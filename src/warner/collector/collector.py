@@ -82,36 +82,23 @@ _TRIED = "tried"  # random bytes, which were written to see whether the store ca
 
 @dataclass(frozen=True)
 class Accepted:
-    """Submissions that are counted.
+    """Submissions that are counted."""
 
-    Attributes:
-        accepted: how many submissions the batch had. It is the same for a repeat.
-        new: how many of them were counted now. A device is not told.
-    """
-
-    accepted: int
-    new: int
+    accepted: int  # how many submissions the batch had. It is the same for a repeat
+    new: int  # how many of them were counted now. A device is not told
 
 
 @dataclass(frozen=True)
 class State:
-    """What a collector has committed at one moment.
+    """What a collector has committed at one moment."""
 
-    Attributes:
-        version: it grows with each change.
-        n: the number of people.
-        tallies: {attribute: tally}; Tally where the study has public columns.
-        joint: the tally of tables of several attributes; None unless these are asked for.
-        rejects: {reason: how many requests}.
-        status: ``open``, ``closed`` or ``not_open``.
-    """
-
-    version: int
+    version: int  # it grows with each change
     n: int
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, Tally]  # by attribute
+    # The tally of tables of several attributes; None unless these are asked for.
     joint: Tally | None
-    rejects: Mapping[str, int]
-    status: str
+    rejects: Mapping[str, int]  # {reason: how many requests}
+    status: str  # ``open``, ``closed`` or ``not_open``
 
 
 @dataclass
@@ -173,20 +160,8 @@ class _Task:
 class Collector:
     """Counts the submissions of a study in a store.
 
-    Args:
-        study: the study.
-        store: a store that no other process has open.
-        ways: the number of attributes that joint tables combine; None for no such tables.
-        document: the survey document, which a new store keeps; b"" for none.
-        clock: tells the time with its offset; for tests.
-
     Attributes:
         format: the format of submissions.
-
-    Raises:
-        Refused: ``store_in_use``, ``store_of_another_study``, ``store_too_new``,
-            ``store_damaged`` or ``store_failed``.
-        ArgumentError: a study that cannot be collected.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -40,16 +40,10 @@ _NUMBER = 8  # bytes
 
 
 class Row(NamedTuple):
-    """A distinct report.
+    """A distinct report."""
 
-    Attributes:
-        attribute: the place of the attribute in the study.
-        group: the number of the group of people.
-        report: the bytes of the report.
-    """
-
-    attribute: int
-    group: int
+    attribute: int  # the place of the attribute in the study
+    group: int  # the number of the group of people
     report: bytes
 
     @property
@@ -128,35 +122,19 @@ class _Section:
 
 @dataclass(frozen=True)
 class Added:
-    """What a batch adds to the counts.
+    """What a batch adds to the counts."""
 
-    Attributes:
-        groups: the numbers of groups that are new.
-        where: int64 (m,), the blocks that change, numbered over all rows.
-        blocks: int64 (m, BLOCK), the counts of these blocks afterwards.
-        pages: {key: content} of the store.
-        distinct: how often distinct reports occurred, of mechanisms whose tally is a list of these.
-        distinct_pages: {key: content} of these in the store.
-    """
-
-    groups: list[int]
-    where: np.ndarray
-    blocks: np.ndarray
-    pages: dict[int, bytes | None]
+    groups: list[int]  # the numbers of groups that are new
+    where: np.ndarray  # int64 (m,), the blocks that change, numbered over all rows
+    blocks: np.ndarray  # int64 (m, BLOCK), the counts of these blocks afterwards
+    pages: dict[int, bytes | None]  # {key: content} of the store
+    # How often distinct reports occurred, of mechanisms whose tally is a list of these.
     distinct: dict[Row, int]
-    distinct_pages: dict[int, bytes | None]
+    distinct_pages: dict[int, bytes | None]  # {key: content} of these in the store
 
 
 class Counts:
-    """The counts of a survey.
-
-    Args:
-        form: the format of submissions of the study.
-        ways: the number of attributes that joint tables combine; None for no such tables.
-
-    Raises:
-        ArgumentError: more counts than there is memory for.
-    """
+    """The counts of a survey."""
 
     def __init__(self, form: SubmissionFormat, ways: int | None = None) -> None:
         self.form, self.ways = form, ways

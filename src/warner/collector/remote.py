@@ -92,16 +92,11 @@ def checked_url(url: str) -> str:
 
 @dataclass(frozen=True)
 class Remote:
-    """A collector at an address.
-
-    Attributes:
-        url: the address of the survey.
-        token: the owner's token; None without one.
-        sleep: waits for so many seconds; for tests.
-    """
+    """A collector at an address."""
 
     url: str
-    token: str | None = None
+    token: str | None = None  # the owner's token; None without one
+    # Waits for so many seconds; for tests.
     sleep: Callable[[float], object] = field(default=lambda seconds: time.sleep(seconds))
 
     def __post_init__(self) -> None:
@@ -246,15 +241,7 @@ class _Asked:
 
 
 class BulkUpload:
-    """The reports of a file, to be sent.
-
-    Args:
-        file: the report file.
-        allow_simulated: whether reports that were made with a seed are sent.
-
-    Raises:
-        ArgumentError: simulated reports, those of a group, or several of one person.
-    """
+    """The reports of a file, to be sent."""
 
     def __init__(self, file: ReportFile, allow_simulated: bool = False) -> None:
         if file.simulation and not allow_simulated:

@@ -66,16 +66,7 @@ def changed_texts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 
 
 class Start:
-    """One start of a collector: whether it may go on with its store.
-
-    Args:
-        collector: with its store open.
-        study: as it is to be served.
-        name: of the study file, for messages.
-
-    Raises:
-        Refused: ``store_damaged``.
-    """
+    """One start of a collector: whether it may go on with its store."""
 
     def __init__(self, collector: Remembering, study: Study, name: str) -> None:
         self._collector, self._name = collector, name

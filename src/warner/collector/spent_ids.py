@@ -156,14 +156,10 @@ class IdSet:
 
 @dataclass(frozen=True)
 class Runs:
-    """Which pages of the store hold ids.
+    """Which pages of the store hold ids."""
 
-    Attributes:
-        sizes: {key: the number of ids of the page}.
-        small: the key of the page that is written anew in the next commit; None without pages.
-    """
-
-    sizes: Mapping[int, int] = field(default_factory=dict)
+    sizes: Mapping[int, int] = field(default_factory=dict)  # {key: the number of ids of the page}
+    # The key of the page that is written anew in the next commit; None without pages.
     small: int | None = None
 
     @classmethod

@@ -36,17 +36,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Change:
-    """What one transaction writes.
+    """What one transaction writes."""
 
-    Attributes:
-        number: one more than the number of the change before. The store keeps it as a fact, so that
-            it can be asked whether a change took place whose reply was lost.
-        facts: {name: content} of the facts that change.
-        pages: {table: pages} of the pages that change.
-    """
-
+    # One more than the number of the change before. The store keeps it as a fact, so that it can be
+    # asked whether a change took place whose reply was lost.
     number: int
+    # {name: content} of the facts that change.
     facts: Mapping[str, bytes] = field(default_factory=dict)
+    # {table: pages} of the pages that change.
     pages: Mapping[str, Pages] = field(default_factory=dict)
 
     @property
@@ -226,8 +223,7 @@ _SQLITE_STEPS: tuple[tuple[str, ...], ...] = (
 class SQLiteStore(_Database[sqlite3.Connection]):
     """A store in the file ``path``, which is made if it does not exist.
 
-    Args:
-        path: the file. Two more, ``path-wal`` and at times ``path-journal``, stand beside it.
+    Two more files, ``path-wal`` and at times ``path-journal``, stand beside it.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -381,14 +377,7 @@ _SCHEMA = "schema"  # the fact that holds the version of the tables
 
 
 class PostgresStore(_Database["psycopg.Connection[Any]"]):
-    """A store in the database at an address.
-
-    Args:
-        address: ``postgresql://user@host/database``, or what else libpq takes.
-
-    Raises:
-        MissingExtraError: psycopg is not installed.
-    """
+    """A store in the database at an address."""
 
     rest = 1.0
     name = "store"  # not the address, which may hold a password

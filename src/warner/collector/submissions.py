@@ -75,18 +75,11 @@ class Asked(Protocol):
 class SubmissionFormat:
     """How the submissions of a study are written as bytes.
 
-    Args:
-        study: a study without groups that have mechanisms of their own, and with one row of
-            answers of each person.
-
     Attributes:
         study: as given.
         length: the number of bytes of one submission.
         layout: the digest of the study with the order of its columns, 64 hexadecimal digits.
         head: the first bytes of a body.
-
-    Raises:
-        ArgumentError: a study with groups or several rows of one person.
 
     >>> from warner.studies.study import Study
     >>> study = Study.parse('''

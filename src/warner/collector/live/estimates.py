@@ -141,15 +141,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a question.
+    """What is shown of a question."""
 
-    Attributes:
-        sections: its tables; of attributes that are randomised together, those of each as well.
-        options: of ``warner estimate``, for the same summaries.
-    """
-
+    # Its tables; of attributes that are randomised together, those of each as well.
     sections: tuple[Section, ...]
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # of ``warner estimate``, for the same summaries
 
 
 class Estimates(Protocol):
@@ -167,11 +163,7 @@ class Estimates(Protocol):
 
 
 class StepEstimates:
-    """Estimates in this process, which keeps those of the last step for its files.
-
-    Args:
-        study: the study.
-    """
+    """Estimates in this process, which keeps those of the last step for its files."""
 
     def __init__(self, study: Study) -> None:
         self._study, self._wording, self._planned = study, Wording(study), study.collect.people
@@ -214,11 +206,6 @@ class BoundedEstimates:
     A question that it could not estimate is shown with the reason. It is tried again after 10, 20,
     40, ... seconds, so that it does not keep the machine busy, and stands on the page where the
     process was only killed.
-
-    Args:
-        study: the study.
-        memory: bytes of data of the process.
-        seconds: that each call may take.
     """
 
     def __init__(self, study: Study, memory: int = MEMORY, seconds: float = SECONDS) -> None:

@@ -76,11 +76,6 @@ class Counting(Protocol):
 class LivePublisher:
     """Publishes the steps of a survey.
 
-    Args:
-        collector: counts the reports.
-        study: the study.
-        estimates: estimates the steps; None to estimate them in this process, for tests.
-
     Attributes:
         study: as given.
     """

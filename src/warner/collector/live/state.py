@@ -50,94 +50,61 @@ class State(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table that is shown.
-
-    Attributes:
-        cells: the texts of its cells.
-        bar: estimate, low and high of the picture beside them; None for none.
-    """
+    """A row of a table that is shown."""
 
     cells: tuple[str, ...]
+    # Estimate, low and high of the picture beside them; None for none.
     bar: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
 class TableView:
-    """A table that is shown, in the page and in the events alike.
+    """A table that is shown, in the page and in the events alike."""
 
-    Attributes:
-        caption: the sentence above it.
-        head: the names of its columns, without that of the pictures.
-        rows: its rows.
-        largest: the number at the right end of the pictures; 0 where there are none.
-        is_long: whether it is folded away at first.
-    """
-
-    caption: str
-    head: tuple[str, ...]
+    caption: str  # the sentence above it
+    head: tuple[str, ...]  # the names of its columns, without that of the pictures
     rows: tuple[Row, ...]
-    largest: float = 0.0
-    is_long: bool = False
+    largest: float = 0.0  # the number at the right end of the pictures; 0 where there are none
+    is_long: bool = False  # whether it is folded away at first
 
 
 @dataclass(frozen=True)
 class Section:
-    """What is shown of one question.
-
-    Attributes:
-        name: the attribute.
-        heading: the text of the question.
-        tables: its tables.
-        notes: sentences below them.
-    """
+    """What is shown of one question."""
 
     name: str
     heading: str
     tables: tuple[TableView, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # sentences below them
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The result of one question in one step.
+    """The result of one question in one step."""
 
-    Attributes:
-        name: the attribute; of attributes that are randomised together, theirs with " x ".
-        estimate: the estimate; None where there is none.
-        problem: why there is none, else "".
-        summaries: the summaries with intervals that hold at every look; () where none is known.
-        numbers: the rows of the summaries, with None for the ends of unknown intervals.
-    """
-
-    name: str
+    name: str  # the attribute; of attributes that are randomised together, theirs with " x "
     estimate: Estimate | None
-    problem: str = ""
+    problem: str = ""  # why there is none, else ""
+    # The summaries with intervals that hold at every look; () where none is known.
     summaries: tuple[Named, ...] = ()
+    # The rows of the summaries, with None for the ends of unknown intervals.
     numbers: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One published step.
+    """One published step."""
 
-    Attributes:
-        number: 1 for the first step.
-        n: the number of people whose reports are in it.
-        tallies: {attribute: tally} of all reports in it.
-        is_rest: whether it has everybody, also fewer than B new reports or few of a group, because
-            the survey was closed.
-        rest_used: whether a step of this survey was such a rest, this one or one before it.
-        late_groups: whether groups are shown in the rest alone.
-        waiting: how many people were counted and are not in it.
-    """
-
-    number: int
-    n: int
-    tallies: Mapping[str, Tally]
+    number: int  # 1 for the first step
+    n: int  # the number of people whose reports are in it
+    tallies: Mapping[str, Tally]  # {attribute: tally} of all reports in it
+    # Whether it has everybody, also fewer than B new reports or few of a group, because the survey
+    # was closed.
     is_rest: bool = False
+    # Whether a step of this survey was such a rest, this one or one before it.
     rest_used: bool = False
-    late_groups: bool = False
-    waiting: int = 0
+    late_groups: bool = False  # whether groups are shown in the rest alone
+    waiting: int = 0  # how many people were counted and are not in it
 
     @property
     def shows_groups(self) -> bool:
@@ -177,34 +144,22 @@ def grouped(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
 
 @dataclass(frozen=True, eq=False)
 class LiveView:
-    """What the live page knows at one moment.
+    """What the live page knows at one moment."""
 
-    Attributes:
-        version: grows with every change of what is shown.
-        planned: the planned number of people.
-        size: B, the number of reports of a step.
-        status: "open", "closed" or "not_open".
-        counted: the number of people who are counted, which says nothing of their answers.
-        is_final: whether the survey is closed for good.
-        rejects: {reason: number of refused requests}, refreshed at most once a minute.
-        step: the last published step; None before the first.
-        sections: what is shown of its questions.
-        options: of ``warner estimate``, for the same summaries from its tally file.
-        is_estimating: whether a newer step is being estimated.
-        fewest: the fewest new people of a group that a step adds; 0 where nobody waits for others.
-    """
-
-    version: int
+    version: int  # grows with every change of what is shown
     planned: int
-    size: int
-    status: str
-    counted: int = 0
-    is_final: bool = False
+    size: int  # B, the number of reports of a step
+    status: str  # "open", "closed" or "not_open"
+    counted: int = 0  # the number of people who are counted, which says nothing of their answers
+    is_final: bool = False  # whether the survey is closed for good
+    # {reason: number of refused requests}, refreshed at most once a minute.
     rejects: Mapping[str, int] = field(default_factory=dict)
-    step: Step | None = None
+    step: Step | None = None  # the last published step; None before the first
     sections: tuple[Section, ...] = ()
+    # Of ``warner estimate``, for the same summaries from its tally file.
     options: tuple[str, ...] = ()
-    is_estimating: bool = False
+    is_estimating: bool = False  # whether a newer step is being estimated
+    # The fewest new people of a group that a step adds; 0 where nobody waits for others.
     fewest: int = 0
 
     @property

@@ -65,11 +65,7 @@ REJECTS = {
 
 
 class Wording:
-    """The texts of a study as the live page shows them, and the weight of its reports.
-
-    Args:
-        study: the study.
-    """
+    """The texts of a study as the live page shows them, and the weight of its reports."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -393,25 +389,16 @@ _USUAL = 20  # groups, the most by which the planned number of people is divided
 
 @dataclass(frozen=True, eq=False)
 class GroupsView:
-    """The tables of all groups of one public column.
+    """The tables of all groups of one public column."""
 
-    Attributes:
-        step: the number of the step that they are of.
-        column: its name.
-        planned: the planned number of people of a group, for the intervals.
-        groups: the name, the size and the sections of each group that is shown.
-        hidden: how many groups are hidden.
-        hidden_people: how many people they have together.
-        problem: why no group could be estimated, else "".
-    """
-
-    step: int
+    step: int  # the number of the step that they are of
     column: str
-    planned: int
+    planned: int  # the planned number of people of a group, for the intervals
+    # The name, the size and the sections of each group that is shown.
     groups: tuple[tuple[str, int, tuple[Section, ...]], ...]
-    hidden: int
-    hidden_people: int
-    problem: str = ""
+    hidden: int  # how many groups are hidden
+    hidden_people: int  # how many people they have together
+    problem: str = ""  # why no group could be estimated, else ""
 
 
 def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> set[_K]:

@@ -66,9 +66,6 @@ def words_of(language: str) -> dict[str, str]:
 class Words:
     """The words of the page for a study's language; English where there are none in it.
 
-    Args:
-        language: the language of the study's texts, a tag of BCP 47.
-
     Attributes:
         language: the language of the words.
 
@@ -147,25 +144,15 @@ NONRESPONSE = "silence"  # the value of a control that stands for no answer
 
 @dataclass(frozen=True)
 class Question:
-    """What is needed to ask one question in one language.
+    """What is needed to ask one question in one language."""
 
-    Attributes:
-        id: the prefix of the ids in the page, such as "q0".
-        name: the attribute or the public column.
-        domain: the values, without nonresponse.
-        nonresponse: whether "no answer" is an answer.
-        texts: the texts of the study.
-        language: the language of the study's texts.
-        words: those of the page.
-    """
-
-    id: str
-    name: str
-    domain: Domain
-    nonresponse: bool
+    id: str  # the prefix of the ids in the page, such as "q0"
+    name: str  # the attribute or the public column
+    domain: Domain  # the values, without nonresponse
+    nonresponse: bool  # whether "no answer" is an answer
     texts: Texts
-    language: str
-    words: Words
+    language: str  # the language of the study's texts
+    words: Words  # those of the page
 
     @property
     def label(self) -> str:

@@ -30,25 +30,16 @@ _MOST_BUCKETS = 100_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What the collector takes.
+    """What the collector takes."""
 
-    Attributes:
-        body: the largest body, in bytes.
-        body_seconds: the time within which a body must arrive.
-        held: the most bytes of bodies that wait for their ends at one moment, of all senders.
-        rate: reports a second of one address; 0 for no limit.
-        burst: reports of one address at once.
-        rate_of_all: reports a second of all addresses together; 0 for no limit.
-        burst_of_all: reports of all addresses at once.
-    """
-
-    body: int = 4 << 20
-    body_seconds: float = 30.0
+    body: int = 4 << 20  # the largest body, in bytes
+    body_seconds: float = 30.0  # the time within which a body must arrive
+    # The most bytes of bodies that wait for their ends at one moment, of all senders.
     held: int = 256 << 20
-    rate: float = 20.0
-    burst: int = 1_000
-    rate_of_all: float = 20_000.0
-    burst_of_all: int = 100_000
+    rate: float = 20.0  # reports a second of one address; 0 for no limit
+    burst: int = 1_000  # reports of one address at once
+    rate_of_all: float = 20_000.0  # reports a second of all addresses together; 0 for no limit
+    burst_of_all: int = 100_000  # reports of all addresses at once
 
 
 class _Bucket:
@@ -67,10 +58,6 @@ class _Bucket:
 
 class Buckets:
     """The token buckets of all addresses, and one for all of them together.
-
-    Args:
-        limits: the rates.
-        clock: seconds of a clock that never goes back.
 
     >>> buckets = Buckets(Limits(rate=1, burst=2), clock=lambda: 0.0)
     >>> buckets.take("192.0.2.1", 2)
@@ -157,10 +144,6 @@ class Tokens:
 
     The owner's token is always taken. It cannot be guessed, and nobody who shares an address with
     the owner, or a proxy, shall be able to shut the owner out.
-
-    Args:
-        owner: knows the token.
-        collector: counts wrong tokens among the requests that are refused.
     """
 
     def __init__(self, owner: Owner, collector: Collector) -> None:
@@ -189,10 +172,6 @@ class Connections:
     """The open connections. One too many ends the one that has waited longest for a request.
 
     One sender has a quarter of them at most, so that others are served whatever it does.
-
-    Args:
-        most: how many are open at one moment.
-        proxies: the addresses from which many senders connect.
     """
 
     def __init__(self, most: int, proxies: Container[str] = ()) -> None:
