@@ -35,8 +35,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -73,7 +72,7 @@ _TRUSTED = 5.0  # seconds for which the last commit says whether the store can b
 _TRIAL = 2**16  # bytes, the fewest that are written to see whether the store can be written
 _DISK_PAGE = 2**12  # bytes that a page of the store takes besides its contents, at most
 _REASONS = 100  # different reasons of rejects
-_STUDY, _DOCUMENT, _OWNER = "study", "document", "owner"
+_STUDY, _OWNER = "study", "owner"
 _MARK = "mark"  # random, of the tallies of this collector
 _REMEMBERED = "remembered "  # the beginning of the names of facts that others keep
 _LAYOUT, _REJECTS, _WISH, _DROPPED = "layout", "rejects", "wish", "dropped"
@@ -188,9 +187,8 @@ class Collector:
     def __init__(
         self,
         study: Study,
-        store: Store,
+        store: Store[Any],
         ways: int | None = None,
-        document: bytes = b"",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.format = SubmissionFormat(study)
@@ -203,14 +201,13 @@ class Collector:
         self._over_since: float | None = None
         self._stopping = False
         self._unsaved: dict[str, int] = {}
-        self._listeners: list[Callable[[int], object]] = []
         self._unsettled: _Group | None = None
         self._version = 0
         # When reports, or a trial, were last written; why they were not, and how many bytes.
         self._written: tuple[float, Refused | None, int] = (-np.inf, None, 0)
         try:
             store.open()
-            self._load(ways, document)
+            self._load(ways)
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
             store.close()
             raise self._damaged(f"holds what cannot be read ({type(error).__name__})") from None
@@ -220,7 +217,7 @@ class Collector:
         self._thread = threading.Thread(target=self._run, name="warner-collector", daemon=True)
         self._thread.start()
 
-    def _load(self, ways: int | None, document: bytes) -> None:
+    def _load(self, ways: int | None) -> None:
         """Take what the store holds, and write what a new store is to hold."""
         facts, digest = self._store.facts(), self._study.digest.encode()
         self._number = number_of(facts)
@@ -238,11 +235,10 @@ class Collector:
         if _STUDY not in facts:
             if facts:
                 raise self._damaged("does not say which study it is of")
-            new = {_STUDY: digest, _LAYOUT: layout, _DOCUMENT: document}
-            new[_MARK] = secrets.token_hex(12).encode()
+            mark = secrets.token_hex(12).encode()
+            new = {_STUDY: digest, _LAYOUT: layout, _MARK: mark}
             self._store.commit(Change(self._number + 1, new))
             self._number, facts = self._number + 1, {**facts, **new}
-        self.document: bytes = facts.get(_DOCUMENT, b"")
         self._owner: bytes | None = facts.get(_OWNER)
         self._marks = [facts[_MARK].decode()] if _MARK in facts else []
         self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
@@ -373,18 +369,6 @@ class Collector:
         """Wait until the state is newer than ``version``."""
         with self._changed:
             return self._changed.wait_for(lambda: self._version > version, timeout)
-
-    def subscribe(self, listener: Callable[[int], object]) -> Callable[[], None]:
-        """Have a function called with the version after each change."""
-        with self._changed:
-            self._listeners.append(listener)
-
-        def end() -> None:
-            with self._changed:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
-
-        return end
 
     def close_survey(self) -> None:
         """Refuse submissions from now on; those that wait are counted first.
@@ -670,13 +654,9 @@ class Collector:
                 self._invited.add(group.invited)
                 self._invited_runs = group.invited_runs or self._invited_runs
             self._wish = self._wish if group.wish is None else group.wish
-            if not group.shows:
-                return
-            self._version += 1
-            self._changed.notify_all()
-            listeners = list(self._listeners)
-        for listener in listeners:
-            self._try(partial(listener, self._version))
+            if group.shows:
+                self._version += 1
+                self._changed.notify_all()
 
     # Actions of the writer.
 

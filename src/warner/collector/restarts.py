@@ -15,45 +15,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
 
 from warner._core.errors import ArgumentError
 from warner._core.text import canonical
+from warner.collector.collector import Collector
 from warner.collector.refusals import Refused
-from warner.collector.survey_document import survey_bytes
+from warner.collector.survey_document import survey_document
 from warner.studies.study import Study
 
 FACT = "served"  # the name of all this among the facts of the store
-_PLACES = (("questions", "attributes"), ("public", "public"))
+_TABLES = (("questions", "attributes"), ("public", "public"))
 _SHOWN = 5  # texts in a message
 
 
-class Remembering(Protocol):
-    """What is asked of a collector, see :class:`warner.collector.collector.Collector`."""
-
-    @property
-    def n(self) -> int: ...
-
-    @property
-    def document(self) -> bytes: ...
-
-    def remembered(self, name: str) -> bytes | None: ...
-
-    def remember(self, name: str, content: bytes) -> None: ...
-
-
-def texts_of(document: bytes) -> dict[str, str]:
-    """The texts of questions, public columns and choices in a served survey document."""
-    data = json.loads(document or b"{}")
-    found: dict[str, str] = {}
-    for part, table in _PLACES:
-        for asked in data.get(part, ()):
-            place = f"{table}.{asked['name']}"
+def texts_of(study: Study) -> dict[str, str]:
+    """The texts of questions, public columns and choices that devices are told."""
+    document = survey_document(study)
+    texts: dict[str, str] = {}
+    for questions, table in _TABLES:
+        for question in document[questions]:
+            prefix = f"{table}.{question['name']}"
             for key in ("label", "help", "answers"):
-                for tag, text in asked[key].items():
-                    found[f"{place}.{key}.{tag}"] = text if key != "answers" else canonical(text)
-            found[f"{place}.unit"] = asked["unit"]
-    return found
+                for tag, text in question[key].items():
+                    texts[f"{prefix}.{key}.{tag}"] = text if key != "answers" else canonical(text)
+            texts[f"{prefix}.unit"] = question["unit"]
+    return texts
 
 
 def changed_texts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -62,25 +48,21 @@ def changed_texts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
     >>> changed_texts({"a.label.en": "Do you?", "a.label.de": "?"}, {"a.label.en": "Did you?"})
     ['a.label.en']
     """
-    return [place for place, text in now.items() if before.get(place, text) != text]
+    return [key for key, text in now.items() if before.get(key, text) != text]
 
 
 class Start:
     """One start of a collector: whether it may go on with its store."""
 
-    def __init__(self, collector: Remembering, study: Study, name: str) -> None:
+    def __init__(self, collector: Collector, study: Study, name: str) -> None:
         self._collector, self._name = collector, name
-        self._texts, self._step = texts_of(survey_bytes(study)), study.collect.step
-        stored = collector.remembered(FACT)
+        self._texts, self._step = texts_of(study), study.collect.step
+        stored = collector.remembered(FACT) or b'{"texts":{},"step":0}'
         try:
-            # A store of an earlier version has the survey document of its first start alone.
-            known: dict[str, Any] = {"texts": texts_of(collector.document), "step": 0}
-            known = known if stored is None else json.loads(stored)
-            self._known: dict[str, Any] = {
-                "texts": dict(known["texts"]),
-                "step": int(known["step"]),
-            }
-        except (ValueError, TypeError, LookupError, AttributeError):
+            before = json.loads(stored)
+            self._old_texts: dict[str, str] = dict(before["texts"])
+            self._old_step = int(before["step"])
+        except (ValueError, TypeError, LookupError):
             rule = "holds texts of questions that cannot be read"
             raise Refused("store_damaged", "store", rule) from None
 
@@ -88,7 +70,7 @@ class Start:
         """Refuse questions and conditions that differ from those of the people who are counted."""
         if not self._collector.n:
             return
-        changed = [] if new_texts else changed_texts(self._known["texts"], self._texts)
+        changed = [] if new_texts else changed_texts(self._old_texts, self._texts)
         if changed:
             listed = ", ".join(changed[:_SHOWN])
             more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
@@ -98,15 +80,16 @@ class Start:
                 "--new-texts. Else restore them, or name another store with --store"
             )
             raise ArgumentError(self._name, rule, f"other words in {listed}{more}", remedy)
-        if self._step < self._known["step"]:
-            before = self._known["step"]
-            rule = f"must be at least {before:,}, under which those who are counted answered"
-            remedy = f"Use --step {before}, or another store with --store"
+        if self._step < self._old_step:
+            rule = (
+                f"must be at least {self._old_step:,}, under which those who are counted answered"
+            )
+            remedy = f"Use --step {self._old_step}, or another store with --store"
             raise ArgumentError("step", rule, f"{self._step:,}", remedy)
 
     def keep(self) -> None:
         """Keep the texts and the step, for the next start."""
-        before = self._known["texts"] if self._collector.n else {}
+        before = self._old_texts if self._collector.n else {}
         content = canonical({"texts": {**before, **self._texts}, "step": self._step}).encode()
         if content != self._collector.remembered(FACT):
             self._collector.remember(FACT, content)

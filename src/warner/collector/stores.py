@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from warner._core.errors import ArgumentError, MissingExtraError
 from warner.collector.refusals import Refused
@@ -57,63 +57,35 @@ def number_of(facts: Mapping[str, bytes]) -> int:
     return int.from_bytes(facts.get(NUMBER, b""), "little")
 
 
-class Store(Protocol):
-    """A store that one collector has open. Every method raises :class:`Refused` where it fails.
+class Store(ABC, Generic[_Connection]):
+    """A store that one collector has open, by one connection to a database.
 
-    Attributes:
-        rest: seconds after a change, until :meth:`tidy` is called; also while more changes follow.
+    Every method raises :class:`Refused` where it fails. The errors of a database can hold what was
+    written, so no refusal has one as its context.
     """
 
-    rest: float
-
-    @property
-    def name(self) -> str:
-        """How messages name it, without a password."""
-
-    def open(self) -> bool:
-        """Connect, keep all other processes out, and bring the tables up to date.
-
-        Where the store is open already, nothing happens. After a failure that closed it, it is
-        opened again.
-        """
-
-    def facts(self) -> dict[str, bytes]:
-        """All facts."""
-
-    def pages(self, table: str, keys: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
-        """Pages of a table with their keys; all of them where no keys are given."""
-
-    def commit(self, change: Change) -> None:
-        """Write a change durably, all or nothing."""
-
-    def tidy(self) -> None:
-        """Give back space, and wipe older versions of pages as far as the store can."""
-
-    def close(self) -> None:
-        """Let other processes in."""
-
-
-class _Database(ABC, Generic[_Connection]):
-    """What both stores share: one connection, and refusals in place of the database's errors.
-
-    The errors of a database can hold what was written, so no refusal has one as its context.
-    """
-
-    name: str
-    rest: float
+    name: str  # as messages name it, without a password
+    rest: float  # seconds after a change until `tidy` is called, also while more changes follow
     _errors: type[Exception]
     _connection: _Connection | None = None
 
     def open(self) -> bool:
+        """Connect, keep all other processes out, and bring the tables up to date.
+
+        Where the store is open already, nothing happens, and this is False. After a failure that
+        closed it, it is opened again.
+        """
         if self._is_open():
             return False
         self._connection = self._named(self._connect)
         return True
 
     def facts(self) -> dict[str, bytes]:
+        """All facts."""
         return self._named(lambda: self._facts(self._opened()))
 
     def pages(self, table: str, keys: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
+        """Pages of a table with their keys; all of them where no keys are given."""
         assert table in TABLES
         try:
             yield from self._pages(self._opened(), table, None if keys is None else list(keys))
@@ -123,13 +95,16 @@ class _Database(ABC, Generic[_Connection]):
         raise refused
 
     def commit(self, change: Change) -> None:
+        """Write a change durably, all or nothing."""
         assert change.pages.keys() <= set(TABLES)
         self._named(lambda: self._write(self._opened(), change))
 
     def tidy(self) -> None:
+        """Give back space, and wipe older versions of pages as far as the store can."""
         self._named(lambda: self._clean(self._opened()))
 
     def close(self) -> None:
+        """Let other processes in."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(self._errors):
@@ -220,7 +195,7 @@ _SQLITE_STEPS: tuple[tuple[str, ...], ...] = (
 )
 
 
-class SQLiteStore(_Database[sqlite3.Connection]):
+class SQLiteStore(Store[sqlite3.Connection]):
     """A store in the file ``path``, which is made if it does not exist.
 
     Two more files, ``path-wal`` and at times ``path-journal``, stand beside it.
@@ -376,7 +351,7 @@ _POSTGRES_STEPS: tuple[tuple[str, ...], ...] = (
 _SCHEMA = "schema"  # the fact that holds the version of the tables
 
 
-class PostgresStore(_Database["psycopg.Connection[Any]"]):
+class PostgresStore(Store["psycopg.Connection[Any]"]):
     """A store in the database at an address."""
 
     rest = 1.0
@@ -539,7 +514,7 @@ def shown_store(address: str | None, study: str | os.PathLike[str]) -> str:
     return address or usual_store(study)
 
 
-def store_at(address: str) -> Store:
+def store_at(address: str) -> Store[Any]:
     """The store at an address, which is not opened yet."""
     if address.startswith(_POSTGRES):
         return PostgresStore(address)

@@ -11,9 +11,9 @@ import pytest
 from tests.spec.collector._web import SERVED
 from warner.app.cli import main
 from warner.collector.collector import Collector
-from warner.collector.restarts import FACT, Start, changed_texts, texts_of
+from warner.collector.refusals import Refused
+from warner.collector.restarts import FACT, Start, changed_texts
 from warner.collector.stores import SQLiteStore
-from warner.collector.survey_document import survey_bytes
 from warner.collector.web import server
 from warner.errors import ArgumentError
 from warner.studies.study import Study
@@ -46,9 +46,9 @@ step = 50
 class Memory:
     """What a start asks of a collector."""
 
-    def __init__(self, study: str = TEXTS, n: int = 3) -> None:
+    def __init__(self, n: int = 3) -> None:
         self.facts: dict[str, bytes] = {}
-        self.document, self.n = survey_bytes(Study.parse(study)), n
+        self.n = n
 
     def remembered(self, name: str) -> bytes | None:
         return self.facts.get(name)
@@ -91,13 +91,12 @@ def test_other_words_are_refused_by_their_place_and_can_be_meant(
         start(memory, TEXTS)
 
 
-def test_a_store_of_an_earlier_version_knows_the_words_of_its_first_start() -> None:
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"texts": 3, "step": 1}', b'{"texts": {}}'])
+def test_texts_that_cannot_be_read_are_refused(content: bytes) -> None:
     memory = Memory()
-    with pytest.raises(ArgumentError, match=r"drinks\.unit"):
-        start(memory, TEXTS.replace('"glasses"', '"litres"'))
-    assert FACT not in memory.facts
-    memory.document = b""
-    start(memory, TEXTS.replace('"glasses"', '"litres"'))  # nothing is known
+    memory.facts[FACT] = content
+    with pytest.raises(Refused, match="texts of questions that cannot be read"):
+        start(memory, TEXTS)
 
 
 def test_what_does_not_change_the_questions_may_change() -> None:
@@ -157,10 +156,10 @@ def test_many_changes_are_a_short_message() -> None:
         '"RandomizedResponse"\nepsilon = 0.1\n'
         for i in range(9)
     )
-    memory = Memory(many)
+    memory = Memory()
+    start(memory, many)
     with pytest.raises(ArgumentError, match=r"a4\.label\.en and 4 more\."):
         start(memory, many.replace('"Q', '"R'))
-    assert texts_of(b"") == {}
 
 
 def run(*arguments: object) -> click.testing.Result:

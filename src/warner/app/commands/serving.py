@@ -69,8 +69,8 @@ def _collecting(
     from warner.collector.stores import store_at, usual_store
     from warner.collector.survey_document import survey_bytes
 
-    document = survey_bytes(study)
-    collector = Collector(study, store_at(store or usual_store(path)), ways, document)
+    survey_bytes(study)  # refused before a store is made
+    collector = Collector(study, store_at(store or usual_store(path)), ways)
     try:
         yield collector
     finally:

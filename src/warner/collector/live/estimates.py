@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from warner._core.errors import WarnerError
 from warner._core.processes import BoundedProcess, Unfinished
@@ -146,20 +146,6 @@ class Shown:
     # Its tables; of attributes that are randomised together, those of each as well.
     sections: tuple[Section, ...]
     options: tuple[str, ...] = ()  # of ``warner estimate``, for the same summaries
-
-
-class Estimates(Protocol):
-    """What the live page asks of the estimates of a step."""
-
-    def shown(self, step: Step, name: str) -> Shown: ...
-
-    def groups(self, step: Step, column: str) -> GroupsView: ...
-
-    def file(self, step: Step, name: str) -> str | bytes: ...
-
-    def retry_is_due(self) -> bool: ...
-
-    def stop(self) -> None: ...
 
 
 class StepEstimates:

@@ -26,12 +26,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
-from warner.collector.live.estimates import Estimates, StepEstimates, last_step
+from warner.collector.collector import Collector
+from warner.collector.live.estimates import BoundedEstimates, StepEstimates, last_step
 from warner.collector.live.state import (
     LiveView,
-    State,
     Step,
     fewest_new,
     groups_come_late,
@@ -50,29 +49,6 @@ _REJECTS_SECONDS = 60.0  # between two pictures of the counters of rejects
 _LOG = logging.getLogger(__name__)
 
 
-class Counting(Protocol):
-    """What the live page asks of a collector, see :class:`warner.collector.collector.Collector`."""
-
-    def state(self) -> State: ...
-
-    def status(self) -> str: ...
-
-    @property
-    def n(self) -> int: ...
-
-    @property
-    def is_final(self) -> bool: ...
-
-    @property
-    def version(self) -> int: ...
-
-    def wait_for(self, version: int, timeout: float | None = None) -> bool: ...
-
-    def remembered(self, name: str) -> bytes | None: ...
-
-    def remember(self, name: str, content: bytes) -> None: ...
-
-
 class LivePublisher:
     """Publishes the steps of a survey.
 
@@ -82,9 +58,9 @@ class LivePublisher:
 
     def __init__(
         self,
-        collector: Counting,
+        collector: Collector,
         study: Study,
-        estimates: Estimates | None = None,
+        estimates: StepEstimates | BoundedEstimates | None = None,
     ) -> None:
         self.study, self._collector = study, collector
         self._estimates = StepEstimates(study) if estimates is None else estimates

@@ -13,9 +13,10 @@ import logging
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from warner._core.errors import WarnerError
+from warner.collector.collector import State
 from warner.reports.public_columns import Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
 from warner.results.estimate import Estimate, estimate as estimate_tally
@@ -27,25 +28,6 @@ LEVEL, TARGET = 0.95, "population"
 SUMMARIES = "mean,quantile:0.1,quantile:0.25,median,quantile:0.75,quantile:0.9"
 
 _LOG = logging.getLogger(__name__)
-
-
-class State(Protocol):
-    """Everything that was committed so far, as the collector tells it."""
-
-    @property
-    def n(self) -> int: ...
-
-    @property
-    def tallies(self) -> Mapping[str, Tally]: ...
-
-    @property
-    def rejects(self) -> Mapping[str, int]: ...
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def version(self) -> int: ...
 
 
 @dataclass(frozen=True)
