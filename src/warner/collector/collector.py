@@ -129,7 +129,9 @@ class _Group:
     @property
     def size(self) -> int:
         """About how many bytes a store writes for it."""
-        pages = [content or b"" for part in self.pages.values() for content in part.values()]
+        pages = [
+            content or b"" for of_table in self.pages.values() for content in of_table.values()
+        ]
         return sum(map(len, [*pages, *self.facts.values()])) + _DISK_PAGE * len(pages)
 
 
@@ -300,8 +302,8 @@ class Collector:
             rule = "must be a name of small letters"
             raise ArgumentError("reason", rule, None, "For example 'malformed'")
         with self._news:
-            known = self._unsaved.keys() | self._rejects.keys()
-            name = reason if reason in known or len(known) < _REASONS else "other"
+            reasons = self._unsaved.keys() | self._rejects.keys()
+            name = reason if reason in reasons or len(reasons) < _REASONS else "other"
             self._unsaved[name] = self._unsaved.get(name, 0) + 1
             self._news.notify()
 
@@ -330,12 +332,12 @@ class Collector:
         if self._study.collect.access != "invited":
             return None
         with self._changed:
-            known = self._invited.has(words_of(ids))
-        if known.all():
+            invited = self._invited.has(words_of(ids))
+        if invited.all():
             return None
-        place = int(np.argmin(known))
-        rule = f"number {place} of {len(ids)} has no invitation; none of them was counted"
-        return Refused("not_invited", "submissions", rule, position=place)
+        first = int(np.argmin(invited))
+        rule = f"number {first} of {len(ids)} has no invitation; none of them was counted"
+        return Refused("not_invited", "submissions", rule, position=first)
 
     # What the owner asks for.
 
@@ -559,8 +561,8 @@ class Collector:
             rule = f"could not be counted ({type(error).__name__})"
             problem = Refused("store_failed", "submissions", rule)
         else:
-            for upload, own in zip(uploads, new, strict=True):
-                upload.future.set_result(Accepted(len(upload.batch), own))
+            for upload, new_count in zip(uploads, new, strict=True):
+                upload.future.set_result(Accepted(len(upload.batch), new_count))
             return
         for upload in uploads:
             # A traceback would hold the submissions in memory.
@@ -581,7 +583,7 @@ class Collector:
             pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages, SPENT: spent}
             self._commit(_Group(pages=pages, added=added, words=words, runs=runs))
         ends = np.cumsum([len(batch) for batch in batches])
-        return [int(part.sum()) for part in np.split(fresh, ends[:-1])]
+        return [int(of_batch.sum()) for of_batch in np.split(fresh, ends[:-1])]
 
     def _reader(self, table: str) -> Read:
         """Reads pages of a table."""

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     @property
     def key(self) -> int:
         """The key at which a page of it is looked for first."""
-        head = b"".join(part.to_bytes(_NUMBER, "little") for part in self[:2])
+        head = b"".join(number.to_bytes(_NUMBER, "little") for number in self[:2])
         return int.from_bytes(hashlib.sha256(head + self.report).digest()[:_NUMBER], "little") >> 2
 
 
@@ -79,13 +79,13 @@ class DistinctCounts:
 
     def pages(self, times: Mapping[Row, int]) -> dict[int, bytes | None]:
         """The pages of the store after more reports; nothing is changed yet."""
-        found: dict[int, bytes | None] = {}
+        pages: dict[int, bytes | None] = {}
         for row, more in times.items():
-            key = self._key(row, found)
+            key = self._key(row, pages)
             numbers = (row.attribute, row.group, self._counts.get(row, 0) + more)
             head = b"".join(number.to_bytes(_NUMBER, "little") for number in numbers)
-            found[key] = head + row.report
-        return found
+            pages[key] = head + row.report
+        return pages
 
     def _key(self, row: Row, taken: Mapping[int, object]) -> int:
         """The key of the page of a report: its hash, or the next one that is free."""
@@ -115,7 +115,7 @@ _DENSE = 4  # counts per report, up to which whole tables are counted
 class _Section:
     """The counts of one attribute, or of tables of several, within a row."""
 
-    place: slice
+    cells: slice
     shape: tuple[int, ...]
     kind: TallyKind
 
@@ -141,28 +141,27 @@ class Counts:
         study = form.study
         self._mechanisms: dict[str, Mechanism] = dict(study.mechanisms)
         self._sections: dict[str, _Section] = {}
-        self._kept: dict[str, tuple[int, Tally]] = {}
+        self._listed: dict[str, tuple[int, Tally]] = {}
         self._distinct = DistinctCounts()
         stop = 1  # the first count of a row is the number of people
         for name, mechanism in self._mechanisms.items():
             like = mechanism.count(mechanism.schema.empty(0))
             if like.rows is not None:
-                self._kept[name] = (len(self._kept), like)
+                self._listed[name] = (len(self._listed), like)
                 continue
-            place = slice(stop, stop + like.counts.size)
-            self._sections[name] = _Section(place, like.counts.shape, like.kind)
-            stop = place.stop
-        self._parts = {name: m.schema for name, m in self._mechanisms.items()}
+            within = slice(stop, stop + like.counts.size)
+            self._sections[name] = _Section(within, like.counts.shape, like.kind)
+            stop = within.stop
+        self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
         if ways is not None:
-            affordable_ways(self._parts, ways)
-            cells = n_cells(self._parts, ways)
+            affordable_ways(self._schemas, ways)
+            cells = n_cells(self._schemas, ways)
             self._joint = _Section(slice(stop, stop + cells), (cells,), MarginalTables(ways))
             stop += cells
         self.cells = stop
         self._blocks = -(-stop // BLOCK)  # of a row
         self._width = self._blocks * BLOCK
-        sizes = [domain.size for domain in study.public.values()]
-        self._sizes = sizes
+        self._sizes = sizes = [domain.size for domain in study.public.values()]
         self._most = LARGEST // self._width  # groups
         if not self._most or prod(sizes) * self._blocks >= 2**62:
             rule = f"would need {stop:,} counts in each group"
@@ -200,7 +199,7 @@ class Counts:
 
     def added(self, batch: Batch) -> Added:
         """What a batch adds; nothing is changed yet."""
-        numbers, place = self._groups_of(batch)
+        numbers, group_index = self._groups_of(batch)
         new = [group for group in numbers if group not in self._row_of]
         if len(self._row_of) + len(new) > self._most:
             rule = f"make more than {self._most:,} groups by their public columns"
@@ -208,7 +207,7 @@ class Counts:
         self._make_room(len(self._row_of) + len(new))
         row_of = self._row_of | {g: len(self._row_of) + i for i, g in enumerate(new)}
         rows = np.array([row_of[group] for group in numbers], dtype=np.int64)
-        cells, times = self._changes(batch, place, len(numbers))
+        cells, times = self._changes(batch, group_index, len(numbers))
         # Cells are numbered over the groups of the batch; now over all rows.
         flat = rows[cells // self._width] * self._width + cells % self._width
         where, inverse = np.unique(flat // BLOCK, return_inverse=True)
@@ -217,12 +216,10 @@ class Counts:
         group_of = {row: group for group, row in row_of.items()} if len(numbers) > 1 else {}
         keys = [
             (group_of[row] if group_of else numbers[0]) * self._blocks + block
-            for row, block in zip(
-                *(x.tolist() for x in np.divmod(where, self._blocks)), strict=True
-            )
+            for row, block in (divmod(number, self._blocks) for number in where.tolist())
         ]
         pages: dict[int, bytes | None] = dict(zip(keys, _contents(blocks), strict=True))
-        rows_of = self._rows_of(batch, numbers, place)
+        rows_of = self._rows_of(batch, numbers, group_index)
         return Added(new, where, blocks, pages, rows_of, self._distinct.pages(rows_of))
 
     def add(self, added: Added) -> None:
@@ -232,17 +229,17 @@ class Counts:
         self._table.reshape(-1, BLOCK)[added.where] = added.blocks
         self._distinct.add(added.distinct)
 
-    def _rows_of(self, batch: Batch, numbers: list[int], place: np.ndarray) -> dict[Row, int]:
+    def _rows_of(self, batch: Batch, numbers: list[int], group_index: np.ndarray) -> dict[Row, int]:
         """The distinct reports of a batch, of mechanisms whose tally is a list of these."""
-        found: dict[Row, int] = {}
-        for name, (attribute, _) in self._kept.items():
+        times: dict[Row, int] = {}
+        for name, (attribute, _) in self._listed.items():
             for i, group in enumerate(numbers):
-                columns = batch.take(place == i).columns(name)
+                columns = batch.take(group_index == i).columns(name)
                 tally = self._mechanisms[name].count(columns)
                 assert tally.rows is not None
                 for row, count in zip(tally.rows, tally.counts.tolist(), strict=True):
-                    found[Row(attribute, group, row.tobytes())] = count
-        return found
+                    times[Row(attribute, group, row.tobytes())] = count
+        return times
 
     def _groups_of(self, batch: Batch) -> tuple[list[int], np.ndarray]:
         """The numbers of the groups of a batch, and the place (n,) of each person among them."""
@@ -251,22 +248,22 @@ class Counts:
         number = np.zeros(len(batch), dtype=np.int64)
         for size, index in zip(self._sizes, batch.public.values(), strict=True):
             number = number * size + index
-        different, place = np.unique(number, return_inverse=True)
-        return different.tolist(), place.ravel()
+        different, group_index = np.unique(number, return_inverse=True)
+        return different.tolist(), group_index.ravel()
 
     def _changes(
-        self, batch: Batch, place: np.ndarray, groups: int
+        self, batch: Batch, group_index: np.ndarray, groups: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The cells that change, numbered over the groups of the batch, and by how much."""
-        n, people = len(batch), Groups({}, [()] * groups, place)
-        first = place * self._width
+        n, people = len(batch), Groups({}, [()] * groups, group_index)
+        first = group_index * self._width
         single = [first]  # one entry for each report, which counts once
         cells, times = [], []
-        wanted = self._sections if self.ways is None else self._mechanisms
-        columns = {name: batch.columns(name) for name in wanted}
+        names = self._sections if self.ways is None else self._mechanisms
+        columns = {name: batch.columns(name) for name in names}
         for name, section in self._sections.items():
-            schema, start = self._parts[name], section.place.start
-            size = section.place.stop - start
+            schema, start = self._schemas[name], section.cells.start
+            size = section.cells.stop - start
             if schema.rows_are_reports and groups * size > _DENSE * n:
                 single.append(first + start + schema.index(columns[name]))
                 continue
@@ -276,11 +273,11 @@ class Counts:
             times.append(table[row, cell])
         if self.ways is not None:
             for group in range(groups):
-                own = place == group
-                some = {a: {c: x[own] for c, x in by.items()} for a, by in columns.items()}
-                table = marginal_tables(self._parts, some, self.ways)
+                in_group = group_index == group
+                some = {a: {c: x[in_group] for c, x in by.items()} for a, by in columns.items()}
+                table = marginal_tables(self._schemas, some, self.ways)
                 cell = np.flatnonzero(table)
-                cells.append(group * self._width + self._joint.place.start + cell)
+                cells.append(group * self._width + self._joint.cells.start + cell)
                 times.append(table[cell])
         cell, count = np.unique(np.concatenate(single), return_counts=True)
         return np.concatenate([cell, *cells]), np.concatenate([count, *times])
@@ -297,23 +294,23 @@ class Counts:
     def contradiction(self) -> str | None:
         """What no reports of the people who are counted can have; None where all sums agree."""
         rows = len(self._row_of)
-        kept = np.zeros((len(self._kept), rows), dtype=np.int64)
-        for attribute in range(len(kept)):
+        people = np.zeros((len(self._listed), rows), dtype=np.int64)
+        for attribute in range(len(people)):
             for report, count in self._distinct.of(attribute):
-                kept[attribute, self._row_of[report.group]] += count
-        tables = combinations(self._parts.values(), self.ways or 0)
+                people[attribute, self._row_of[report.group]] += count
+        tables = combinations(self._schemas.values(), self.ways or 0)
         each = sum(prod(schema.rows_per_report for schema in table) for table in tables)
         for row, n in enumerate(self._table[:rows, 0].tolist()):
             for name, section in self._sections.items():
-                schema, kind = self._parts[name], section.kind
-                counts = self._table[row, section.place].reshape(section.shape)
+                schema, kind = self._schemas[name], section.kind
+                counts = self._table[row, section.cells].reshape(section.shape)
                 cells = kind.row_counts(counts, n)
                 sums = cells.min() >= 0 and cells.sum() == n * schema.rows_per_report
                 if not (sums and schema.may_have(counts, n) and kind.is_consistent(counts, n)):
                     return f"has counts of {name!r} that the people who are counted do not have"
-            if (kept[:, row] != n).any():
+            if (people[:, row] != n).any():
                 return "has counts of several reports that the people who are counted do not have"
-            joint = self.ways is not None and self._table[row, self._joint.place].sum() != n * each
+            joint = self.ways is not None and self._table[row, self._joint.cells].sum() != n * each
             if joint or self._table[row, self.cells :].any():
                 return "has counts that the people who are counted do not have"
         return None
@@ -330,7 +327,7 @@ class Counts:
         return {
             name: self._tally(mechanism, self._sections[name])
             if name in self._sections
-            else self._tally_of_rows(mechanism, *self._kept[name])
+            else self._tally_of_rows(mechanism, *self._listed[name])
             for name, mechanism in self._mechanisms.items()
         }
 
@@ -345,17 +342,17 @@ class Counts:
         sizes, groups = self._people()
         rows = len(self._row_of)
         counts = np.zeros((len(sizes), *section.shape), dtype=np.int64)
-        counts[:rows] = self._table[:rows, section.place].reshape(rows, *section.shape)
+        counts[:rows] = self._table[:rows, section.cells].reshape(rows, *section.shape)
         return Tally(mechanism.header, Counted(section.kind, counts, sizes), groups)
 
     def _tally_of_rows(self, mechanism: Mechanism, attribute: int, like: Tally) -> Tally:
         """The tally of an attribute of which distinct reports are counted."""
         assert like.rows is not None
-        found = list(self._distinct.of(attribute))
-        text = b"".join(row.report for row, _ in found)
-        rows = np.frombuffer(text, np.uint8).reshape(len(found), like.rows.shape[1])
-        counts = np.array([count for _, count in found], dtype=np.int64)
-        places = np.array([self._row_of[row.group] for row, _ in found], dtype=np.int64)
+        distinct = list(self._distinct.of(attribute))
+        text = b"".join(row.report for row, _ in distinct)
+        rows = np.frombuffer(text, np.uint8).reshape(len(distinct), like.rows.shape[1])
+        counts = np.array([count for _, count in distinct], dtype=np.int64)
+        places = np.array([self._row_of[row.group] for row, _ in distinct], dtype=np.int64)
         sizes, groups = self._people()
         return Tally(mechanism.header, Counted(like.kind, counts, sizes, rows, places), groups)
 
@@ -379,5 +376,5 @@ def _contents(blocks: np.ndarray) -> list[bytes]:
     """The pages of blocks: unsigned numbers of as few bytes as hold the largest of a block."""
     sizes = np.searchsorted([2**8, 2**16, 2**32], blocks.max(axis=1), side="right")
     narrow = {size: blocks[sizes == size].astype(f"<u{2**size}") for size in np.unique(sizes)}
-    rows = {size: iter(found) for size, found in narrow.items()}
+    rows = {size: iter(blocks_of_size) for size, blocks_of_size in narrow.items()}
     return [next(rows[size]).tobytes() for size in sizes]

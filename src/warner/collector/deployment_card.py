@@ -194,18 +194,18 @@ def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
         program = mechanism.device_program()
     except WarnerError:
         return None
-    found = program.get("odds")
-    return None if found is None else {**found, "at_most": program.get("odds_at_most")}
+    fraction = program.get("odds")
+    return None if fraction is None else {**fraction, "at_most": program.get("odds_at_most")}
 
 
 def _unprotected(study: Study) -> list[str]:
     """What epsilon says nothing about."""
-    found = [
+    sentences = [
         "That somebody took part is not protected.",
         "The address from which reports arrive is seen by the network and by the running collector "
         "while it answers the request. It is not kept.",
     ]
-    found += [
+    sentences += [
         f"The answers to {name} are hardly hidden: epsilon is {mechanism.guarantee.total:.4g} "
         "between two answers."
         for name, mechanism in study.mechanisms.items()
@@ -213,13 +213,13 @@ def _unprotected(study: Study) -> list[str]:
     ]
     if study.public:
         listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())
-        found.append(f"Public columns travel in the clear beside the reports: {listed}.")
+        sentences.append(f"Public columns travel in the clear beside the reports: {listed}.")
     if study.collect.access == "invited":
-        found.append(
+        sentences.append(
             "Invitation codes: that a code was used is kept. Whoever sent the codes to people, and "
             "runs the collector, can see whose submission arrives, but no answer."
         )
-    return found
+    return sentences
 
 
 def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:

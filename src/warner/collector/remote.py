@@ -78,13 +78,13 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        known = False
+        is_right = False
     if "://" not in url:
         rule, remedy = "must begin with https:// or http://", "For example http://127.0.0.1:8000"
         raise ArgumentError("URL", rule, None, remedy)
-    if not known or parts.query or parts.fragment or parts.username is not None:
+    if not is_right or parts.query or parts.fragment or parts.username is not None:
         rule = "must be like https://survey.example.org, without a question mark"
         raise ArgumentError("URL", rule, None, "Leave the token out of it")
     return url.rstrip("/")
@@ -275,8 +275,8 @@ class BulkUpload:
             n = len(next(iter(columns.values())))
             for first in range(max(0, start - row), n, size):
                 last = min(n, first + size)
-                part = {name: column[first:last] for name, column in columns.items()}
-                yield self._body(part, row + first, row + last), row + last
+                rows = {name: column[first:last] for name, column in columns.items()}
+                yield self._body(rows, row + first, row + last), row + last
             row += n
         if row != self.n:
             raise self._file.wrong_number()
@@ -295,5 +295,5 @@ class BulkUpload:
     def _ids(self, first: int, last: int) -> np.ndarray:
         """The ids of rows, uint8 (n, 16)."""
         head = f"warner push\n{self._file.end['sha256']}\n".encode()
-        found = (hashlib.sha256(head + b"%d" % i).digest()[:ID_BYTES] for i in range(first, last))
-        return np.frombuffer(b"".join(found), np.uint8).reshape(-1, ID_BYTES)
+        digests = (hashlib.sha256(head + b"%d" % i).digest()[:ID_BYTES] for i in range(first, last))
+        return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, ID_BYTES)

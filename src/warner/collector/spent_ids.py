@@ -65,15 +65,15 @@ class _Table:
         """Which ids (n,) are in the table."""
         bucket = (hashes >> self._shift).astype(np.intp)
         equal = self._first[bucket] == words[:, :1]
-        found = equal.any(axis=1)
-        alike = np.flatnonzero(found)
+        is_there = equal.any(axis=1)
+        alike = np.flatnonzero(is_there)
         if alike.size:
             second = self._second[bucket[alike]] == words[alike, 1:]
-            found[alike] = (equal[alike] & second).any(axis=1)
+            is_there[alike] = (equal[alike] & second).any(axis=1)
         if self._others:
-            for i in np.flatnonzero(~found & (self._filled[bucket] == _SLOTS)).tolist():
-                found[i] = words[i].tobytes() in self._others
-        return np.asarray(found)
+            for i in np.flatnonzero(~is_there & (self._filled[bucket] == _SLOTS)).tolist():
+                is_there[i] = words[i].tobytes() in self._others
+        return np.asarray(is_there)
 
     def add(self, words: np.ndarray, hashes: np.ndarray) -> None:
         """Add ids that are different, and not in the table."""
@@ -128,10 +128,10 @@ class IdSet:
         Shapes: words (n, 2) -> (n,).
         """
         masked, hashes = self._hashed(words)
-        found = np.zeros(len(words), dtype=bool)
+        is_there = np.zeros(len(words), dtype=bool)
         for table in self._tables:
-            found |= table.has(masked, hashes)
-        return found
+            is_there |= table.has(masked, hashes)
+        return is_there
 
     def add(self, words: np.ndarray) -> None:
         """Add ids that are different, and not in the set.
@@ -144,14 +144,14 @@ class IdSet:
             if not self._tables or self._tables[-1].used >= self._tables[-1].room:
                 self._tables.append(_Table(self._next_size(len(words) - start)))
             table = self._tables[-1]
-            part = slice(start, start + table.room - table.used)
-            table.add(masked[part], hashes[part])
-            start = part.stop
+            some = slice(start, start + table.room - table.used)
+            table.add(masked[some], hashes[some])
+            start = some.stop
 
-    def _next_size(self, wanted: int) -> int:
+    def _next_size(self, ids: int) -> int:
         """The number of buckets of the next table, a power of two."""
         most = min(_FIRST * 2 ** len(self._tables), _LAST)
-        return int(max(most, 2 ** int(np.ceil(np.log2(wanted / (_FULL * _SLOTS) + 1)))))
+        return int(max(most, 2 ** int(np.ceil(np.log2(ids / (_FULL * _SLOTS) + 1)))))
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class Runs:
         cuts = range(0, len(whole), LARGEST)
         # Of one size, so that none of few ids is there for a survey that is opened again.
         parts = np.array_split(whole[in_order(whole)], len(cuts)) if cuts else []
-        pages |= {key: part.astype("<u8").tobytes() for key, part in enumerate(parts)}
-        return Runs.of({key: len(part) for key, part in enumerate(parts)}), pages
+        pages |= {key: page.astype("<u8").tobytes() for key, page in enumerate(parts)}
+        return Runs.of({key: len(page) for key, page in enumerate(parts)}), pages
 
 
 def new_key() -> int:

@@ -518,7 +518,7 @@ def store_at(address: str) -> Store[Any]:
     """The store at an address, which is not opened yet."""
     if address.startswith(_POSTGRES):
         return PostgresStore(address)
-    folders = {part.lower() for part in Path(address).resolve().parent.parts}
+    folders = {name.lower() for name in Path(address).resolve().parent.parts}
     if published := sorted(folders & _PUBLISHED):
         rule = f"must not lie in a folder that web servers publish ({published[0]})"
         remedy = "Name a file elsewhere with --store"

@@ -43,14 +43,14 @@ class _Column:
     """A column of reports: its name, its bytes within a submission, and its type and shape."""
 
     name: str
-    place: slice
+    within: slice
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """The column of n submissions, (n, ...)."""
-        part = np.ascontiguousarray(rows[:, self.place]).view(self.dtype.newbyteorder("<"))
-        return part.reshape(len(rows), *self.shape).astype(self.dtype, copy=False)
+        column = np.ascontiguousarray(rows[:, self.within]).view(self.dtype.newbyteorder("<"))
+        return column.reshape(len(rows), *self.shape).astype(self.dtype, copy=False)
 
 
 class Asked(Protocol):
@@ -110,11 +110,11 @@ class SubmissionFormat:
         start = self._reports_at
         for name, mechanism in study.mechanisms.items():
             self._schemas[name] = mechanism.schema
-            self._columns[name] = own = []
+            self._columns[name] = columns = []
             for column, empty in mechanism.schema.empty(1).items():
-                place = slice(start, start + empty.nbytes)
-                own.append(_Column(column, place, empty.dtype, empty.shape[1:]))
-                start = place.stop
+                within = slice(start, start + empty.nbytes)
+                columns.append(_Column(column, within, empty.dtype, empty.shape[1:]))
+                start = within.stop
         self.length = start
 
     def __repr__(self) -> str:
@@ -190,7 +190,7 @@ class SubmissionFormat:
             parts.append(reports[name].record_array())
         n = len(parts[-1])
         parts.insert(0, new_ids(n) if ids is None else np.asarray(ids, dtype=np.uint8))
-        if any(len(part) != n for part in parts) or parts[0].shape[1:] != (ID_BYTES,):
+        if any(len(column) != n for column in parts) or parts[0].shape[1:] != (ID_BYTES,):
             rule = "must be of as many people as the ids and the public columns"
             raise ArgumentError("reports", rule)
         if not 1 <= n <= MOST:
@@ -236,12 +236,12 @@ class Batch:
     @cached_property
     def public(self) -> dict[str, np.ndarray]:
         """{name: int32 (n,)}, the indices of the values in the public columns."""
-        found = {}
+        indices = {}
         for i, name in enumerate(self.format.study.public):
             start = ID_BYTES + i * _INDEX.itemsize
-            part = np.ascontiguousarray(self.rows[:, start : start + _INDEX.itemsize])
-            found[name] = part.view(_INDEX).ravel().astype(np.int32, copy=False)
-        return found
+            column = np.ascontiguousarray(self.rows[:, start : start + _INDEX.itemsize])
+            indices[name] = column.view(_INDEX).ravel().astype(np.int32, copy=False)
+        return indices
 
     @property
     def reports(self) -> dict[str, Reports]:

@@ -48,19 +48,19 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.groups:
         rule = "cannot be served: a page cannot know the group of a person"
         raise broken(("groups",), rule, None, "Serve one study for each group")
-    found, texts, collect = ProblemLog(), study.texts, study.collect
+    problems, texts, collect = ProblemLog(), study.texts, study.collect
     if study.rows_per_person > 1:
         rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
-        found.add(("rows_per_person",), rule, None, remedy)
+        problems.add(("rows_per_person",), rule, None, remedy)
     questions, columns = [], []
     for name, mechanism in study.mechanisms.items():
-        with found.within():
+        with problems.within():
             questions.append(_question(texts, name, mechanism, collect.weak_protection))
     for name, domain in study.public.items():
-        with found.within():
+        with problems.within():
             _refuse_domain(f"public.{name}", domain)
             columns.append(_asked(texts, name, domain))
-    found.refuse()
+    problems.refuse()
     return {
         "format": FORMAT,
         "study": study.digest,
@@ -98,34 +98,34 @@ def integrity(*path: str) -> str:
 
 def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer."""
-    domain, place = mechanism.domain, f"attributes.{name}"
+    domain, key = mechanism.domain, f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
-        raise broken((), rule, None, "Remove keys or tags, and use another mechanism", place)
+        raise broken((), rule, None, "Remove keys or tags, and use another mechanism", key)
     if domain.attributes:
         rule = "cannot be served: a page asks one question for each report"
         raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)
     if domain.missing.policy == "drop":
         rule = 'missing = "drop" cannot be served: an absent report would show who gave no answer'
         remedy = 'Write missing = "answer", which protects nonresponse, or leave it out'
-        raise broken((), rule, None, remedy, place)
-    _refuse_domain(place, domain.answered)
+        raise broken((), rule, None, remedy, key)
+    _refuse_domain(key, domain.answered)
 
 
-def _refuse_domain(place: str, domain: Domain) -> None:
+def _refuse_domain(key: str, domain: Domain) -> None:
     """Refuse values that a page cannot ask for or that are no numbers of a browser."""
     spec = domain.spec()
     if spec["kind"] not in (*_ASKED, "dates"):
         rule = "cannot be served: pages ask for values, integers, numbers or cells of a grid"
-        raise broken((), rule, spec["kind"], "Use one of these domains", place)
+        raise broken((), rule, spec["kind"], "Use one of these domains", key)
     stated = [spec.get("low"), spec.get("high"), *spec.get("values", ())]
     far = [v for v in stated if isinstance(v, int) and abs(v) > _SAFE]
     if far:
         rule = "cannot be served: has integers beyond 2^53, which browsers round"
-        raise broken((), rule, show(far[0]), "Subtract a number, or write texts", place)
+        raise broken((), rule, show(far[0]), "Subtract a number, or write texts", key)
 
 
-def _program(place: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
+def _program(key: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
     """The device program of a mechanism, which may be one with weak protection."""
     problem = None
     try:
@@ -133,26 +133,25 @@ def _program(place: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
     except WarnerError as error:
         problem = error
     if problem is not None:
-        raise broken((), f"cannot be served: {problem}".removesuffix("."), None, None, place)
+        raise broken((), f"cannot be served: {problem}".removesuffix("."), None, None, key)
     guarantee = mechanism.guarantee
     if strength(guarantee) is Strength.NONE and not weak:
         rule = "cannot be served: epsilon must be at most 10 between any two answers"
-        raise broken((), rule, *_too_weak(mechanism), place)
+        raise broken((), rule, *_too_weak(mechanism), key)
     if (guarantee.delta or 0.0) > _MOST_DELTA:
         rule = f"cannot be served: browsers refuse a delta above {_MOST_DELTA:g}"
-        raise broken((), rule, f"{guarantee.delta:.4g}", "Lower delta", place)
+        raise broken((), rule, f"{guarantee.delta:.4g}", "Lower delta", key)
     return program
 
 
 def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
     """The epsilon between the most distant answers with where it is from, and the remedies."""
-    found = mechanism.guarantee
-    total = at_most(found.total, 4)
-    if found.diameter is not None:
-        total += (
-            f" ({found.epsilon:.4g} for each unit of distance, over {at_most(found.diameter, 4)})"
-        )
-    most = 10 * mechanism.requested / found.total
+    guarantee = mechanism.guarantee
+    total = at_most(guarantee.total, 4)
+    if guarantee.diameter is not None:
+        far = at_most(guarantee.diameter, 4)
+        total += f" ({guarantee.epsilon:.4g} for each unit of distance, over {far})"
+    most = 10 * mechanism.requested / guarantee.total
     step = 10.0 ** (math.floor(math.log10(most)) - 2)
     # Rounded down to three digits, so that the number can be copied.
     lower = f"Lower epsilon to {math.floor(most / step) * step:.3g}"

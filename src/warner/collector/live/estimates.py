@@ -89,22 +89,22 @@ def _estimates_json(questions: Sequence[Question], study: Study) -> str:
     kind, data = kind_of_intervals(study.collect.people), []
     for question in questions:
         if question.estimate is not None:
-            found = question.estimate.to_json(LEVEL, TARGET, kind)
+            content = question.estimate.to_json(LEVEL, TARGET, kind)
             numbers = {"summaries": list(question.numbers)} if question.summaries else {}
-            data.append(found | numbers)
+            data.append(content | numbers)
     return json.dumps(data, indent=1) + "\n"
 
 
 def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
     """The estimates as ``warner estimate --csv`` writes them, with the options of the page."""
-    asked = {q.name: q.summaries for q in questions}
+    summaries = {q.name: q.summaries for q in questions}
     return csv_of(
         [q.estimate for q in questions if q.estimate is not None],
         LEVEL,
         TARGET,
         (),
         kind_of_intervals(study.collect.people),
-        lambda result: asked.get(str(result.attribute), ()),
+        lambda result: summaries.get(str(result.attribute), ()),
     )
 
 
@@ -158,8 +158,8 @@ class StepEstimates:
 
     def shown(self, step: Step, name: str) -> Shown:
         """What is shown of one question of a step."""
-        found = self._of(step.number, name, step.tallies[name])
-        return Shown(sections_of(found, self._wording, self._planned), options(found))
+        result = self._of(step.number, name, step.tallies[name])
+        return Shown(sections_of(result, self._wording, self._planned), options(result))
 
     def _of(self, number: int, name: str, tally: Tally) -> tuple[Question, ...]:
         """The results of one question of a step."""
@@ -175,7 +175,9 @@ class StepEstimates:
 
     def file(self, step: Step, name: str) -> str | bytes:
         """A file of all estimates of a step."""
-        each = (self._of(step.number, own, tally) for own, tally in step.tallies.items())
+        each = (
+            self._of(step.number, attribute, tally) for attribute, tally in step.tallies.items()
+        )
         return ESTIMATES[name]([question for some in each for question in some], self._study)
 
     def retry_is_due(self) -> bool:
@@ -208,7 +210,7 @@ class BoundedEstimates:
             return self._without(name, before.reason)
         alone = replace(step, tallies={name: step.tallies[name]})
         try:
-            found: Shown = self._process.call("shown", alone, name)
+            result: Shown = self._process.call("shown", alone, name)
         except Unfinished as error:
             if self._process.is_stopped:
                 raise
@@ -219,7 +221,7 @@ class BoundedEstimates:
             self._left_out[name] = _LeftOut(reason, before.times + 1, again)
             return self._without(name, reason)
         self._left_out.pop(name, None)
-        return found
+        return result
 
     def retry_is_due(self) -> bool:
         """Whether it is time to try a question again of which there is no estimate."""
@@ -233,23 +235,23 @@ class BoundedEstimates:
     def groups(self, step: Step, column: str) -> GroupsView:
         """The tables by one public column, or why there are none."""
         try:
-            found: GroupsView = self._process.call("groups", self._estimated(step), column)
+            view: GroupsView = self._process.call("groups", self._estimated(step), column)
         except Unfinished as error:
             reason = f"the live estimate of these groups {error}"
             _LOG.error("column %s: %s", column, reason)
             planned = planned_of(self._study, column)
             return GroupsView(step.number, column, planned, (), 0, 0, reason)
-        return found
+        return view
 
     def file(self, step: Step, name: str) -> str | bytes:
         """A file of the estimates of a step, as :meth:`StepEstimates.file`."""
         try:
-            found: str | bytes = self._process.call("file", self._estimated(step), name)
+            content: str | bytes = self._process.call("file", self._estimated(step), name)
         except Unfinished as error:
             _LOG.error("file %s: the live estimate %s", name, error)
             rule = f"cannot be made: the live estimate {error}"
             raise NotPublished("estimate_failed", name, rule, "Use the tally") from None
-        return found
+        return content
 
     def _estimated(self, step: Step) -> Step:
         """A step without the questions that are left out."""

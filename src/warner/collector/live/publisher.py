@@ -113,11 +113,11 @@ class LivePublisher:
             step = self.view().step
             if step is None or not step.shows_groups:
                 return None
-            known = self._groups.get(column)
-            if known is None or known[0] != step.number:
-                found = self._estimates.groups(step, column)
-                self._groups[column] = known = (step.number, found)
-            return known[1]
+            stored = self._groups.get(column)
+            if stored is None or stored[0] != step.number:
+                view = self._estimates.groups(step, column)
+                self._groups[column] = stored = (step.number, view)
+            return stored[1]
 
     def file(self, name: str) -> str | bytes:
         """A file of the estimates of the last published step. It can take long."""
@@ -201,10 +201,10 @@ class LivePublisher:
     def _show(self, step: Step) -> None:
         """Estimate a step and show it."""
         with self._one_at_a_time:
-            found = [self._estimates.shown(step, name) for name in step.tallies]
+            estimated = [self._estimates.shown(step, name) for name in step.tallies]
         shown = {
-            "sections": tuple(section for each in found for section in each.sections),
-            "options": tuple(option for each in found for option in each.options),
+            "sections": tuple(section for each in estimated for section in each.sections),
+            "options": tuple(option for each in estimated for option in each.options),
             "fewest": self._fewest(step.late_groups),
         }
         counted = max(step.n + step.waiting, self.view().counted)

@@ -170,43 +170,42 @@ def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Questio
     Attributes that are randomised together are followed by each of them alone.
     """
     for name, tally in tallies.items():
-        own = [name]
+        attribute = name
         try:
             result = replace(estimate_tally(tally.total()), attribute=name)
             yield question_of(name, result, planned)
-            for own_name in result.domain.attributes:
-                own = [str(own_name)]
-                yield question_of(own[0], result.marginal(own[0]), planned)
+            for attribute in map(str, result.domain.attributes):
+                yield question_of(attribute, result.marginal(attribute), planned)
         except WarnerError as error:
-            yield Question(own[0], None, str(error))
+            yield Question(attribute, None, str(error))
         except MemoryError:
             raise  # the process that estimates has a limit, which its caller knows
         except Exception as error:
             # One question that fails must not take the page from the others. The message of the
             # error could hold counts, so the log has the place alone.
-            place = "".join(traceback.format_tb(error.__traceback__))
-            _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, place)
-            yield Question(own[0], None, "The estimate failed; the log of the server says why.")
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, frames)
+            yield Question(attribute, None, "The estimate failed; the log of the server says why.")
 
 
-def _without_intervals(result: Estimate, asked: Sequence[Named]) -> Iterator[Mapping[str, Any]]:
+def _without_intervals(result: Estimate, summaries: Sequence[Named]) -> Iterator[Mapping[str, Any]]:
     """The rows of numbers for which no interval is known."""
-    for named in asked:
+    for named in summaries:
         for number in named.of(result):
             yield {"text": named.text, "estimate": float(number), "low": None, "high": None}
 
 
 def question_of(name: str, result: Estimate, planned: int) -> Question:
     """The result of one question, with the numbers that sum it up."""
-    asked = applicable(result.domain, parse(SUMMARIES))
+    summaries = applicable(result.domain, parse(SUMMARIES))
     if result.fit.probabilities is None:
-        asked = tuple(named for named in asked if named.kind == "mean")
+        summaries = tuple(named for named in summaries if named.kind == "mean")
     try:
-        rows = summary_rows(result, asked, LEVEL, TARGET, kind_of_intervals(planned))
+        rows = summary_rows(result, summaries, LEVEL, TARGET, kind_of_intervals(planned))
     except WarnerError:
         # Nothing bounds the numbers at every look, and other intervals would be wrong there.
-        return Question(name, result, "", (), tuple(_without_intervals(result, asked)))
-    return Question(name, result, "", asked, tuple(rows))
+        return Question(name, result, "", (), tuple(_without_intervals(result, summaries)))
+    return Question(name, result, "", summaries, tuple(rows))
 
 
 # -----------------------------------------------------------------------------------------------
@@ -307,11 +306,11 @@ def _with_groups(
 ) -> dict[str, Tally]:
     """The tallies of the last step, with the newest counts of the groups that are ready."""
     before = {} if last is None else grouped(last.tallies)
-    found: dict[str, Tally] = {}
+    published: dict[str, Tally] = {}
     for name, tally in grouped(tallies).items():
         newest = tally.only(ready)
         old = before.get(name)
         waiting = None if old is None else old.only(key for key in old if key not in ready)
         # Not two sums with people in common: each group is taken from one of them.
-        found[name] = waiting.of_others() + newest if waiting else newest
-    return found
+        published[name] = waiting.of_others() + newest if waiting else newest
+    return published

@@ -183,10 +183,10 @@ def _numbers(question: Question) -> Iterator[TableView]:
         return
     rows = []
     for row in question.numbers:
-        known = [row[key] for key in ("estimate", "low", "high")]
-        whole = all(float(value).is_integer() for value in known)
+        ends = [row[key] for key in ("estimate", "low", "high")]
+        whole = all(float(value).is_integer() for value in ends)
         decimals = 0 if whole else decimals_of_number(row["high"] - row["low"])
-        figures = [number(value, decimals) for value in known]
+        figures = [number(value, decimals) for value in ends]
         rows.append(Row((row["text"], *figures)))
     head = ("number", "estimate", f"{100 * LEVEL:g} % from", "to")
     yield TableView("Numbers that sum up the answers.", head, tuple(rows))
@@ -198,13 +198,13 @@ def _pairs(edges: np.ndarray) -> Iterator[tuple[float, float]]:
 
 def half_widths(view: LiveView) -> list[float]:
     """The median half-width of each question's intervals of shares."""
-    found = []
+    medians = []
     for section in view.sections:
         bars = [row.bar for table in section.tables[:1] for row in table.rows if row.bar]
         widths = [(high - low) / 2 for _, low, high in bars if high > low]
         if widths:
-            found.append(float(np.median(widths)))
-    return found
+            medians.append(float(np.median(widths)))
+    return medians
 
 
 def progress(view: LiveView) -> str:
@@ -424,14 +424,14 @@ def shown_groups(tally: Tally, column: str) -> tuple[Tally | None, int, int]:
     """The tally by one public column, without the groups that are hidden."""
     coarse = tally.by(column)
     hidden = hidden_groups(dict(zip(coarse, coarse.sizes.tolist(), strict=True)))
-    kept = coarse.only(key for key in coarse if key not in hidden)
-    return kept if len(kept) else None, len(hidden), coarse.n - kept.n
+    shown = coarse.only(key for key in coarse if key not in hidden)
+    return shown if len(shown) else None, len(hidden), coarse.n - shown.n
 
 
 def tallies_by(step: Step, column: str) -> dict[str, Tally]:
     """The tallies of all attributes by one public column, without the groups that are hidden."""
-    found = {name: shown_groups(t, column)[0] for name, t in grouped(step.tallies).items()}
-    return {name: tally for name, tally in found.items() if tally is not None}
+    shown = {name: shown_groups(t, column)[0] for name, t in grouped(step.tallies).items()}
+    return {name: tally for name, tally in shown.items() if tally is not None}
 
 
 def planned_of(study: Study, column: str) -> int:
@@ -448,10 +448,10 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
     """Estimate each group of one public column by itself."""
     planned = planned_of(study, column)
     tallies = grouped(step.tallies)
-    found = {name: shown_groups(tally, column) for name, tally in tallies.items()}
-    _, hidden, people = next(iter(found.values()), (None, 0, 0))
+    shown = {name: shown_groups(tally, column) for name, tally in tallies.items()}
+    _, hidden, people = next(iter(shown.values()), (None, 0, 0))
     of_groups: dict[Key, list[Question]] = {}
-    for name, (tally, _, _) in found.items():
+    for name, (tally, _, _) in shown.items():
         for key in () if tally is None else largest_groups(tally):
             questions = list(questions_of({name: tally[key]}, planned)) if tally else []
             of_groups.setdefault(key, []).extend(questions)
@@ -481,5 +481,5 @@ def group_names(column: str, keys: Sequence[Key], study: Study) -> dict[Key, str
     if domain.size > len(keys) * 100:  # dates: a text for each day of centuries
         return {key: visible(str(key[0])) for key in keys}
     shown = study.texts.answers(column, language)
-    known = {str(label): text for label, text in zip(domain.labels, shown, strict=True)}
-    return {key: visible(known.get(str(key[0]), str(key[0]))) for key in keys}
+    text_of = {str(label): text for label, text in zip(domain.labels, shown, strict=True)}
+    return {key: visible(text_of.get(str(key[0]), str(key[0]))) for key in keys}

@@ -46,11 +46,11 @@ def card_page(card: Mapping[str, Any]) -> str:
     """A deployment card as HTML."""
     rows = [
         (
-            visible(asked["text"]),
-            asked["mechanism"],
-            *map(_figure, (asked["epsilon_per_report"], asked["report_weight"])),
+            visible(question["text"]),
+            question["mechanism"],
+            *map(_figure, (question["epsilon_per_report"], question["report_weight"])),
         )
-        for asked in card["questions"]
+        for question in card["questions"]
     ]
     return render(
         "card",

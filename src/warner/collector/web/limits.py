@@ -84,19 +84,19 @@ class Buckets:
         limits, now = self._limits, self._clock()
         if now - self._salted > _SALT_SECONDS or len(self._buckets) >= _MOST_BUCKETS:
             self._forget(now)
-        asked: list[tuple[_Bucket, float, float]] = []
+        buckets: list[tuple[_Bucket, float, float]] = []
         if limits.rate_of_all:
-            asked.append((self._all, limits.rate_of_all, limits.burst_of_all))
+            buckets.append((self._all, limits.rate_of_all, limits.burst_of_all))
         if limits.rate and address is not None:
             key = hashlib.blake2b(_network(address), key=self._salt, digest_size=8).digest()
-            if (own := self._buckets.get(key)) is None:
-                own = self._buckets[key] = _Bucket(limits.burst, now)
-            asked.append((own, limits.rate, limits.burst))
-        for bucket, rate, burst in asked:
+            if (bucket := self._buckets.get(key)) is None:
+                bucket = self._buckets[key] = _Bucket(limits.burst, now)
+            buckets.append((bucket, limits.rate, limits.burst))
+        for bucket, rate, burst in buckets:
             missing = max(reports, 1) - bucket.refill(rate, burst, now)
             if missing > 0:
                 raise _too_many(reports, burst, missing / rate)
-        for bucket, _, _ in asked:
+        for bucket, _, _ in buckets:
             bucket.tokens -= reports
 
 
@@ -115,11 +115,11 @@ def _network(address: str) -> bytes:
     if ":" not in address:
         return address.encode()
     try:
-        known = ipaddress.IPv6Address(address.partition("%")[0])
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address.encode()
-    mapped = known.ipv4_mapped
-    return known.packed[:8] if mapped is None else str(mapped).encode()
+    mapped = parsed.ipv4_mapped
+    return parsed.packed[:8] if mapped is None else str(mapped).encode()
 
 
 class Held:

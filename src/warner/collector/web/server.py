@@ -306,11 +306,11 @@ def _room() -> tuple[int, int]:
 
     The system's soft limit of open files is raised as far as it may be.
     """
-    wanted = MOST_CONNECTIONS + _BACKLOG + _OTHER_FILES
+    enough = MOST_CONNECTIONS + _BACKLOG + _OTHER_FILES
     if resource is None:
         return MOST_CONNECTIONS, _BACKLOG
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    files = enough if hard == resource.RLIM_INFINITY else min(enough, hard)
     if soft != resource.RLIM_INFINITY and soft < files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     # All that wait are accepted at one moment, and the first of them are not closed by then.
@@ -361,8 +361,8 @@ class _Brief(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         # Our own messages have no values but those that may be shown.
-        own = record.name.startswith("warner")
-        text = (record.getMessage() if own else str(record.msg)).partition("\n")[0]
+        is_ours = record.name.startswith("warner")
+        text = (record.getMessage() if is_ours else str(record.msg)).partition("\n")[0]
         kind = record.exc_info[0] if record.exc_info else None
         return f"{record.levelname}: {text}" + (f" ({kind.__name__})" if kind else "")
 
