@@ -116,16 +116,6 @@ class Served:
         """End it as an owner does; returns what it said."""
         return self._process.stop()
 
-    def counted(self) -> dict[str, list[int]]:
-        """End it, and return {attribute: its counts}."""
-        self.stop()
-        collector = Collector(self.study, store_at(self.store))
-        try:
-            tallies = collector.state().tallies
-            return {name: _counts(tally) for name, tally in tallies.items()}
-        finally:
-            collector.stop()
-
     def people(self) -> int:
         """End it, and return how many people were counted."""
         self.stop()
@@ -134,10 +124,6 @@ class Served:
             return int(collector.n)
         finally:
             collector.stop()
-
-
-def _counts(tally: object) -> list[int]:
-    return [int(count) for count in getattr(tally, "counts")]  # noqa: B009
 
 
 @dataclass(frozen=True)

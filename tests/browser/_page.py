@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, Route
 
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+VIOLATIONS = """
+async () => {
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(", ")}`);
+}
+"""
 STORED = """
 async () => {
   const open = indexedDB.open("warner", 1);
@@ -62,9 +70,16 @@ def review(page: Page) -> None:
     page.wait_for_selector("#review:not([hidden])")
 
 
-def send(page: Page) -> None:
-    """Press Send."""
+def answer(page: Page, index: int) -> None:
+    """Answer the small study, and go on to the list."""
+    choose(page, "q0", index)
+    review(page)
+
+
+def send(page: Page, state: str = "sent") -> None:
+    """Press Send, and wait for a panel."""
     page.click("#send")
+    shown(page, state)
 
 
 def shown(page: Page, state: str) -> None:
@@ -72,11 +87,20 @@ def shown(page: Page, state: str) -> None:
     page.wait_for_selector(f"#state-{state}:not([hidden])")
 
 
+def press(page: Page, state: str, action: str) -> None:
+    """Press a button of a panel."""
+    page.locator(f'[data-state="{state}"] [data-action="{action}"]').click()
+
+
+def waits(page: Page, state: str, reason: str) -> None:
+    """Wait until a panel says why nothing is sent yet."""
+    page.wait_for_selector(f'[data-state="{state}"] [data-reason="{reason}"]:not([hidden])')
+
+
 def answered(context: BrowserContext, address: str, index: int = 1) -> Page:
     """The page of the small study, answered, with the list that a person checks."""
     page = opened(context, address)
-    choose(page, "q0", index)
-    review(page)
+    answer(page, index)
     return page
 
 
@@ -112,3 +136,11 @@ def held_requests(page: Page, pattern: str) -> Callable[[], Route]:
         raise AssertionError(f"the page asked for no {pattern} in 10 seconds")
 
     return next_one
+
+
+def violations(page: Any) -> list[str]:
+    """What is not accessible on the page, by the rules of axe-core."""
+    assert AXE.is_file(), "axe-core is not installed: make test-browser"
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[str] = page.evaluate(VIOLATIONS)
+    return found

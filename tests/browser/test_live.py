@@ -6,17 +6,16 @@ import re
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
+from tests.browser._page import violations
 from warner.collector.submissions import SubmissionFormat
 from warner.studies.study import Study
 
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 STUDY = """
 title = "Habits & <b>health</b>"
 [collect]
@@ -35,12 +34,6 @@ integers = [0, 40]
 mechanism = "UnaryEncoding"
 variant = "oue"
 epsilon = 2.0
-"""
-RUN = """
-async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(", ")}`);
-}
 """
 
 
@@ -200,7 +193,6 @@ def test_a_lost_connection_is_said_and_made_again_after_a_restart(
 def test_no_page_of_the_owner_has_a_violation(
     people: Any, owner: Owner, width: int, scheme: str
 ) -> None:
-    assert AXE.is_file(), "axe-core is not installed: make test-browser"
     page = people.person(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
     page.goto(owner.live)
     found = {}
@@ -210,7 +202,6 @@ def test_no_page_of_the_owner_has_a_violation(
             _step(page, 1, 300)
         page.goto(f"{owner.url}{name}")
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found[name] = page.evaluate(RUN)
+        found[name] = violations(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert {name: rules for name, rules in found.items() if rules} == {}

@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 
 from tests.browser._page import (
+    answer,
     answered,
     choose,
     draws,
     opened,
+    press,
     review,
     send,
     shown,
     shown_bytes,
     stored,
+    waits,
 )
 from tests.browser._studies import CLOSED, INVITED, NOT_OPEN, OTHER, SMALL, WEAK
 
@@ -37,8 +40,7 @@ def test_a_survey_that_changed_meanwhile_is_said_and_nothing_is_counted(
     other = serve(OTHER)
     page = answered(people.person(), relay.url)
     relay.target = other.url
-    send(page)
-    shown(page, "other-study")
+    send(page, "other-study")
     assert relay.replies == [409]
     page.reload()
     page.wait_for_selector("#left-over:not([hidden])")
@@ -46,7 +48,6 @@ def test_a_survey_that_changed_meanwhile_is_said_and_nothing_is_counted(
     page.wait_for_selector("#left-over[hidden]", state="attached")
     (note,) = stored(page)
     assert note["state"] == "deleted" and note["body"] is None
-    people.check()
     assert served.people() == other.people() == 0
 
 
@@ -58,9 +59,8 @@ def test_a_collector_that_denies_its_own_study_gets_no_second_randomisation(
     page = answered(people.person(service_workers="block"), relay.url)
     refusal = '{"error": "other_study", "message": "are of another study"}'
     page.route("**/reports", lambda route: route.fulfill(status=409, body=refusal))
-    send(page)
-    shown(page, "other-study")
-    page.locator('[data-state="other-study"] [data-action="stop"]').click()
+    send(page, "other-study")
+    press(page, "other-study", "stop")
     shown(page, "deleted")
     page.reload()
     shown(page, "deleted")
@@ -135,8 +135,6 @@ def test_answers_that_are_hardly_hidden_are_said_to_be_so_before_they_are_given(
     page.select_option("#q2-1", index=1)
     review(page)
     send(page)
-    shown(page, "sent")
-    people.check()
     assert served.people() == 1
 
 
@@ -144,18 +142,14 @@ def test_a_wrong_code_is_corrected_before_anything_is_randomised(people: Any, re
     relay, served = relayed(INVITED, 2)
     page = opened(people.person(), f"{relay.url}#code=2222-3333-4444-5555")
     assert page.input_value("#code-0") == "2222-3333-4444-5555"
-    choose(page, "q0", 1)
-    review(page)
-    send(page)
-    shown(page, "not-invited")
+    answer(page, 1)
+    send(page, "not-invited")
     assert draws(page) == 0 and stored(page) == []
-    page.locator('[data-state="not-invited"] [data-action="back"]').click()
+    press(page, "not-invited", "back")
     page.fill("#code-0", served.codes[0].lower())
     review(page)
     send(page)
-    shown(page, "sent")
     assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
-    people.check()
     assert served.people() == 1
 
 
@@ -166,8 +160,7 @@ def test_a_code_counts_once_and_is_not_in_any_address_that_is_sent(
     code = served.codes[0]
     for state in ("sent", "spent"):  # two devices, one code, the same answer
         page = answered(people.person(), f"{relay.url}#code={code}")
-        send(page)
-        shown(page, state)
+        send(page, state)
     assert len(relay.posts) == 1, "two reports with one id: twice the epsilon"
     assert draws(page) == 0 and stored(page) == []
     assert page.locator("input:checked").count() == 0
@@ -175,7 +168,6 @@ def test_a_code_counts_once_and_is_not_in_any_address_that_is_sent(
     for sent in relay.requests:
         seen = f"{sent.path} {sent.headers}"
         assert code not in seen and plain not in seen and plain.encode() not in sent.body
-    people.check()
     assert served.people() == 1
 
 
@@ -186,18 +178,15 @@ def test_a_second_code_in_one_browser_is_warned_of_before_a_second_randomisation
     person = people.person()
     page = answered(person, f"{relay.url}#code={served.codes[0]}")
     assert page.locator("[data-when=already]:visible").count() == 0
-    page.click("#send")
-    shown(page, "sent")
+    send(page)
     page.close()
     again = opened(person, f"{relay.url}#code={served.codes[1]}")
     assert again.locator("#questions [data-when=already]").is_visible()
-    choose(again, "q0", 1)
-    review(again)
+    answer(again, 1)
     assert again.locator("#review [data-when=already]").is_visible()
     assert len(stored(again)) == 1  # nothing is made yet
     # Somebody else who uses the device may go on.
-    again.click("#send")
-    shown(again, "sent")
+    send(again)
     assert again.locator("[data-when=already]:visible").count() == 0
     # Another device knows of nothing.
     other = opened(people.person(), f"{relay.url}#code={served.codes[1]}")
@@ -230,11 +219,9 @@ def test_a_busy_collector_is_asked_again(people: Any, relayed: Any) -> None:
         route.fulfill(status=status, content_type="application/json", body='{"error": "too_many"}')
 
     page.route("**/reports", reply)
-    send(page)
-    shown(page, "pending")
-    page.wait_for_selector('[data-state="pending"] [data-reason="busy"]:not([hidden])')
+    send(page, "pending")
+    waits(page, "pending", "busy")
     shown(page, "sent")
-    people.check()
     assert left == [] and served.people() == 1
 
 
@@ -245,9 +232,8 @@ def test_what_a_portal_of_a_network_says_is_no_reply(people: Any, relayed: Any) 
         "**/reports",
         lambda route: route.fulfill(status=202, content_type="text/html", body="<p>Log in</p>"),
     )
-    send(page)
-    shown(page, "pending")
-    page.wait_for_selector('[data-state="pending"] [data-reason="busy"]:not([hidden])')
+    send(page, "pending")
+    waits(page, "pending", "busy")
     assert stored(page)[0]["state"] == "pending"
 
 
@@ -265,14 +251,12 @@ def test_only_the_collector_says_that_a_code_is_unused(people: Any, relayed: Any
         route.fulfill(status=status, content_type="application/json", body=body)
 
     page.route("**/spent", reply)
-    send(page)
-    shown(page, "waiting")
-    page.wait_for_selector('[data-state="waiting"] [data-reason="busy"]:not([hidden])')
+    send(page, "waiting")
+    waits(page, "waiting", "busy")
     assert draws(page) == 0 and page.is_checked("#q0-1")
     for _ in range(2):
-        page.locator('[data-state="waiting"] [data-action="send"]').click()
+        press(page, "waiting", "send")
     shown(page, "sent")
-    people.check()
     assert left == [] and len(relay.posts) == 1 and served.people() == 1
 
 
@@ -284,8 +268,7 @@ def test_a_survey_that_closed_meanwhile_gets_no_report_of_an_invited_person(
     page = answered(people.person(service_workers="block"), f"{relay.url}#code={served.codes[0]}")
     refusal = json.dumps({"error": name, "message": ""})
     page.route("**/spent", lambda route: route.fulfill(status=410, body=refusal))
-    send(page)
-    shown(page, state)
+    send(page, state)
     assert page.locator("input:checked").count() == 0
     assert draws(page) == 0 and relay.posts == [] and stored(page) == []
 

@@ -8,17 +8,19 @@ import pytest
 from playwright.sync_api import Request
 
 from tests.browser._page import (
+    answer,
     answered,
     choose,
     draws,
     held_requests,
     kept,
     opened,
-    review,
+    press,
     send,
     shown,
     shown_bytes,
     stored,
+    waits,
 )
 from tests.browser._studies import INVITED, SMALL
 
@@ -30,7 +32,6 @@ def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
     page = answered(people.person(), relay.url)
     assert stored(page) == [] and relay.posts == []
     send(page)
-    shown(page, "sent")
     assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
     assert [sealed["state"] for sealed in stored(page)] == ["sent"]
     assert stored(page)[0]["body"] is None
@@ -38,7 +39,6 @@ def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
     shown(page, "sent")
     assert page.locator('[data-when="no-bytes"]').is_visible()
     assert len(relay.posts) == 1 and relay.replies == [202]
-    people.check()
     assert served.people() == 1
 
 
@@ -47,8 +47,6 @@ def test_a_question_may_have_any_name(people: Any, relayed: Any) -> None:
     relay, served = relayed(SMALL.replace("[attributes.pills]", "[attributes.__proto__]"))
     page = answered(people.person(), relay.url)
     send(page)
-    shown(page, "sent")
-    people.check()
     assert served.people() == 1
 
 
@@ -60,8 +58,7 @@ def test_without_a_connection_it_is_saved_and_sent_once_when_there_is_one(
     page = answered(context, relay.url)
     relay.down = True
     context.set_offline(True)
-    send(page)
-    shown(page, "pending")
+    send(page, "pending")
     assert page.locator('[data-reason="offline"]').first.is_visible()
     (sealed,) = stored(page)
     assert sealed["state"] == "pending" and not sealed["tried"]
@@ -71,7 +68,6 @@ def test_without_a_connection_it_is_saved_and_sent_once_when_there_is_one(
     shown(page, "sent")
     assert draws(page) == drawn, "a second randomisation"
     assert [sent.body.hex() for sent in relay.posts] == [sealed["body"]]
-    people.check()
     assert served.people() == 1
 
 
@@ -83,19 +79,17 @@ def test_a_page_that_is_reloaded_in_the_middle_sends_the_same_bytes(
     kept(page)
     page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     relay.down = True
-    send(page)
-    shown(page, "pending")
-    page.wait_for_selector('[data-state="pending"] [data-reason="unavailable"]:not([hidden])')
+    send(page, "pending")
+    waits(page, "pending", "unavailable")
     (sealed,) = stored(page)
     page.reload()  # from the cache of the service worker
     shown(page, "pending")
     assert stored(page)[0]["body"] == sealed["body"]
     assert draws(page) == 0
     relay.down = False
-    page.locator('[data-state="pending"] [data-action="try"]').click()
+    press(page, "pending", "try")
     shown(page, "sent")
     assert {sent.body.hex() for sent in relay.posts} == {sealed["body"]}
-    people.check()
     assert served.people() == 1
 
 
@@ -118,7 +112,6 @@ def test_two_tabs_of_a_browser_send_one_report(
     third = context.new_page()
     third.goto(address)
     shown(third, "sent")
-    people.check()
     assert served.people() == 1
 
 
@@ -134,24 +127,19 @@ def test_without_a_connection_an_invited_person_waits_and_nothing_is_made(
     relay.down = True
     page.reload()  # from the cache of the service worker
     page.wait_for_selector("#continue:not([disabled])")
-    choose(page, "q0", 1)
-    review(page)
-    send(page)
-    shown(page, "waiting")
+    answer(page, 1)
+    send(page, "waiting")
     assert page.locator('[data-state="waiting"] [data-reason="unavailable"]').is_visible()
-    page.locator('[data-state="waiting"] [data-action="back"]').click()
+    press(page, "waiting", "back")
     context.set_offline(True)
-    choose(page, "q0", 2)
-    review(page)
-    send(page)
-    shown(page, "waiting")
+    answer(page, 2)
+    send(page, "waiting")
     assert page.locator('[data-state="waiting"] [data-reason="offline"]').is_visible()
     assert draws(page) == 0 and stored(page) == [] and relay.posts == []
     relay.down = False
     context.set_offline(False)
     shown(page, "sent")
     assert [sent.body for sent in relay.posts] == [shown_bytes(page)]
-    people.check()
     assert served.people() == 1
 
 
@@ -167,9 +155,9 @@ def test_an_answer_to_a_question_that_was_taken_back_makes_no_report(
     send(page)
     next_request().abort()
     shown(page, "waiting")
-    page.locator('[data-state="waiting"] [data-action="send"]').click()
+    press(page, "waiting", "send")
     second = next_request()
-    page.locator('[data-state="waiting"] [data-action="clear"]').click()
+    press(page, "waiting", "clear")
     page.wait_for_selector("#cleared:not([hidden])")
     with page.expect_request_finished():
         second.fulfill(status=200, body='{"spent":0}')
@@ -187,17 +175,14 @@ def test_answers_that_a_person_changes_while_they_wait_are_sent_by_send_alone(
     context = people.person(service_workers="block")
     page = answered(context, f"{relay.url}#code={served.codes[0]}")
     relay.down = True
-    send(page)
-    shown(page, "waiting")
-    page.locator(f'[data-state="waiting"] [data-action="{action}"]').click()
+    send(page, "waiting")
+    press(page, "waiting", action)
     relay.down = False
-    choose(page, "q0", 2)
-    review(page)
+    answer(page, 2)
     page.wait_for_timeout(4_000)  # longer than the first wait between two tries
     assert page.locator("#review").is_visible()
     assert draws(page) == 0 and relay.posts == []
     send(page)
-    shown(page, "sent")
     assert served.people() == 1
 
 
@@ -221,7 +206,6 @@ def test_a_tab_that_waits_drops_its_answers_when_another_has_sent(
     first, second = answered(context, relay.url), opened(context, relay.url)
     choose(second, "q0", 2)
     send(first)
-    shown(first, "sent")
     shown(second, "sent")
     assert second.locator("input:checked").count() == 0
     assert len(relay.posts) == 1
@@ -231,8 +215,7 @@ def test_a_lost_reply_leads_to_the_same_bytes_and_one_count(people: Any, relayed
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
     relay.lost_replies = 1000  # until the page has said so, however soon the worker tries again
-    send(page)
-    shown(page, "pending")
+    send(page, "pending")
     drawn = draws(page)
     page.wait_for_selector('[data-when="tried"]:not([hidden])')
     relay.lost_replies = 0
@@ -240,7 +223,6 @@ def test_a_lost_reply_leads_to_the_same_bytes_and_one_count(people: Any, relayed
     assert draws(page) == drawn
     assert len(relay.posts) >= 2 and len({sent.body for sent in relay.posts}) == 1
     assert relay.replies == [202]
-    people.check()
     assert served.people() == 1
 
 
@@ -254,17 +236,15 @@ def test_full_storage_is_said_and_the_report_can_be_sent_from_memory(
         "IDBObjectStore.prototype.add = () => { throw new DOMException('full', 'QuotaExceededError'); };"
     )
     page = answered(context, relay.url)
-    send(page)
-    shown(page, "memory")
+    send(page, "memory")
     assert relay.posts == [] and stored(page) == []
     assert page.locator("input:checked").count() == 0
     drawn = draws(page)
     relay.lost_replies = 1
-    page.locator('[data-state="memory"] [data-action="try"]').click()
+    press(page, "memory", "try")
     shown(page, "sent")
     assert draws(page) == drawn
     assert len({sent.body for sent in relay.posts}) == 1 and len(relay.posts) == 2
-    people.check()
     assert served.people() == 1
 
 
@@ -279,11 +259,10 @@ def test_a_report_in_memory_that_is_deleted_on_its_way_is_not_sent_or_asked_agai
     )
     page = answered(context, relay.url)
     next_request = held_requests(page, "**/reports")
-    send(page)
-    shown(page, "memory")
-    page.locator('[data-state="memory"] [data-action="try"]').click()
+    send(page, "memory")
+    press(page, "memory", "try")
     first = next_request()
-    page.locator('[data-state="memory"] [data-action="stop"]').click()
+    press(page, "memory", "stop")
     shown(page, "deleted")
     with page.expect_request_finished():
         first.fulfill(status=503, body="{}")
@@ -311,11 +290,9 @@ def test_a_browser_that_saves_nothing_sends_one_body_and_says_so_before_it_asks(
     page = opened(context, relay.url)
     notice = "#questions [data-when=keeps-nothing]"
     assert page.locator(notice).is_visible()
-    choose(page, "q0", 1)
-    review(page)
+    answer(page, 1)
     relay.lost_replies = 3
-    send(page)
-    shown(page, "memory")
+    send(page, "memory")
     drawn = draws(page)
     for _ in range(3):
         page.evaluate("dispatchEvent(new Event('online'))")  # instead of a wait that doubles
@@ -325,7 +302,6 @@ def test_a_browser_that_saves_nothing_sends_one_body_and_says_so_before_it_asks(
     assert draws(page) == drawn
     page.reload()
     page.wait_for_selector(notice)
-    people.check()
     assert served.people() == 1
 
 
@@ -335,19 +311,15 @@ def test_what_was_never_tried_is_deleted_without_a_trace(people: Any, relayed: A
     context = people.person(service_workers="block")
     page = answered(context, relay.url)
     context.set_offline(True)
-    send(page)
-    shown(page, "pending")
+    send(page, "pending")
     assert page.locator('[data-when="untried"]').is_visible()
-    page.locator('[data-state="pending"] [data-action="stop"]').click()
+    press(page, "pending", "stop")
     page.wait_for_selector("#cleared:not([hidden])")
     assert stored(page) == [] and page.locator("input:checked").count() == 0
     context.set_offline(False)
-    choose(page, "q0", 0)
-    review(page)
+    answer(page, 0)
     send(page)
-    shown(page, "sent")
     assert len(relay.posts) == 1
-    people.check()
     assert served.people() == 1
 
 
@@ -355,17 +327,15 @@ def test_what_was_tried_is_deleted_and_not_asked_again(people: Any, relayed: Any
     relay, served = relayed(SMALL)
     page = answered(people.person(), relay.url)
     relay.lost_replies = 100
-    send(page)
-    shown(page, "pending")
+    send(page, "pending")
     page.wait_for_selector('[data-when="tried"]:not([hidden])')
-    page.wait_for_selector('[data-state="pending"] [data-reason="unavailable"]:not([hidden])')
-    page.locator('[data-state="pending"] [data-action="stop"]').click()
+    waits(page, "pending", "unavailable")
+    press(page, "pending", "stop")
     shown(page, "deleted")
     (note,) = stored(page)
     assert note["state"] == "deleted" and note["body"] is None
     page.reload()
     shown(page, "deleted")
-    people.check()
     assert served.people() == 1
 
 
@@ -373,12 +343,9 @@ def test_the_note_can_be_deleted_and_the_page_then_asks_again(people: Any, relay
     relay, _ = relayed(SMALL)
     page = answered(people.person(), relay.url)
     send(page)
-    shown(page, "sent")
     page.locator('[data-action="forget"]').click()
     page.wait_for_selector("#continue:not([disabled])")
     assert stored(page) == []
-    choose(page, "q0", 0)
-    review(page)
+    answer(page, 0)
     send(page)
-    shown(page, "sent")
     assert len({sent.body for sent in relay.posts}) == 2
