@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import warner.collector
+from tests.spec.collector._html import Parsed
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, published
 from warner.collector.live import state as live_state
 from warner.collector.live.publisher import ALIVE, LivePublisher, live_events
@@ -31,39 +31,17 @@ from warner.studies.study import Study
 STATIC = Path(warner.collector.__file__).parent / "static"
 
 
-class _Page(HTMLParser):
-    """The elements of a page, with their attributes, and its tables."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "input", "rect", "path"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in ("rect", "path"):
-            assert self.open.pop() == tag
-
-    def of(self, tag: str) -> list[dict[str, str | None]]:
-        return [facts for name, facts in self.elements if name == tag]
-
-
 def test_the_page_has_everything_without_script() -> None:
     publisher = published(412)
     text = live_page(publisher.view(), STUDY, "secret-value")
-    page = _Page(text)
+    page = Parsed(text)
     assert "412 of 1,000; intervals about" in text and "points now." in text
     assert "Open: answers are counted." in text and STUDY.digest in text
-    assert text.count("<caption>") == len(page.of("table")) == 4
-    assert all(facts.get("scope") in ("col", "row") for facts in page.of("th"))
-    assert len(page.of("svg")) == 12 and all(s["aria-hidden"] == "true" for s in page.of("svg"))
+    assert text.count("<caption>") == len(page.every("table")) == 4
+    assert all(facts.get("scope") in ("col", "row") for facts in page.every("th"))
+    assert len(page.every("svg")) == 12 and all(
+        s["aria-hidden"] == "true" for s in page.every("svg")
+    )
     assert "A forged report moves the unbiased count of an answer by up to 2.164 people." in text
     assert "warner estimate tally.json --interval=anytime:1000 --summary=alcohol=mean," in text
     shares = re.search(r">no</th><td>([0-9.]+) %</td><td>([0-9.]+) %</td><td>([0-9.]+) %", text)
@@ -76,8 +54,8 @@ def test_the_page_has_everything_without_script() -> None:
 def test_nothing_of_the_page_needs_an_inline_script_or_style() -> None:
     view = published(412).view()
     for text in (live_page(view, STUDY, "x"), live_page(view, STUDY, "x", "ward", None)):
-        page = _Page(text)
-        assert [facts["src"] for facts in page.of("script")] == ["live.js"]
+        page = Parsed(text)
+        assert [facts["src"] for facts in page.every("script")] == ["live.js"]
         for tag, facts in page.elements:
             assert "style" not in facts and not any(name.startswith("on") for name in facts)
             assert tag not in ("style", "iframe", "object", "base")
@@ -92,12 +70,12 @@ def test_forms_carry_the_anti_forgery_value_and_fit_the_status() -> None:
         ("not_open", ["close", "open"]),
     ):
         view = LiveView(1, 1000, 100, status)
-        page = _Page(live_page(view, STUDY, value))
-        forms = page.of("form")
+        page = Parsed(live_page(view, STUDY, value))
+        forms = page.every("form")
         assert [facts["action"] for facts in forms] == ["live/close", "live/open"]
         assert all(facts["method"] == "post" for facts in forms)
         assert [facts["id"] for facts in forms if "hidden" not in facts] == shown
-        hidden = [facts for facts in page.of("input") if facts["type"] == "hidden"]
+        hidden = [facts for facts in page.every("input") if facts["type"] == "hidden"]
         assert [facts["value"] for facts in hidden] == [value] * 2
         assert all(facts["name"] == "anti_forgery" for facts in hidden)
 
@@ -131,26 +109,26 @@ def test_reasons_of_rejects_are_plain_words() -> None:
 
 
 def test_a_survey_that_closed_for_good_is_not_offered_to_be_opened() -> None:
-    page = _Page(live_page(LiveView(1, 1000, 100, "closed", is_final=True), STUDY, "value"))
-    assert all("hidden" in facts for facts in page.of("form"))
-    final = [facts for facts in page.of("p") if facts.get("id") == "final"]
+    page = Parsed(live_page(LiveView(1, 1000, 100, "closed", is_final=True), STUDY, "value"))
+    assert all("hidden" in facts for facts in page.every("form"))
+    final = [facts for facts in page.every("p") if facts.get("id") == "final"]
     assert final and "hidden" not in final[0]
 
 
 def test_one_click_closes_only_what_can_be_opened_again() -> None:
     again = Study.parse(STUDY_TEXT.replace("[collect]", '[collect]\nkeep_ids = "always"'))
     for study, boxes in ((STUDY, 1), (again, 0)):
-        page = _Page(live_page(LiveView(1, 1000, 100, "open"), study, "value"))
-        asked = [facts for facts in page.of("input") if facts["type"] == "checkbox"]
+        page = Parsed(live_page(LiveView(1, 1000, 100, "open"), study, "value"))
+        asked = [facts for facts in page.every("input") if facts["type"] == "checkbox"]
         assert len(asked) == boxes and all("required" in facts for facts in asked)
 
 
 def test_the_files_of_a_step_are_shown_when_there_is_one() -> None:
     for view, shown in ((LiveView(1, 1000, 100, "open", 3), False), (published(130).view(), True)):
-        page = _Page(live_page(view, STUDY, "value"))
-        [files] = [facts for facts in page.of("div") if facts.get("id") == "files"]
+        page = Parsed(live_page(view, STUDY, "value"))
+        [files] = [facts for facts in page.every("div") if facts.get("id") == "files"]
         assert ("hidden" not in files) == shown
-        [without] = [facts for facts in page.of("p") if facts.get("id") == "no-files"]
+        [without] = [facts for facts in page.every("p") if facts.get("id") == "no-files"]
         assert ("hidden" in without) == shown
 
 

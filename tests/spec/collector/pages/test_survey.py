@@ -1,4 +1,4 @@
-"""The survey page holds a study, and nothing in it can run or submit."""
+"""The survey page holds a study and what its reports tell, and nothing in it can run or submit."""
 
 from __future__ import annotations
 
@@ -6,18 +6,33 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from warner.collector.pages.survey import chosen_language, survey_page
+import warner.collector.pages as pages
+from tests.registry import MECHANISMS
+from tests.spec.collector._html import Parsed
+from warner import Categorical, Grid, Integers, Interval
+from warner._core.errors import WarnerError
+from warner.collector.pages.survey import (
+    LANGUAGES,
+    Question,
+    Words,
+    chosen_language,
+    direction,
+    law,
+    survey_page,
+    words_of,
+)
 from warner.collector.submissions import SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest
 from warner.collector.web.responses import packaged
+from warner.mechanisms import Mechanism
 from warner.studies.study import Study
+from warner.studies.texts import Texts
 
-VOID = {"meta", "link", "input", "br", "path"}
 WHOLE = """
 title = { en = "Well <b>being</b>", ar = "الرفاه" }
 introduction = { en = "First.\\n\\nSecond & last.", ar = "مقدمة" }
@@ -59,41 +74,6 @@ epsilon = 1.0
 label = { en = "When?", ar = "متى؟" }
 dates = "month"
 """
-
-
-class Parsed(HTMLParser):
-    """A page: its elements with their attributes, and whether they nest."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _ in attrs}) == len(attrs)
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def every(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    def by_id(self, place: str) -> dict[str, str | None]:
-        (found,) = [attributes for _, attributes in self.elements if attributes.get("id") == place]
-        return found
 
 
 @pytest.fixture(scope="module")
@@ -247,3 +227,172 @@ def test_an_open_survey_asks_for_no_code() -> None:
     page = survey_page(Study.parse(WHOLE.replace('"invited"', '"open"')))
     assert 'id="code-0"' not in page and "state-not-invited" not in page
     assert "Random number" in page
+
+
+# -----------------------------------------------------------------------------------------------
+# What a report tells is said of the realised law, for every mechanism that can be served.
+
+
+LABELS = ["a", "b", "c", "d", "e", "f"]
+
+
+def _told(mechanism: Mechanism, language: str = "en") -> str:
+    texts = Texts({"languages": [language], "attributes": {"x": {}}}, {"x": mechanism.domain})
+    words, domain = Words(language), mechanism.domain.answered
+    nonresponse = mechanism.domain.nonresponse is not None
+    return " ".join(
+        law(mechanism, Question("q0", "x", domain, nonresponse, texts, language, words))
+    )
+
+
+DOMAINS = (Categorical(LABELS), Integers(0, 9), Interval(0.0, 1.0, 16), Grid(2, 3))
+
+
+def _any(name: str) -> Mechanism:
+    """A mechanism of the registry, on the first domain that it takes."""
+    for domain in DOMAINS:
+        try:
+            return MECHANISMS[name](domain, 1.0)
+        except WarnerError:
+            continue
+    raise AssertionError(f"{name} takes none of the domains")
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_mechanism_has_a_sentence(name: str, language: str) -> None:
+    told = _told(_any(name), language)
+    assert told and "{" not in told.replace("{of}", "").replace("{same}", "").replace("{other}", "")
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        (
+            'mechanism = "RandomizedResponse"\nepsilon = 1.0',
+            "Of 100 people whose answer is “no”, 73 send the report that speaks most for it. Of 100 "
+            "whose answer is “yes”, 27 send the same report. A report is at most 2.72 times as "
+            "likely from one answer as from any other. Somebody who thought two answers equally "
+            "likely is afterwards at most 73.2\N{NO-BREAK SPACE}% sure of one of them.",
+        ),
+        (
+            'mechanism = "UtilityOptimizedRR"\nsensitive = ["yes"]\nepsilon = 1.0',
+            "Only these answers are protected: yes. A report is at most 2.72 times as likely from "
+            "one of them as from any other answer.",
+        ),
+        (
+            'mechanism = "RandomizedResponse"\nepsilon = 8.0',
+            "A report is at most 2,990 times as likely from one answer as from any other.",
+        ),
+    ],
+)
+def test_the_sentences_have_the_numbers_of_the_law(entries: str, expected: str) -> None:
+    study = Study.parse(f'[attributes.x]\nvalues = ["no", "yes"]\n{entries}\n')
+    assert expected in survey_page(study)
+
+
+def test_numbers_are_rounded_against_us_in_every_language() -> None:
+    study = Study.parse(
+        'languages = ["de"]\n[attributes.x]\nvalues = ["nein", "ja"]\n'
+        'mechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    page = survey_page(study)
+    assert "höchstens 2,72-mal" in page and "höchstens zu 73,2\N{NO-BREAK SPACE}%" in page
+
+
+COIN = '[attributes.{}]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = {}\n'
+LINE = '[attributes.{}]\nintegers = [0, 1000]\nmechanism = "Geometric"\nepsilon = {}\n'
+YES = "[collect]\nweak_protection = true\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("text", "promised"),
+    [
+        (COIN.format("x", 2.9), ["strong"]),
+        (COIN.format("x", 1) + COIN.format("y", 2), ["strong", "together"]),  # 3 is 95.3 %
+        (COIN.format("x", 3), ["weak"]),
+        (COIN.format("x", 10), ["weak"]),
+        (LINE.format("x", 0.01), ["weak"]),
+        (COIN.format("x", 9) + COIN.format("y", 9), ["weak", "together"]),
+        (COIN.format("x", 10.5) + YES, ["none"]),
+        (LINE.format("x", 10) + YES, ["none"]),
+        (COIN.format("x", 1) + LINE.format("y", 10) + COIN.format("z", 4) + YES, ["none", "weak"]),
+        (COIN.format("x", 1) + YES, ["strong"]),
+    ],
+)
+def test_the_promise_follows_the_odds_of_the_most_distant_answers(
+    text: str, promised: list[str], language: str
+) -> None:
+    """Rejects: "nobody can be sure" beside odds of 22,026, or of 2.72 for each unit of a thousand."""
+    words = Words(language)
+    page = survey_page(Study.parse(f'languages = ["{language}"]\n{text}'))
+    keys = ("none", "weak", "strong", "together")
+    assert [key for key in keys if words(f"promise_{key}") in page] == promised
+    assert f'data-promises="{" ".join(promised)}"' in page
+    hardly = "none" in promised
+    assert (words("badge_hardly") in page) is hardly and (words("badge") in page) is not hardly
+    some = [f"{words('promise_concerns', questions=name)}" in page for name in ("z", "y")]
+    assert some == [len(promised) > 1 and hardly] * 2
+
+
+def test_what_is_not_protected_is_said_at_once() -> None:
+    protected = (
+        '[attributes.x]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    part = protected.replace('"RandomizedResponse"', '"UtilityOptimizedRR"\nsensitive = ["yes"]')
+    with_public = protected + '[public.ward]\nvalues = ["a", "b"]\n'
+    said = {"promise_public": with_public, "promise_sensitive": part}
+    for key, text in said.items():
+        assert Words("en").plain(key) in survey_page(Study.parse(text))
+        assert Words("en").plain(key) not in survey_page(Study.parse(protected))
+
+
+# -----------------------------------------------------------------------------------------------
+# The words of the page are complete in every language.
+
+
+FOLDER = Path(pages.__file__).parent
+ENGLISH = words_of("en")
+
+
+def _rooms(text: str) -> set[str]:
+    return set(re.findall(r"{(\w*)}", text))
+
+
+def test_every_file_of_words_is_a_language_of_the_page() -> None:
+    assert sorted(f.stem for f in (FOLDER / "words").glob("*.json")) == sorted(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_has_all_words_with_the_same_placeholders(language: str) -> None:
+    own = words_of(language)
+    assert own.keys() == ENGLISH.keys()
+    assert {key: _rooms(own[key]) for key in own} == {key: _rooms(ENGLISH[key]) for key in ENGLISH}
+    assert all(text.strip() and "<" not in text for text in own.values())
+
+
+def test_no_word_is_left_over() -> None:
+    files = [*FOLDER.glob("*.py"), *FOLDER.with_name("templates").glob("*.html")]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
+    made = {"grid_row", "grid_column", "unit_week", "unit_month"}
+    made |= {key for key in ENGLISH if key.startswith(("pending_", "promise_"))}
+    made |= {"part_id_meaning", "part_id_invited_meaning"}
+    made |= {key for key in ENGLISH if key.endswith("_invited")}
+    assert [key for key in ENGLISH if f'"{key}"' not in source and key not in made] == []
+
+
+def test_words_in_another_language_than_the_page_are_marked() -> None:
+    assert Words("de-CH")("send") == "Senden"
+    assert Words("ar")("send") == '<span lang="en" dir="ltr">Send</span>'
+    assert Words("ar").mark == ' lang="en" dir="ltr"'
+
+
+def test_directions_follow_the_script() -> None:
+    assert [direction(tag) for tag in ("he", "ur-PK", "az-Arab", "az-Latn", "en")] == [
+        "rtl",
+        "rtl",
+        "rtl",
+        "ltr",
+        "ltr",
+    ]
