@@ -148,3 +148,11 @@ def test_after_an_exception_of_the_listener_the_next_work_tells_again() -> None:
         with stage("second", 1):
             pass
     assert heard == ["first: 0 of 1", "first: 1 of 1", "second: 0 of 1", ""]
+
+
+def test_false_tells_nobody_inside_a_listener(heard: list[str]) -> None:
+    with progress(False):
+        list(steps([1, 2], "quiet"))
+    assert heard == []
+    with pytest.raises(ArgumentTypeError, match="True, or a function"), progress(3):  # type: ignore[arg-type]
+        pass

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from tests.spec.app._command import run
-from warner._core.progress import Stage, progress, stage, steps
-from warner.app.terminal import Bars, Lines
+from warner._core.progress import Bars, Lines, Stage, progress, stage, steps
 
 
 class Clock:
@@ -85,11 +87,33 @@ def test_bars_show_what_is_inside_what(capsys: pytest.CaptureFixture[str]) -> No
         screen.print(bars._drawn())
     bars(())
     first, second = screen.export_text().splitlines()
-    assert first.startswith("planning") and first.rstrip().endswith(
-        "1 of 2 8.0 s, about 8.0 s left"
-    )
-    assert second.startswith("  \\x1b[2J[red]iterations") and second.rstrip().endswith(" 1,234")
+    assert first.startswith("planning") and " 1 of 2 " in first
+    assert second.startswith("  \\x1b[2J[red]iterations") and " 1,234 " in second
     assert capsys.readouterr().err == ""
+
+
+def test_bars_of_a_terminal_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("warner._core.progress._DELAY", 0.0)
+    with pytest.raises(KeyboardInterrupt), progress(), stage("work", 2) as tell:
+        tell(1)
+        time.sleep(0.5)
+        raise KeyboardInterrupt
+    assert " 1 of 2 " in screen.getvalue() and screen.getvalue().endswith("\x1b[2K\x1b[?25h\r")
+
+
+def test_short_work_draws_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress(True):
+        list(steps([1, 2], "quick"))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_rich_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich", None)
+    with progress():
+        assert list(steps([1, 2], "x")) == [1, 2]
 
 
 def test_a_pipe_gets_the_result_and_nothing_else(here: Path) -> None:
