@@ -22,7 +22,7 @@ from warner import (
     RandomizedResponse,
     UnaryEncoding,
 )
-from warner.channels import Channel, KroneckerChannel, kron
+from warner.channels import Channel, KroneckerChannel
 from warner.channels.planar import PlacedChannel
 from warner.design.planning import _simulated_again, plan
 from warner.estimators import Estimator, ExpectationMaximization
@@ -85,7 +85,7 @@ def _one_square(channel: Channel, w: np.ndarray, n: int, shape: tuple[int, int])
     sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
     maps = [np.eye(side.size) - side[:, None] for side in sides]
     d = maps[0] @ table @ maps[1].T
-    squares = (channel.influence(kron(maps[0], maps[1]).T) ** 2).T @ w
+    squares = (channel.influence(np.kron(maps[0], maps[1]).T) ** 2).T @ w
     variance = (squares.reshape(shape) - d**2) / (n - 1)
     floors = []
     for side, shares in enumerate(sides):

@@ -37,6 +37,8 @@ class GeometricChannel(Channel):
     [0.667, 0.167, 0.167]
     """
 
+    has_closed_moments = True
+
     def __init__(self, size: int, ratio: float, before: int = 0, after: int = 0) -> None:
         self.shape = (size + before + after, size)
         if self.shape[0] < 2 or not 0 < ratio < 1:
@@ -52,10 +54,6 @@ class GeometricChannel(Channel):
         self._level[[0, -1]] = 1 / (1 + ratio)
         self._values = slice(before, before + size)
         self._gap = gap
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
 
     def _convolve(self, v: FloatArray) -> FloatArray:
         """sum_x a^|z - x| v_x for every z, along the first axis."""

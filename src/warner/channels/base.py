@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,6 @@ from warner._core.errors import ArgumentError, IdentifiabilityError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
-
-
-def kron(left: FloatArray, right: FloatArray) -> FloatArray:
-    """The Kronecker product of two matrices."""
-    return np.asarray(np.kron(left, right), dtype=np.float64)
 
 
 def weighted_counts(index: IntArray, weights: FloatArray, size: int) -> FloatArray:
@@ -88,19 +83,6 @@ class SupportLaw:
     gap: FloatArray
     ones: int | None = None
     pairs: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class HashPool:
-    """The public pool of hash functions that reports of local hashing choose from.
-
-    Attributes:
-        seeds: number of hash functions.
-        buckets: number of values of each hash function, g.
-    """
-
-    seeds: int
-    buckets: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,34 +169,27 @@ class LikelihoodOperator(ABC):
     of the observed reports alone. The columns then do not sum to one. A :class:`Channel` has a row
     for every possible report.
 
-    The operator multiplies (:meth:`matvec`), transposes (:meth:`rmatvec`) and inverts
-    (:meth:`invert`). Products take one vector, or several side by side along the last axis, by the
-    conventions of SciPy's LinearOperator. A subclass states ``shape``, ``matvec`` and ``rmatvec``.
-    Every other method has a default, which forms the matrix. A subclass with structure replaces it.
-
-    Estimators read attributes such as ``reports_are_values``, and call methods such as
-    :meth:`support_law`, which may return None. All of these have a default here.
+    A subclass states ``shape``, :meth:`matvec` and :meth:`rmatvec`. Products take one vector, or
+    several side by side along the last axis. Every other method has a default, which forms the
+    matrix; a subclass with structure replaces it. What only some operators can do is asked of the
+    small protocols below, such as :class:`HashPool`, or by a method that may return None.
 
     Attributes:
         shape: (m, K).
-        dtype: float64.
         rows_per_report: the number of rows in which one report counts. It is 1, except in a
             composite likelihood (see :class:`CompositeChannel`).
         log_factors: (m,) or one number,
             log Pr(report | value) = log(rows_per_report A) + log_factors. It is 0 where a row times
             ``rows_per_report`` is a probability.
         has_fast_gram: whether :meth:`gram` avoids the loop over all rows.
-        has_fast_gram_among: whether :meth:`gram_among` avoids forming columns.
         has_row_blocks: whether :meth:`blocks` avoids forming the whole matrix.
         has_closed_inverse: whether the inverse is a closed form with the precision of the
             likelihood or nearly so.
-        has_closed_moments: whether :meth:`inverse_moments` has a closed form.
-        has_moments: whether :meth:`inverse_moments` is known.
+        has_closed_moments, has_moments: whether :meth:`inverse_moments` has a closed form, and
+            whether it is known at all.
         has_likelihood: whether the likelihood may be maximised.
         lists_all_reports: whether the rows are few enough, and complete, so that a sum over all of
             them is an expectation.
-        has_independent_parts: whether a report has several parts that are independent given the
-            value.
         reports_are_values: whether A = q 1' + gap I, so that a report is a value.
         rows_are_bit_sums: whether the rows are [P; 1 - P] / K with P = q 1' + diag(gap).
         supports_overlap_alike: whether each report supports some values, and any two values share
@@ -224,38 +199,20 @@ class LikelihoodOperator(ABC):
     """
 
     shape: tuple[int, int]
-    dtype = np.dtype(np.float64)
     rows_per_report: float = 1
     log_factors: FloatArray | float = 0.0
     has_fast_gram: bool = False
     has_row_blocks: bool = False
     has_closed_inverse: bool = False
+    has_closed_moments: bool = False
+    has_moments: bool = True
     has_likelihood: bool = True
     lists_all_reports: bool = True
-    has_independent_parts: bool = False
     reports_are_values: bool = False
     rows_are_bit_sums: bool = False
     supports_overlap_alike: bool = False
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return False
-
-    @property
-    def has_moments(self) -> bool:
-        return True
-
-    @property
-    def has_fast_gram_among(self) -> bool:
-        return False
-
-    @property
-    def is_keyed(self) -> bool:
-        return False
-
-    @property
-    def tells_means_only(self) -> bool:
-        return False
+    is_keyed: bool = False
+    tells_means_only: bool = False
 
     # Products
 
@@ -266,14 +223,6 @@ class LikelihoodOperator(ABC):
     @abstractmethod
     def rmatvec(self, r: FloatArray) -> FloatArray:
         """A' r, (m,) -> (K,) or (m, B) -> (K, B)."""
-
-    def matmat(self, thetas: FloatArray) -> FloatArray:
-        """A thetas, (K, B) -> (m, B), under SciPy's name."""
-        return self.matvec(thetas)
-
-    def rmatmat(self, rs: FloatArray) -> FloatArray:
-        """A' rs, (m, B) -> (K, B), under SciPy's name."""
-        return self.rmatvec(rs)
 
     def columns(self, index: IntArray) -> FloatArray:
         """The columns of A for the values at ``index``, (m, len(index))."""
@@ -313,32 +262,14 @@ class LikelihoodOperator(ABC):
         Hadamard and projective geometry response on more than 512 values approximate it; see
         :mod:`warner.channels.geometry`.
         """
-        through = self.matmat(directions)
+        through = self.matvec(directions)
         return np.asarray((through.T * v) @ through)
-
-    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
-        """:meth:`gram` of the columns of some values.
-
-        Args:
-            index: (U,), the values.
-            v: (m,), the weights.
-
-        Returns:
-            (U, U).
-        """
-        columns = self.columns(index)
-        products: FloatArray = (columns * v[:, None]).T @ columns
-        return products
 
     def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
         """sum_y A[y, x] A[y, z] r[y] for every pair of values x <= z at ``index``.
 
-        Args:
-            index: (U,), the values, increasing.
-            r: (m, B).
-
-        Returns:
-            (U (U + 1) / 2, B), the pairs in the order of ``numpy.triu_indices``.
+        Shapes: index (U,) increasing, r (m, B) -> (U (U + 1) / 2, B), in the order of
+        ``numpy.triu_indices``.
         """
         left, right, _ = numbered_pairs(len(index))
         columns = self.columns(index)
@@ -354,13 +285,9 @@ class LikelihoodOperator(ABC):
     # Equivalent likelihoods
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """An operator with the same likelihood and cheap products.
+        """An operator with the same likelihood and cheap products, and the frequencies of its rows.
 
-        Args:
-            w: (m,) report frequencies.
-
-        Returns:
-            The operator and the frequencies of its rows. Unobserved rows may be missing.
+        Unobserved rows may be missing. Shapes: w (m,).
         """
         merged = self.merge_proportional_rows()
         if merged is None:
@@ -368,29 +295,10 @@ class LikelihoodOperator(ABC):
         operator, new_rows = merged
         return operator, weighted_counts(new_rows, w, operator.shape[0])
 
-    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
-        """This operator without rows that are left out as 0, and the numbers of its rows.
-
-        None where no rows were left out.
-        """
-        return None
-
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         """A channel with fewer rows and the same information: proportional rows are added.
 
-        Returns:
-            The channel and the new row number of every row, (m,). None where no rows are merged.
-        """
-        return None
-
-    def merge_unsupported_values(
-        self, w: FloatArray
-    ) -> tuple[LikelihoodOperator, FloatArray, Callable[[FloatArray], FloatArray]] | None:
-        """An equivalent smaller problem: values that few reports distinguish become one value.
-
-        Returns:
-            The operator on K' values, the frequencies of its rows, and a function that lifts its
-            maximiser (K',) to all K values. None where no values are merged.
+        With it comes the new number of every row, (m,). None where no rows are merged.
         """
         return None
 
@@ -412,11 +320,8 @@ class LikelihoodOperator(ABC):
     def value_cells(self, most: int) -> IntArray | None:
         """Cells of consecutive values for which :meth:`coarsened` is small; None for others.
 
-        Args:
-            most: the largest number of cells, but for a few at the ends.
-
-        Returns:
-            The first value of each cell, (C,), increasing from 0.
+        There are at most ``most`` cells, but for a few at the ends. Returns the first value of each
+        cell, (C,), increasing from 0.
         """
         return None
 
@@ -425,12 +330,9 @@ class LikelihoodOperator(ABC):
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
         """A small operator on cells of consecutive values; see :func:`warner.channels.on_cells`.
 
-        Args:
-            w: (m,) report frequencies.
-            starts: (C,), the first value of each cell, increasing from 0.
+        Returns the operator and the frequencies of its rows; None where no small one is known.
 
-        Returns:
-            The operator and the frequencies of its rows; None where no small one is known.
+        Shapes: w (m,), starts (C,), the first value of each cell, increasing from 0.
         """
         return None
 
@@ -445,23 +347,17 @@ class LikelihoodOperator(ABC):
         return self._inverse @ w
 
     def influence(self, c: FloatArray) -> FloatArray:
-        """L' c: the term that each report adds to the estimate of c'theta.
+        """g = L' c, the term that each report adds to the estimate of c'theta: g'w = c'invert(w).
 
-        Args:
-            c: (K,) or (K, B).
-
-        Returns:
-            g, (m,) or (m, B), with g'w = c'invert(w).
+        Shapes: c (K,) or (K, B).
         """
         return self._inverse.T @ c
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Second moments of the inverse's weights L[x, y] of one report y.
+        """Second moments of the inverse's weights L[x, y] of one report y, linear in theta.
 
-        Both are linear in theta, (K,) or (K, B), whose sum need not be one.
-
-        Returns:
-            sum_y L[x, y]^2 (A theta)_y, (K,) or (K, B), and sum_y L[x, y]^2 A[y, x], (K,).
+        They are sum_y L[x, y]^2 (A theta)_y, (K,) or (K, B), and sum_y L[x, y]^2 A[y, x], (K,).
+        The sum of theta (K,) or (K, B) need not be one.
         """
         self._require_whole_reports()
         squares = self._inverse**2
@@ -477,11 +373,7 @@ class LikelihoodOperator(ABC):
     def second_moments(self, weights: FloatArray) -> FloatArray:
         """E[g^2 | value], where g is the sum of the weights of the rows in which one report counts.
 
-        Args:
-            weights: (r, m).
-
-        Returns:
-            (r, K).
+        Shapes: weights (r, m) -> (r, K).
         """
         self._require_whole_reports()
         return self.rmatvec(np.ascontiguousarray(weights.T) ** 2).T
@@ -491,11 +383,10 @@ class LikelihoodOperator(ABC):
 
             sum_y (A theta)_y (g_y - c'theta)^2,   g = L'c of :meth:`influence`
 
-        No matrix is formed where the inverse and the products have a closed form.
+        No matrix is formed where the inverse and the products have a closed form. The people's
+        values are drawn independently from theta.
 
-        Args:
-            c: (K, B), a function of the shares in each column.
-            theta: (K,) a distribution, from which the people's values are drawn independently.
+        Shapes: c (K, B), theta (K,) -> (B,).
 
         Raises:
             IdentifiabilityError: A has no left inverse.
@@ -513,10 +404,8 @@ class LikelihoodOperator(ABC):
 
             sum_y (A theta)_y L_y L_y' - theta theta'
 
-        L_y (K,) is column y of the inverse. The diagonal is :meth:`variance`.
-
-        Args:
-            theta: (K,) a distribution, from which the people's values are drawn independently.
+        L_y (K,) is column y of the inverse. The diagonal is :meth:`variance`. The people's values
+        are drawn independently from theta (K,).
 
         Raises:
             ArgumentError: too many reports or values for the matrix.
@@ -563,11 +452,10 @@ class LikelihoodOperator(ABC):
         return True
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray] | None:
-        """The least and the largest weight of one report in the estimate of each value.
+        """The least and the largest weight of one report in the estimate of each value, or bounds.
 
-        Returns:
-            min_y L[x, y] and max_y L[x, y], (K,) each, or bounds of them. None if the inverse has
-            more than 2^18 entries and no closed form.
+        They are min_y L[x, y] and max_y L[x, y], (K,) each. None if the inverse has more than 2^18
+        entries and no closed form.
         """
         merged = self.merge_proportional_rows()
         operator = self if merged is None else merged[0]
@@ -578,12 +466,8 @@ class LikelihoodOperator(ABC):
     def report_weight(self, values_per_report: int = 1) -> float | None:
         """The largest change of an estimated count by one report: max L[x, y] - L[x, y'].
 
-        Args:
-            values_per_report: the number of values that each person has, where a report is about
-                one of them that is drawn at random.
-
-        Returns:
-            The weight in people. None where the inverse is too large to form.
+        A report may be about one of several values of a person, drawn at random. None where the
+        inverse is too large to form.
         """
         bounds = self.inverse_range()
         return None if bounds is None else float((bounds[1] - bounds[0]).max())
@@ -593,11 +477,10 @@ class LikelihoodOperator(ABC):
     ) -> BlockMoments:
         """Unbiased estimates for one block of values, and the second moments of their terms.
 
-        Args:
-            w: (m,) report frequencies.
-            block: the number of the block.
-            shape: the number of blocks and the number V of values in each; K is their product.
-            columns: (K, B) distributions, whose sums need not be one. The last one is uniform.
+        ``shape`` has the number of blocks and the number V of values in each; K is their product.
+        The sums of the columns need not be one; the last column is uniform.
+
+        Shapes: w (m,), columns (K, B).
         """
         size = shape[1]
         members = slice(block * size, (block + 1) * size)
@@ -650,16 +533,16 @@ class LikelihoodOperator(ABC):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        """A simulated tally of n reports.
+        """A simulated tally of n reports, as an operator and the frequencies of its rows.
 
         Args:
             theta: (K,) the distribution from which the people's values are drawn.
             n: number of reports.
             values: the number of people (K,) with each value, where it is fixed.
-
-        Returns:
-            An operator and the frequencies of its rows.
+            per_person: reports that each person sends of one value; the last person sends the rest.
+                The shares of reports then vary more than with a report per person.
 
         Raises:
             ArgumentError: the rows are those of observed reports alone.
@@ -674,53 +557,15 @@ class LikelihoodOperator(ABC):
     def simulate_tallies(
         self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
     ) -> list[tuple[LikelihoodOperator, FloatArray]]:
-        """Several tallies as :meth:`simulate_tally` draws them one after another.
-
-        Args:
-            theta: (K,) the distribution from which the people's values are drawn.
-            n: number of reports of each tally.
-            count: the number of tallies.
-
-        Returns:
-            For each tally an operator and the frequencies of its rows.
-        """
+        """Several tallies as :meth:`simulate_tally` draws them one after another."""
         return [self.simulate_tally(theta, n, rng) for _ in range(count)]
-
-    def simulate_people(
-        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
-    ) -> tuple[LikelihoodOperator, FloatArray]:
-        """A simulated tally of n reports, where every person sends several of one value.
-
-        With one value per person, the shares of reports vary more than with several values per
-        person.
-
-        Args:
-            theta: (K,) the distribution from which the people's values are drawn.
-            n: number of reports.
-            per_person: reports of one person; the last person sends the rest.
-
-        Returns:
-            An operator and the frequencies of its rows.
-
-        Raises:
-            ArgumentError: the rows are those of observed reports alone.
-        """
-        people, rest = divmod(n, per_person)
-        values = per_person * rng.multinomial(people, theta)
-        if rest:
-            values = values + rest * rng.multinomial(1, theta)
-        return self.simulate_tally(theta, n, rng, values)
 
     def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
         """An upper bound (K,) of the part of the inverse's variance that is due to the values.
 
         The inverse is unbiased for every value, so of one mechanism the part is exactly
         theta - theta^2. The rest is the noise of the mechanism. Of several mechanisms together the
-        bound is the whole variance, if nothing better is known.
-
-        Args:
-            theta: (K,) shares, each by itself.
-            variance: (K,) of the inverse at these shares, per report.
+        bound is the whole variance (K,), per report, if nothing better is known.
         """
         return theta - theta**2 if len(self.groups()) == 1 else variance
 
@@ -730,14 +575,6 @@ class LikelihoodOperator(ABC):
         """The exact law of the support counts; None where reports do not support values."""
         return None
 
-    def sends_true_values(self) -> bool:
-        """Whether every report is the value itself, without noise."""
-        return False
-
-    def average_support_law(self) -> SupportLaw | None:
-        """:meth:`support_law`, averaged over the hash functions of a pool where there is one."""
-        return self.support_law()
-
     def support_shares(self, w: FloatArray) -> FloatArray:
         """S (K,): the share of the reports that support each value.
 
@@ -746,14 +583,6 @@ class LikelihoodOperator(ABC):
         """
         raise ArgumentError("channel", "has no reports that support values or not")
 
-    def hash_pool(self) -> HashPool | None:
-        """The pool of hash functions of local hashing; None for other reports."""
-        return None
-
-    def nearly_constant(self) -> NearlyConstantRows | None:
-        """This operator, if the entries of most rows hardly differ; None otherwise."""
-        return None
-
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         """The operators of the groups of people that used different mechanisms or budgets."""
         return (self,)
@@ -761,12 +590,7 @@ class LikelihoodOperator(ABC):
     def split_groups(
         self, w: FloatArray, n: int
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
-        """For each group its operator, the frequencies of its rows and its number of people.
-
-        Args:
-            w: (m,) report frequencies.
-            n: number of people.
-        """
+        """For each group of the n people: its operator, its rows' frequencies, its people."""
         return [(self, w, n)]
 
     def with_equal_groups(self) -> LikelihoodOperator:
@@ -774,24 +598,13 @@ class LikelihoodOperator(ABC):
         return self
 
     def factors(self, shape: Sequence[int]) -> tuple[Channel, ...] | None:
-        """The channels of attributes that were randomised separately.
-
-        Args:
-            shape: the number of values of each attribute.
-
-        Returns:
-            One channel for each attribute. None where the attributes were randomised together.
-        """
+        """The channels of attributes of these sizes, where they were randomised separately."""
         return None
 
     def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
-        """The positions of attributes that were randomised together, group by group.
+        """The positions of attributes of these sizes that were randomised together, group by group.
 
-        Args:
-            shape: the number of values of each attribute.
-
-        Returns:
-            None where the channel is not made of several groups of attributes.
+        None where the channel is not made of several groups of attributes.
         """
         return None
 
@@ -804,13 +617,10 @@ class LikelihoodOperator(ABC):
         sum over y2 of A1[y1, x1] A2[y2, x2] = A1[y1, x1]. Randomised response on combinations also
         has marginals, since its wrong answers do not depend on the true one.
 
-        Args:
-            w: (m,) report frequencies.
-            shape: the number of values of each attribute.
-            keep: the positions of the attributes that are kept, in the order asked for.
+        ``shape`` has the number of values of each attribute, ``keep`` the positions of those that
+        are kept, in the order asked for. None if the other attributes cannot be left out.
 
-        Returns:
-            The operator and the frequencies; None if the other attributes cannot be left out.
+        Shapes: w (m,).
         """
         if list(keep) == list(range(len(shape))):
             return self, w
@@ -885,6 +695,64 @@ class NearlyConstantRows(LikelihoodOperator):
     def named_gram(self, v: FloatArray) -> FloatArray:
         """The diagonal (K,) of A' diag(v) A over the rows that name one value alone."""
 
+    @abstractmethod
+    def merge_unsupported_values(
+        self, w: FloatArray
+    ) -> tuple[LikelihoodOperator, FloatArray, Callable[[FloatArray], FloatArray]] | None:
+        """An equivalent smaller problem: values that few reports distinguish become one value.
+
+        It is an operator on K' values, the frequencies of its rows, and a function that lifts its
+        maximiser (K',) to all K values. None where no values are merged.
+        """
+
+
+@runtime_checkable
+class HashPool(Protocol):
+    """A channel whose reports choose from a public pool of hash functions."""
+
+    seeds: int
+    buckets: int
+
+    def average_support_law(self) -> SupportLaw:
+        """How often reports support each value, averaged over the pool."""
+
+
+@runtime_checkable
+class IndependentParts(Protocol):
+    """A channel whose reports have several parts that are independent given the value."""
+
+    tables: tuple[FloatArray, ...]
+
+
+@runtime_checkable
+class ColumnProducts(Protocol):
+    """An operator with products of some of its columns that need not be formed."""
+
+    @property
+    def has_fast_gram_among(self) -> bool:
+        """Whether the pairs of values are few enough."""
+
+    def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
+        """``gram`` of the columns of the values at ``index`` (U,), for weights v (m,): (U, U)."""
+
+
+@runtime_checkable
+class UnseenRows(Protocol):
+    """An operator with rows of reports that nobody sent, which are left out as 0."""
+
+    def seen_rows(self) -> tuple[LikelihoodOperator, IntArray] | None:
+        """The operator without these rows, and the numbers of its rows; None if it has none."""
+
+
+def observed_rows(
+    operator: LikelihoodOperator, *arrays: np.ndarray
+) -> tuple[LikelihoodOperator, list[np.ndarray]]:
+    """The operator without rows that it leaves out as 0, and arrays (m, ..) of its rows alone."""
+    seen = operator.seen_rows() if isinstance(operator, UnseenRows) else None
+    if seen is None:
+        return operator, list(arrays)
+    return seen[0], [array[seen[1]] for array in arrays]
+
 
 class Channel(LikelihoodOperator):
     """A[y, x] = Pr(report y | value x) for every possible report y: columns sum to one.
@@ -939,10 +807,12 @@ class Channel(LikelihoodOperator):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        if values is None:
+        if values is None and per_person == 1:
             return self, self.simulate(theta, n, rng)
-        return self, self.simulate_from_values(values, rng)
+        people = values_of_people(theta, n, per_person, rng) if values is None else values
+        return self, self.simulate_from_values(people, rng)
 
     def simulate_tallies(
         self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
@@ -997,6 +867,15 @@ class CompositeChannel(Channel):
         weights = self.influence(np.eye(size)).T / self.rows_per_report
         second = polarized(self.second_moments, weights, theta)
         return np.asarray(second - np.multiply.outer(theta, theta))
+
+
+def values_of_people(
+    theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
+) -> IntArray:
+    """How many of n reports are of each value (K,), if every person sends several of one value."""
+    people, rest = divmod(n, per_person)
+    values = per_person * rng.multinomial(people, theta)
+    return np.asarray(values + rest * rng.multinomial(1, theta) if rest else values)
 
 
 def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -1063,7 +942,31 @@ def one_by_one(
 _QUICK = 2**16  # entries
 
 
-class DenseChannel(Channel):
+class MatrixRows(LikelihoodOperator):
+    """The rows of another operator as a matrix, whose products are quick where it is small."""
+
+    matrix: FloatArray
+
+    def __init__(self, operator: LikelihoodOperator) -> None:
+        self.matrix = operator.dense()
+        self.shape, self.rows_per_report = operator.shape, operator.rows_per_report
+        self.log_factors = operator.log_factors
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.matrix @ theta
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return self.matrix.T @ r
+
+    def columns(self, index: IntArray) -> FloatArray:
+        columns: FloatArray = self.matrix[:, index]
+        return columns
+
+    def dense(self) -> FloatArray:
+        return self.matrix.copy()
+
+
+class DenseChannel(MatrixRows, Channel):
     """Any matrix A (m, K) with columns that sum to one.
 
     Args:
@@ -1100,23 +1003,10 @@ class DenseChannel(Channel):
             raise ArgumentError("matrix", rule, got, "A column is the law of one value")
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
 
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        return self.matrix @ theta
-
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        return self.matrix.T @ r
-
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         if self._nearest is None:
             return super().naive_estimate(w)
         return weighted_counts(self._nearest, w, self.shape[1])
-
-    def columns(self, index: IntArray) -> FloatArray:
-        columns: FloatArray = self.matrix[:, index]
-        return columns
-
-    def dense(self) -> FloatArray:
-        return self.matrix.copy()
 
 
 class DenseCompositeChannel(DenseChannel, CompositeChannel):
@@ -1130,25 +1020,6 @@ class DenseCompositeChannel(DenseChannel, CompositeChannel):
     def __init__(self, matrix: FloatArray, rows_per_report: float) -> None:
         super().__init__(matrix)
         self.rows_per_report = rows_per_report
-
-
-class MatrixRows(LikelihoodOperator):
-    """The rows of another operator as a matrix, whose products are quick where it is small.
-
-    Args:
-        operator: A (m, K).
-    """
-
-    def __init__(self, operator: LikelihoodOperator) -> None:
-        self.matrix = operator.dense()
-        self.shape, self.rows_per_report = operator.shape, operator.rows_per_report
-        self.log_factors = operator.log_factors
-
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        return self.matrix @ theta
-
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        return self.matrix.T @ r
 
 
 def quick(operator: LikelihoodOperator) -> LikelihoodOperator:

@@ -14,6 +14,7 @@ from warner.channels.base import (
     FloatArray,
     IntArray,
     LikelihoodOperator,
+    NearlyConstantRows,
     SupportLaw,
     lifted,
     summed,
@@ -103,7 +104,7 @@ def on_cells(
     if found is not None:
         return found
     rows, weights = channel.restrict_to_observed(w)
-    if rows.nearly_constant() is not None:
+    if isinstance(rows, NearlyConstantRows):
         counted, shares = channel.supports(w)
         found = counted.coarsened(shares, starts)
         if found is not None:
@@ -142,12 +143,9 @@ class SomeValues(LikelihoodOperator):
         self.lists_all_reports, self.has_row_blocks = inner.lists_all_reports, inner.has_row_blocks
         self.has_likelihood = inner.has_likelihood
         self.has_closed_inverse = inner.has_closed_inverse
+        self.has_closed_moments = inner.has_closed_moments
         self.supports_overlap_alike = inner.supports_overlap_alike
         self._inverts_whole = inner.has_closed_inverse or inner.has_closed_moments
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return self.inner.has_closed_moments
 
     def _whole(self, theta: FloatArray) -> FloatArray:
         """Entries (k,) or (k, B) of the values as entries of all K values."""
@@ -242,17 +240,14 @@ class SomeValues(LikelihoodOperator):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
         people = None
         if values is not None:
             people = np.zeros(self.inner.shape[1], dtype=np.int64)
             people[self.values] = values
-        return self._of(self.inner.simulate_tally(self._whole(theta), n, rng, people))
-
-    def simulate_people(
-        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
-    ) -> tuple[LikelihoodOperator, FloatArray]:
-        return self._of(self.inner.simulate_people(self._whole(theta), n, per_person, rng))
+        whole = self._whole(theta)
+        return self._of(self.inner.simulate_tally(whole, n, rng, people, per_person))
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         return self._each(self.inner.groups())
@@ -295,6 +290,7 @@ class SummedChannel(Channel):
         theta: (K,) a distribution.
     """
 
+    has_closed_moments = True
     has_likelihood = False
 
     def __init__(
@@ -307,28 +303,16 @@ class SummedChannel(Channel):
         self.channel, self._sizes, self._keep = channel, tuple(shape), tuple(keep)
         self.rows_per_report = channel.rows_per_report
         self.shape = (channel.shape[0], prod(shape[axis] for axis in keep))
+        # The variance of the inverse is known for bit sums, and where all reports are listed.
+        self.has_moments = channel.rows_are_bit_sums or (
+            self.rows_per_report == 1
+            and channel.lists_all_reports
+            and channel.shape[0] * channel.shape[1] <= LARGEST_DENSE
+        )
         mass = lifted(summed(theta, shape, keep), shape, keep)
         # Where no one has the kept values, the other attributes are taken as uniform.
         self._conditional = np.divide(
             theta, mass, out=np.full(theta.size, self.shape[1] / theta.size), where=mass > 0
-        )
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
-
-    @property
-    def has_moments(self) -> bool:
-        """Whether the variance of the inverse is known.
-
-        It is for bit sums, and where all reports are listed and few enough.
-        """
-        if self.channel.rows_are_bit_sums:
-            return True
-        return (
-            self.rows_per_report == 1
-            and self.channel.lists_all_reports
-            and self.channel.shape[0] * self.channel.shape[1] <= LARGEST_DENSE
         )
 
     def _spread(self, t: FloatArray) -> FloatArray:

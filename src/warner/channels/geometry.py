@@ -585,6 +585,7 @@ class ProjectiveBlocksChannel(OrthogonalReports):
 
     has_closed_inverse = True
     supports_overlap_alike = True
+    has_closed_moments = True
     lists_all_reports = True
 
     def __init__(self, size: int, points: ProjectiveBlocks, high: float, low: float) -> None:
@@ -596,10 +597,6 @@ class ProjectiveBlocksChannel(OrthogonalReports):
         self._base = (
             -self._scale * low * (space.orthogonal - self._ratio * space.points)
         )  # weight of reports in other blocks
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
 
     def _spread(self, theta: FloatArray) -> FloatArray:
         """Numbers of the values (K,) or (K, B) at their points, (m, h) or (m, h B); 0 elsewhere."""

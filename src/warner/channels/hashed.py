@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner._core.hashing import FieldHash, buckets
+from warner._core.hashing import FieldHash
+from warner._core.hashing import buckets as bucket_of
 from warner.channels.base import (
     Channel,
     DenseCompositeChannel,
     FloatArray,
-    HashPool,
     IntArray,
     LikelihoodOperator,
     SupportLaw,
@@ -48,7 +48,7 @@ class HashChannel(Channel):
     Args:
         size: K.
         seeds: number of hash functions in the pool.
-        count: g, the number of buckets.
+        buckets: g, their number.
         q: q'.
         gap: p - q'.
 
@@ -57,37 +57,31 @@ class HashChannel(Channel):
     """
 
     has_row_blocks = True
+    has_closed_moments = True
     lists_all_reports = False
 
-    def __init__(self, size: int, seeds: int, count: int, q: float, gap: float) -> None:
-        self.shape = (seeds * count, size)
-        self.seeds, self.count = seeds, count
+    def __init__(self, size: int, seeds: int, buckets: int, q: float, gap: float) -> None:
+        self.shape = (seeds * buckets, size)
+        self.seeds, self.buckets = seeds, buckets
         self.q, self.gap = q, gap
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
-
-    def hash_pool(self) -> HashPool:
-        return HashPool(self.seeds, self.count)
 
     def average_support_law(self) -> SupportLaw:
         """Another value shares the bucket under one seed of g: q = q' + (p - q') / g."""
-        other = np.full(self.shape[1], 1 / self.count)
+        other = np.full(self.shape[1], 1 / self.buckets)
         return SupportLaw(self.q + self.gap * other, self.gap * (1 - other))
 
     def _tables(self) -> Iterator[tuple[slice, Buckets]]:
-        return _bucket_tables(self.seeds, self.count, self.shape[1])
+        return _bucket_tables(self.seeds, self.buckets, self.shape[1])
 
     @one_by_one
     def matvec(self, theta: FloatArray) -> FloatArray:
-        sums = np.empty((self.seeds, self.count))
+        sums = np.empty((self.seeds, self.buckets))
         for seeds, table in self._tables():
             rows = len(table)
-            flat = table + (np.arange(rows, dtype=np.int64) * self.count)[:, None]
+            flat = table + (np.arange(rows, dtype=np.int64) * self.buckets)[:, None]
             weights = np.broadcast_to(theta, table.shape)
-            sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.count).reshape(
-                rows, self.count
+            sums[seeds] = np.bincount(flat.ravel(), weights.ravel(), rows * self.buckets).reshape(
+                rows, self.buckets
             )
         return np.asarray(((self.q * theta.sum() + self.gap * sums) / self.seeds).ravel())
 
@@ -105,16 +99,17 @@ class HashChannel(Channel):
                         np.arange(
                             seeds.start + start, seeds.start + start + len(rows), dtype=np.int64
                         )
-                        * self.count
+                        * self.buckets
                     )[:, None]
                 )
                 total += np.take(r, flat).sum(axis=0)
         return total
 
     def rows(self, index: IntArray) -> FloatArray:
-        seed, bucket = np.divmod(index, self.count)
+        seed, bucket = np.divmod(index, self.buckets)
         hit = (
-            buckets(seed[:, None], np.arange(self.shape[1])[None, :], self.count) == bucket[:, None]
+            bucket_of(seed[:, None], np.arange(self.shape[1])[None, :], self.buckets)
+            == bucket[:, None]
         )
         return np.asarray((self.q + self.gap * hit) / self.seeds)
 
@@ -123,7 +118,7 @@ class HashChannel(Channel):
 
     @property
     def _support_inverse(self) -> FloatArray:
-        return _support_inverse(self.seeds, self.count, self.shape[1], self.q, self.gap)
+        return _support_inverse(self.seeds, self.buckets, self.shape[1], self.q, self.gap)
 
     def invert(self, w: FloatArray) -> FloatArray:
         return self._support_inverse @ self._gather(w)
@@ -133,7 +128,7 @@ class HashChannel(Channel):
 
         These sums are the product of a pool with q' = 0 and p = seeds.
         """
-        counting = HashChannel(self.shape[1], self.seeds, self.count, 0.0, float(self.seeds))
+        counting = HashChannel(self.shape[1], self.seeds, self.buckets, 0.0, float(self.seeds))
         return counting.matvec(self._support_inverse.T @ c)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -144,14 +139,14 @@ class HashChannel(Channel):
         """
         size = self.shape[1]
         inverse = self._support_inverse.T
-        rows = self.matvec(theta).reshape(self.seeds, self.count, *theta.shape[1:])
-        most = max(1, int(_VARIANCE_WORK / (self.count * size**2)))
+        rows = self.matvec(theta).reshape(self.seeds, self.buckets, *theta.shape[1:])
+        most = max(1, int(_VARIANCE_WORK / (self.buckets * size**2)))
         total, at_value, used = np.zeros(theta.shape), np.zeros(size), 0
         for seeds, table in self._tables():
             table = table[: max(0, most - used)]
             if not len(table):
                 break
-            for bucket in range(self.count):
+            for bucket in range(self.buckets):
                 hit = (table == bucket).astype(np.float64)
                 squares = (hit @ inverse) ** 2
                 total += squares.T @ rows[seeds][: len(table), bucket]
@@ -168,10 +163,10 @@ class HashChannel(Channel):
         cells = self.shape[0]
         total = rng.multinomial(
             int(people.sum() - truthful.sum()), np.full(cells, 1 / cells)
-        ).reshape(self.seeds, self.count)
+        ).reshape(self.seeds, self.buckets)
         every, even = np.arange(self.seeds), np.full(self.seeds, 1 / self.seeds)
         for x in np.flatnonzero(truthful):
-            total[every, buckets(every, np.array(x), self.count)] += rng.multinomial(
+            total[every, bucket_of(every, np.array(x), self.buckets)] += rng.multinomial(
                 truthful[x], even
             )
         return np.asarray(total.ravel() / people.sum())
@@ -179,7 +174,7 @@ class HashChannel(Channel):
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         """Support counts with the collisions of the pool, q' + (p - q') M[x, x']."""
         size, shares = self.shape[1], self._gather(w)
-        supported = self.q + self.gap * _collisions(self.seeds, self.count, size)
+        supported = self.q + self.gap * _collisions(self.seeds, self.buckets, size)
         channel = DenseCompositeChannel(
             np.concatenate([supported, 1 - supported]) / size, rows_per_report=size
         )
@@ -191,8 +186,8 @@ class HashChannel(Channel):
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
         """Of a large pool, the weights at the average share of values that a report supports."""
         if self.shape[0] * self.shape[1] > _LARGEST_TABLE:
-            level = self.gap * (1 - 1 / self.count)
-            q = self.q + self.gap / self.count
+            level = self.gap * (1 - 1 / self.buckets)
+            q = self.q + self.gap / self.buckets
             return np.full(1, -q / level), np.full(1, (1 - q) / level)
         supports = self.dense() * self.seeds > self.q + self.gap / 2
         return extremes(self._support_inverse @ supports.T)
@@ -205,18 +200,20 @@ class HashChannel(Channel):
         rows = np.flatnonzero(w)
         packed = np.empty((rows.size, -(-self.shape[1] // 8)), dtype=np.uint8)
         for seeds, table in self._tables():
-            first, last = np.searchsorted(rows, (seeds.start * self.count, seeds.stop * self.count))
-            seed, bucket = np.divmod(rows[first:last], self.count)
+            first, last = np.searchsorted(
+                rows, (seeds.start * self.buckets, seeds.stop * self.buckets)
+            )
+            seed, bucket = np.divmod(rows[first:last], self.buckets)
             packed[first:last] = np.packbits(table[seed - seeds.start] == bucket[:, None], axis=1)
         observed = SupportRows(packed, self.shape[1], self.q / self.seeds, self.gap / self.seeds)
         return observed, w[rows]
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         for seeds, table in self._tables():
-            hit = table[:, None, :] == np.arange(self.count)[None, :, None]
+            hit = table[:, None, :] == np.arange(self.buckets)[None, :, None]
             block = (self.q + self.gap * hit) / self.seeds
             yield (
-                slice(seeds.start * self.count, seeds.stop * self.count),
+                slice(seeds.start * self.buckets, seeds.stop * self.buckets),
                 block.reshape(-1, self.shape[1]),
             )
 
@@ -228,7 +225,7 @@ def _hash_block(seeds: slice, count: int, size: int) -> Buckets:
     index = np.arange(size)[None, :]
     for start in range(0, len(table), step):
         rows = table[start : start + step]
-        rows[:] = buckets(
+        rows[:] = bucket_of(
             np.arange(seeds.start + start, seeds.start + start + len(rows))[:, None], index, count
         )
     return table

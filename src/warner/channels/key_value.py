@@ -13,6 +13,7 @@ from warner.channels.base import (
     FloatArray,
     IntArray,
     LikelihoodOperator,
+    one_by_one,
     weighted_counts,
 )
 from warner.channels.support import DirectChannel, SupportChannel
@@ -45,6 +46,8 @@ class TiedChannel(Channel):
     """
 
     has_fast_gram = True
+    has_closed_moments = True
+    is_keyed = True
 
     def __init__(
         self,
@@ -57,23 +60,12 @@ class TiedChannel(Channel):
         self.keys, self.inner, self.keep, self.nothing = keys, inner, keep, nothing
         self.other: FloatArray = np.asarray(other, dtype=np.float64)
         self.rows_per_report = keys if nothing else 1
+        # Two reports for a value determine its mean alone.
+        self.tells_means_only = inner.shape[0] == 2
         self._key_shape = (inner.shape[0] + nothing, inner.shape[1])
         self.shape = (keys * self._key_shape[0], keys * self._key_shape[1])
         self.dummy: FloatArray = self.other[1:] if nothing else self.other
         self.sent = float(self.dummy.sum())
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
-
-    @property
-    def is_keyed(self) -> bool:
-        return True
-
-    @property
-    def tells_means_only(self) -> bool:
-        """Two reports for a value determine its mean alone."""
-        return self.inner.shape[0] == 2
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         trailing = theta.shape[1:]
@@ -165,14 +157,12 @@ class TiedChannel(Channel):
             return np.concatenate(parts, axis=1) / self.keep
         raise IdentifiabilityError(problem)
 
+    @one_by_one
     def invert(self, w: FloatArray) -> FloatArray:
-        if w.ndim > 1:
-            return np.stack([self.invert(column) for column in w.T], axis=1)
         return (self.by_key(w) @ self.per_report.T).ravel()
 
+    @one_by_one
     def influence(self, c: FloatArray) -> FloatArray:
-        if c.ndim > 1:
-            return np.stack([self.influence(column) for column in c.T], axis=1)
         table = c.reshape(self.keys, -1) @ self.per_report
         if not self.nothing:
             # A report about one key tells that nothing is sent about all others.

@@ -24,20 +24,16 @@ from warner.channels.derived import on_cells
 _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
 
-class StackedRows(LikelihoodOperator):
+class Stacked(LikelihoodOperator):
     """Operators A_1 .. A_G on one domain, one below the other; n_g people used A_g.
 
     A report of group g counts in r_g = ``rows_per_report`` of its rows. The share of the rows is
     s_g = n_g r_g / N with N = sum n_g r_g, and the stack holds s_g A_g. A report counts in N / n
     rows on average, which is ``rows_per_report`` of the stack. The stack's weights are s_g w_g.
 
-    Args:
-        channels: one operator for each group.
-        people: n_g, all positive.
-        equal: whether :meth:`invert` gives every group the same weight, whatever its size and
-            budget [P1 eq 13]. The default is inverse-variance weights.
-
     Attributes:
+        channels: one operator for each group.
+        people: n_g, all positive, (G,).
         shares: s_g, (G,).
     """
 
@@ -46,16 +42,77 @@ class StackedRows(LikelihoodOperator):
     lists_all_reports = False
     channels: tuple[LikelihoodOperator, ...]
 
-    def __init__(
-        self, channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
-    ) -> None:
+    def __init__(self, channels: Sequence[LikelihoodOperator], people: Sequence[int]) -> None:
         self.channels = tuple(channels)
-        self.equal = equal
         self.people = np.asarray(people, dtype=np.float64)
         rows = self.people * np.array([c.rows_per_report for c in channels])
         self.shares: FloatArray = rows / rows.sum()
         self.rows_per_report = float(rows.sum() / self.people.sum())
         self.shape = (sum(c.shape[0] for c in channels), channels[0].shape[1])
+        self._ends = np.cumsum([c.shape[0] for c in channels])
+
+    def split(self, w: FloatArray) -> list[FloatArray]:
+        """The vector w (m,) of the stack, cut into one part for each group."""
+        return np.split(w, self._ends[:-1])
+
+    def stack(self, weights: Sequence[FloatArray]) -> FloatArray:
+        """The weights (m,) of the stack, from one vector of weights w_g for each group."""
+        return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
+
+    def _summed(
+        self,
+        product: Callable[[LikelihoodOperator, FloatArray], FloatArray],
+        v: FloatArray,
+        power: int,
+    ) -> FloatArray:
+        """The sum of s_g^power times a product of each group's operator and its part of v (m,)."""
+        parts = zip(self.shares, self.channels, self.split(v), strict=True)
+        return np.asarray(
+            np.sum(
+                [share**power * product(channel, part) for share, channel, part in parts], axis=0
+            )
+        )
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.stack([channel.matvec(theta) for channel in self.channels])
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return self._summed(lambda channel, rows: channel.rmatvec(rows), r, 1)
+
+    def gram(self, v: FloatArray) -> FloatArray:
+        return self._summed(lambda channel, rows: channel.gram(rows), v, 2)
+
+    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
+        return self._summed(lambda channel, rows: channel.gram_of(rows, directions), v, 2)
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        start = 0
+        for share, channel in zip(self.shares, self.channels, strict=True):
+            for rows, block in channel.blocks():
+                yield slice(start + rows.start, start + rows.stop), share * block
+            start += channel.shape[0]
+
+    def dense(self) -> FloatArray:
+        return self.stack([channel.dense() for channel in self.channels])
+
+
+class StackedRows(Stacked):
+    """The reports of several groups of people.
+
+    Args:
+        channels, people: see :class:`Stacked`.
+        equal: whether :meth:`invert` gives every group the same weight, whatever its size and
+            budget [P1 eq 13]. The default is inverse-variance weights.
+    """
+
+    def __init__(
+        self, channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
+    ) -> None:
+        super().__init__(channels, people)
+        self.equal = equal
+        self.has_closed_moments = all(channel.has_closed_moments for channel in channels)
+        self.is_keyed = all(channel.is_keyed for channel in channels)
+        self.tells_means_only = any(channel.tells_means_only for channel in channels)
         # Rows of group g times ``rows_per_report`` are n_g / n times the probabilities of its
         # reports.
         factors = [
@@ -65,19 +122,6 @@ class StackedRows(LikelihoodOperator):
         self.log_factors = np.concatenate(
             [np.broadcast_to(f, c.shape[:1]) for f, c in zip(factors, self.channels, strict=True)]
         )
-        self._ends = np.cumsum([c.shape[0] for c in channels])
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return all(channel.has_closed_moments for channel in self.channels)
-
-    @property
-    def is_keyed(self) -> bool:
-        return all(channel.is_keyed for channel in self.channels)
-
-    @property
-    def tells_means_only(self) -> bool:
-        return any(channel.tells_means_only for channel in self.channels)
 
     @property
     def _group_sizes(self) -> list[int]:
@@ -94,47 +138,6 @@ class StackedRows(LikelihoodOperator):
 
     def with_equal_groups(self) -> LikelihoodOperator:
         return stacked(self.channels, self._group_sizes, equal=True)
-
-    def split(self, w: FloatArray) -> list[FloatArray]:
-        """The vector w (m,) of the stack, cut into one part for each group."""
-        return np.split(w, self._ends[:-1])
-
-    def stack(self, weights: Sequence[FloatArray]) -> FloatArray:
-        """The weights (m,) of the stack, from one vector of weights for each group.
-
-        The weights w_g of a group are multiplied by s_g, the group's share of the rows.
-        """
-        return np.concatenate([share * w for share, w in zip(self.shares, weights, strict=True)])
-
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        return self.stack([channel.matvec(theta) for channel in self.channels])
-
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        parts = zip(self.shares, self.channels, self.split(r), strict=True)
-        return np.asarray(
-            np.sum([share * channel.rmatvec(part) for share, channel, part in parts], axis=0)
-        )
-
-    def gram(self, v: FloatArray) -> FloatArray:
-        parts = zip(self.shares, self.channels, self.split(v), strict=True)
-        return np.asarray(
-            np.sum([share**2 * channel.gram(part) for share, channel, part in parts], axis=0)
-        )
-
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        start = 0
-        for share, channel in zip(self.shares, self.channels, strict=True):
-            for rows, block in channel.blocks():
-                yield slice(start + rows.start, start + rows.stop), share * block
-            start += channel.shape[0]
-
-    def dense(self) -> FloatArray:
-        return np.concatenate(
-            [
-                share * channel.dense()
-                for share, channel in zip(self.shares, self.channels, strict=True)
-            ]
-        )
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self._map_groups(w, lambda channel, part: channel.supports(part))
@@ -154,27 +157,16 @@ class StackedRows(LikelihoodOperator):
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self._map_groups(w, lambda channel, part: on_cells(channel, part, starts))
 
-    def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
-        parts = zip(self.shares, self.channels, self.split(v), strict=True)
-        return np.asarray(
-            np.sum(
-                [share**2 * channel.gram_of(part, directions) for share, channel, part in parts],
-                axis=0,
-            )
-        )
-
     def _map_groups(
         self,
         w: FloatArray,
         change: Callable[[LikelihoodOperator, FloatArray], tuple[LikelihoodOperator, FloatArray]],
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """The stack of the groups' operators and weights after a change."""
-        parts = [
-            change(channel, part / share)
-            for channel, part, share in zip(self.channels, self.split(w), self.shares, strict=True)
-        ]
-        changed = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
-        return changed, changed.stack([weights for _, weights in parts])
+        parts = zip(self.channels, self.split(w), self.shares, strict=True)
+        return self._stacked_anew(
+            [change(channel, weights / share) for channel, weights, share in parts]
+        )
 
     def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
         found = [channel.clusters(shape) for channel in self.channels]
@@ -183,14 +175,21 @@ class StackedRows(LikelihoodOperator):
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        parts = []
-        for channel, part, share in zip(self.channels, self.split(w), self.shares, strict=True):
-            marginal = channel.marginal(part / share, shape, keep)
-            if marginal is None:
-                return None
-            parts.append(marginal)
-        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
-        return stack, stack.stack([weights for _, weights in parts])
+        parts = [
+            channel.marginal(weights / share, shape, keep)
+            for channel, weights, share in zip(
+                self.channels, self.split(w), self.shares, strict=True
+            )
+        ]
+        marginals = [part for part in parts if part is not None]
+        return self._stacked_anew(marginals) if len(marginals) == len(parts) else None
+
+    def _stacked_anew(
+        self, groups: Sequence[tuple[LikelihoodOperator, FloatArray]]
+    ) -> tuple[StackedRows, FloatArray]:
+        """The stack of other operators of the groups, and of the weights of their rows."""
+        changed = stacked([channel for channel, _ in groups], self._group_sizes, self.equal)
+        return changed, changed.stack([weights for _, weights in groups])
 
     def simulate_tally(
         self,
@@ -198,8 +197,9 @@ class StackedRows(LikelihoodOperator):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        """Every group's own simulated tally, of as many people as it has."""
+        """Every group's own simulated tally. All reports of a person are in one group."""
         if values is not None:
             raise ArgumentError(
                 "target",
@@ -207,23 +207,12 @@ class StackedRows(LikelihoodOperator):
                 None,
                 "Use target='population'",
             )
-        parts = [
-            channel.simulate_tally(theta, people, rng)
-            for channel, people in zip(self.channels, self._group_sizes, strict=True)
-        ]
-        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
-        return stack, stack.stack([w for _, w in parts])
-
-    def simulate_people(
-        self, theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
-    ) -> tuple[LikelihoodOperator, FloatArray]:
-        """Every group's own simulated tally. All reports of a person are in one group."""
-        parts = [
-            channel.simulate_people(theta, reports, per_person, rng)
-            for channel, reports in zip(self.channels, self._group_sizes, strict=True)
-        ]
-        stack = stacked([channel for channel, _ in parts], self._group_sizes, self.equal)
-        return stack, stack.stack([w for _, w in parts])
+        return self._stacked_anew(
+            [
+                channel.simulate_tally(theta, reports, rng, None, per_person)
+                for channel, reports in zip(self.channels, self._group_sizes, strict=True)
+            ]
+        )
 
     def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
         """The sum over the groups g of mixture_g^2 n / n_g (theta - theta^2)."""
@@ -267,26 +256,22 @@ class StackedRows(LikelihoodOperator):
             and not all(channel.has_inverse() for channel in self.channels)
         )
 
-    def complete(self) -> Channel:
-        return self._complete_stack()
-
-    def complete_weights(self, w: FloatArray) -> FloatArray:
-        parts = zip(self.shares, self.channels, self.split(w), strict=True)
-        return self._complete_stack().stack(
-            [channel.complete_weights(part / share) for share, channel, part in parts]
-        )
-
-    def _complete_stack(self) -> StackChannel:
-        """The stack of the groups' complete channels."""
+    def complete(self) -> StackChannel:
         return self._completed
 
     @cached_property
     def _completed(self) -> StackChannel:
         return StackChannel([c.complete() for c in self.channels], self._group_sizes, self.equal)
 
+    def complete_weights(self, w: FloatArray) -> FloatArray:
+        parts = zip(self.shares, self.channels, self.split(w), strict=True)
+        return self.complete().stack(
+            [channel.complete_weights(weights / share) for share, channel, weights in parts]
+        )
+
     def invert(self, w: FloatArray) -> FloatArray:
         if self.is_inverted_together:
-            return self._complete_stack()._inverse @ self.complete_weights(w)
+            return self.complete()._inverse @ self.complete_weights(w)
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
         return np.asarray(
             np.sum(
@@ -304,7 +289,7 @@ class StackedRows(LikelihoodOperator):
         added.
         """
         if self.is_inverted_together:
-            return self._complete_stack()._joint_moments(theta)
+            return self.complete()._joint_moments(theta)
         parts = [channel.inverse_moments(theta) for channel in self.channels]
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
         excess = 1 - scale.sum(axis=0)
@@ -326,7 +311,7 @@ class StackedRows(LikelihoodOperator):
             for mix, channel, people in parts:
                 total += channel.variance_of((mix * c.T).T, theta) * (n / people)
             return total
-        stack = self._complete_stack()
+        stack = self.complete()
         for channel, weights, people in zip(
             stack.channels, stack.group_weights(), stack.people, strict=True
         ):
@@ -345,7 +330,7 @@ class StackedRows(LikelihoodOperator):
             for mix, channel, people in parts:
                 total += np.multiply.outer(mix, mix) * channel.covariance(theta) * (n / people)
             return total
-        stack = self._complete_stack()
+        stack = self.complete()
         for channel, weights, people in zip(
             stack.channels, stack.group_weights(), stack.people, strict=True
         ):
@@ -467,19 +452,11 @@ class StackChannel(StackedRows, Channel):
 
     channels: tuple[Channel, ...]
 
-    def __init__(
-        self, channels: Sequence[Channel], people: Sequence[int], equal: bool = False
-    ) -> None:
-        super().__init__(channels, people, equal)
-
     def complete(self) -> StackChannel:
         return self
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return w
-
-    def _complete_stack(self) -> StackChannel:
-        return self
 
     @property
     def draws_reports_alone(self) -> bool:
@@ -516,7 +493,10 @@ class StackChannel(StackedRows, Channel):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
+        if per_person > 1 and values is None:
+            return super().simulate_tally(theta, n, rng, None, per_person)
         return Channel.simulate_tally(self, theta, n, rng, values)
 
 

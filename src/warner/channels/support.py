@@ -172,16 +172,13 @@ class SupportInverse(LikelihoodOperator):
     q: FloatArray
     gap: FloatArray
     ones: int | None = None
+    has_closed_moments = True
 
     def _set_support_law(self, size: int, q: Levels, gap: Levels) -> None:
         """Store q and gap, each one number or (K,), as arrays (K,)."""
         self.q, self.gap = (
             np.broadcast_to(np.asarray(v, dtype=np.float64), (size,)) for v in (q, gap)
         )
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return True
 
     def support_law(self) -> SupportLaw:
         return SupportLaw(self.q, self.gap, self.ones)
@@ -268,9 +265,6 @@ class DirectChannel(SupportInverse, Channel):
         """(diag w - w w') / gap^2, where w = A theta are the chances of the reports."""
         chance = self.matvec(theta)
         return np.asarray((np.diag(chance) - np.multiply.outer(chance, chance)) / self.gap[0] ** 2)
-
-    def sends_true_values(self) -> bool:
-        return not self.q.any()
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
@@ -696,9 +690,6 @@ class SupportRows(SupportInverse, NearlyConstantRows):
 
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return self.supports(w)[1]
-
-    def nearly_constant(self) -> NearlyConstantRows:
-        return self
 
     def merge_unsupported_values(
         self, w: FloatArray

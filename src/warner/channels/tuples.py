@@ -19,13 +19,13 @@ from warner.channels.base import (
     IntArray,
     LikelihoodOperator,
     joint_log_factors,
-    kron,
     numbered_pairs,
     one_by_one,
     summed,
+    values_of_people,
     weighted_counts,
 )
-from warner.channels.stack import StackedRows
+from warner.channels.stack import Stacked
 
 _PAIRS = 2**25  # products of pairs of values up to which they are formed for a Gram product
 _SMALL = 2**18  # entries up to which the product of the factors is formed
@@ -54,6 +54,7 @@ class KroneckerChannel(Channel):
         self.channels = tuple(channels)
         self.shape = (prod(c.shape[0] for c in channels), prod(c.shape[1] for c in channels))
         self.rows_per_report = prod(c.rows_per_report for c in channels)
+        self.has_closed_moments = all(c.has_closed_moments for c in channels)
         self.log_factors = joint_log_factors(
             [c.log_factors for c in channels], [c.shape[0] for c in channels]
         )
@@ -74,10 +75,6 @@ class KroneckerChannel(Channel):
         return np.ascontiguousarray(out).reshape(-1, *trailing)
 
     @property
-    def has_closed_moments(self) -> bool:
-        return all(channel.has_closed_moments for channel in self.channels)
-
-    @property
     def _values(self) -> list[int]:
         return [c.shape[1] for c in self.channels]
 
@@ -90,7 +87,9 @@ class KroneckerChannel(Channel):
         """The product as a matrix, where it is so small that this is faster."""
         if self.shape[0] * self.shape[1] > _SMALL:
             return None
-        return reduce(kron, [channel.dense() for channel in self.channels])
+        return reduce(
+            lambda left, right: np.asarray(np.kron(left, right)), [c.dense() for c in self.channels]
+        )
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         if self._small is not None:
@@ -285,8 +284,6 @@ class KhatriRaoChannel(Channel):
     [0.64, 0.16, 0.16, 0.04]
     """
 
-    has_independent_parts = True
-
     def __init__(
         self,
         tables: Sequence[FloatArray],
@@ -441,6 +438,7 @@ class RepeatedRows(LikelihoodOperator):
             )
         self.channels = tuple(channels)
         self.reports = reports
+        self.has_closed_moments = all(c.has_closed_moments for c in channels)
         self.shape = (len(reports), channels[0].shape[1])
         # For each report of a person, the logarithms of the rows in use, and which one each has.
         self._logs: list[tuple[FloatArray, IntArray]] = []
@@ -459,10 +457,6 @@ class RepeatedRows(LikelihoodOperator):
         for channel, column in zip(self.channels, self.reports.T, strict=True):
             factors = factors + channel.log_factors_of(column)
         return factors
-
-    @property
-    def has_closed_moments(self) -> bool:
-        return all(channel.has_closed_moments for channel in self.channels)
 
     @cached_property
     def _kept(self) -> FloatArray | None:
@@ -638,9 +632,12 @@ class RepeatedRows(LikelihoodOperator):
         n: int,
         rng: np.random.Generator,
         values: IntArray | None = None,
+        per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
         """Simulated tuples of reports, as an operator of their own."""
-        people = rng.multinomial(n, theta / theta.sum()) if values is None else values
+        people = values
+        if people is None:
+            people = values_of_people(theta / theta.sum(), n, per_person, rng)
         index = np.repeat(np.arange(self.shape[1]), people)
         columns = [channel.sample_rows(index, rng) for channel in self._sampled_channels()]
         reports, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
@@ -659,13 +656,10 @@ class RepeatedRows(LikelihoodOperator):
         return channels
 
 
-class ParallelChannel(StackedRows, CompositeChannel):
+class ParallelChannel(Stacked, CompositeChannel):
     """Several reports of each person, one below the other.
 
     A person's reports count in the rows of all parts. The parts are independent given the value.
-
-    Args:
-        channels: one channel for each report of a person.
     """
 
     channels: tuple[Channel, ...]
@@ -673,19 +667,6 @@ class ParallelChannel(StackedRows, CompositeChannel):
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels, [1] * len(channels))
         self.rows_per_report = float(sum(channel.rows_per_report for channel in channels))
-
-    @cached_property
-    def is_inverted_together(self) -> bool:
-        return True
-
-    def complete(self) -> ParallelChannel:
-        return self
-
-    def complete_weights(self, w: FloatArray) -> FloatArray:
-        return w
-
-    def invert(self, w: FloatArray) -> FloatArray:
-        return self._inverse @ w
 
     def second_moments(self, weights: FloatArray) -> FloatArray:
         """The second moments of each part, and the products of the means of any two parts."""
@@ -702,21 +683,6 @@ class ParallelChannel(StackedRows, CompositeChannel):
             )
         return np.asarray(total + sums**2 - cross)
 
-    def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
-        return CompositeChannel.variance_of(self, c, theta)
-
-    def covariance(self, theta: FloatArray) -> FloatArray:
-        return CompositeChannel.covariance(self, theta)
-
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = self.second_moments(self._inverse / self.rows_per_report)
         return squares @ theta, squares.diagonal().copy()
-
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-    ) -> tuple[LikelihoodOperator, FloatArray]:
-        return CompositeChannel.simulate_tally(self, theta, n, rng, values)

@@ -28,7 +28,7 @@ from warner._core.pickles import packed, unpacked
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
 from warner._core.references import bibtex_of
-from warner.channels import FloatArray, IntArray, LikelihoodOperator, SomeValues
+from warner.channels import FloatArray, IntArray, LikelihoodOperator, NearlyConstantRows, SomeValues
 from warner.domains import Domain, Subset
 
 MANY_ROWS = 4  # rows per value from which on whole reports of bits are many
@@ -87,8 +87,8 @@ class LikelihoodData:
         if size <= _FEW_VALUES or self.channel.rows_per_report > 1:
             return self
         rows, _ = self.channel.restrict_to_observed(self.weights)
-        steady = rows.nearly_constant()
-        if steady is None or not steady.steady.all() or rows.shape[0] <= MANY_ROWS * size:
+        steady = isinstance(rows, NearlyConstantRows) and rows.steady.all()
+        if not steady or rows.shape[0] <= MANY_ROWS * size:
             return self
         return self._supports()
 

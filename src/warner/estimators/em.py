@@ -19,6 +19,7 @@ from warner._core.errors import (
 from warner._core.progress import steps as progress_of
 from warner.channels import (
     LikelihoodOperator,
+    observed_rows,
     quick,
     summed,
 )
@@ -390,8 +391,7 @@ def chosen_steps(
         thetas = np.full((size, sets.size), 1 / size)
     else:
         thetas = np.stack([start_from(weights) for weights in rest.T], axis=1)
-    if (seen := channel.seen_rows()) is not None:
-        channel, folds, rest = seen[0], folds[seen[1]], rest[seen[1]]
+    channel, (folds, rest) = observed_rows(channel, folds, rest)
     d, paces = channel.matvec(thetas), np.full(sets.size, float(channel.rows_per_report))
     live = {
         b: _Search(folds[:, sets == b], d[:, sets == b], from_uniform, size)
@@ -614,8 +614,7 @@ class ExpectationMaximization(Estimator):
         if given and ((weights > 0) & (rows.matvec(theta) <= 0)).any():
             rule = "gives a report that was seen the probability 0"
             raise ImpossibleReportError("start", rule, None, "Give every value a positive share")
-        if (seen := rows.seen_rows()) is not None:
-            rows, weights = seen[0], weights[seen[1]]
+        rows, (weights,) = observed_rows(rows, weights)
         path: list[tuple[float, float]] = []
 
         def observe(state: EMState) -> None:
@@ -665,9 +664,8 @@ class ExpectationMaximization(Estimator):
                 steps = chosen_steps(rows, sets, several[0].n)
             else:
                 steps = np.full(sets.shape[1], self.steps)
-            seen = rows.seen_rows()
-            used = (rows, sets) if seen is None else (seen[0], sets[seen[1]])
-            yield from em_of_each(*used, steps).T
+            seen, (counts,) = observed_rows(rows, sets)
+            yield from em_of_each(seen, counts, steps).T
 
     def _begin(
         self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray

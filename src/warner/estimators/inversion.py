@@ -14,7 +14,7 @@ from warner._core.errors import (
     ArgumentTypeError,
     IdentifiabilityError,
 )
-from warner.channels import FloatArray, LikelihoodOperator, summed
+from warner.channels import FloatArray, IndependentParts, LikelihoodOperator, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, MeanFit, Status, status_of_parts
 from warner.metrics import base_cut, normalize, project, threshold
@@ -264,7 +264,7 @@ def _least_risk(
     channel = data.channel
     if (exactly_affine := affine(channel, points)) is not None:
         return exactly_affine, 0.0
-    if not channel.has_independent_parts:
+    if not isinstance(channel, IndependentParts):
         return unbiased_scores(channel, points), 0.0
     g, bias = _nearly_affine(channel, points)
     if bias > _ROUNDED * extent:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from warner._core.errors import ArgumentError
-from warner.channels import LikelihoodOperator, on_cells
+from warner.channels import LikelihoodOperator, NearlyConstantRows, on_cells
 from warner.domains import Domain, Integers, Optional
 from warner.estimators.base import (
     MANY_ROWS,
@@ -828,8 +828,8 @@ class LogSpline(Estimator):
         require_possible(rows, weights)
         likelihood = Likelihood(rows, weights, data.n * rows.rows_per_report)
         expand = (
-            (steady := rows.nearly_constant()) is not None
-            and bool(steady.steady.all())
+            isinstance(rows, NearlyConstantRows)
+            and bool(rows.steady.all())
             and rows.shape[0] > MANY_ROWS * rows.shape[1]
         )
         theta = uniform(rows.shape[1])

@@ -17,6 +17,7 @@ from warner._core.errors import (
 from warner.channels import (
     LARGEST_DENSE,
     LikelihoodOperator,
+    NearlyConstantRows,
     SupportLaw,
 )
 from warner.estimators.base import (
@@ -369,7 +370,9 @@ class MaximumLikelihood(Estimator):
             # not observed only lowers it.
             only = Uniqueness.UNIQUE if reached else Uniqueness.NOT_CERTIFIED
         else:
-            lumped = rows.merge_unsupported_values(weights)
+            lumped = None
+            if isinstance(rows, NearlyConstantRows):
+                lumped = rows.merge_unsupported_values(weights)
             if lumped is not None:
                 rows, weights, lift = lumped
             theta, steps, reached = self._iterate(rows, weights)
@@ -388,7 +391,7 @@ class MaximumLikelihood(Estimator):
         channel, w = data.channel, data.weights
         if self.likelihood == "fullest" and _closed_form(channel) is None:
             rows, weights = channel.restrict_to_observed(w)
-            if rows.nearly_constant() is None and rows.merge_unsupported_values(weights) is None:
+            if not isinstance(rows, NearlyConstantRows):
                 theta, _, reached = constrained(rows, weights, self.gap, near)
                 if reached:
                     return theta
@@ -399,7 +402,9 @@ class MaximumLikelihood(Estimator):
     ) -> tuple[np.ndarray, int, bool]:
         """The solvers that fit the channel in turn, until one reaches the gap."""
         products = rows.has_fast_gram or rows.shape[0] * rows.shape[1] <= LARGEST_DENSE
-        solvers: list[_Solver] = [constrained] if rows.nearly_constant() is None else [sequential]
+        solvers: list[_Solver] = (
+            [sequential] if isinstance(rows, NearlyConstantRows) else [constrained]
+        )
         if rows.shape[1] > _PROJECTED_FROM and rows.supports_overlap_alike:
             solvers.insert(0, projected)
         solvers += (

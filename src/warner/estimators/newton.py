@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from warner.channels import LikelihoodOperator, NearlyConstantRows
+from warner.channels import ColumnProducts, LikelihoodOperator, NearlyConstantRows
 from warner.estimators.base import (
     Status,
     gap,
@@ -299,6 +299,11 @@ def sequential(channel: NearlyConstantRows, w: np.ndarray, target: float) -> Sol
     return _solve(at(theta), step, target, max(0, _STEPS // 4 - 1))
 
 
+def _has_column_products(channel: LikelihoodOperator) -> bool:
+    """Whether products of columns need no columns."""
+    return isinstance(channel, ColumnProducts) and channel.has_fast_gram_among
+
+
 @dataclass(frozen=True, eq=False)
 class _Columns:
     """The columns of the values in use, at the observed rows.
@@ -317,7 +322,7 @@ class _Columns:
 
     @classmethod
     def of(cls, channel: LikelihoodOperator, observed: np.ndarray, used: np.ndarray) -> _Columns:
-        formed = None if channel.has_fast_gram_among else channel.columns(used)[observed]
+        formed = None if _has_column_products(channel) else channel.columns(used)[observed]
         return cls(channel, observed, used, formed)
 
     def _at_rows(self, r: np.ndarray) -> np.ndarray:
@@ -343,6 +348,7 @@ class _Columns:
     def gram(self, v: np.ndarray) -> np.ndarray:
         """A' diag(v) A among the values in use, for v (m',)."""
         if self.array is None:
+            assert isinstance(self.channel, ColumnProducts)
             return self.channel.gram_among(self.used, self._at_rows(v))
         half = self.array * np.sqrt(v)[:, None]
         return np.asarray(half.T @ half)
@@ -392,7 +398,7 @@ class _Constrained:
         self.channel = channel
         self.observed = np.flatnonzero(w > 0)
         self.weights = w[self.observed]
-        rows = 1 if channel.has_fast_gram_among else channel.shape[0]
+        rows = 1 if _has_column_products(channel) else channel.shape[0]
         self.few = True  # whether a step takes only the peaks of the score
         self.most = max(1, min(_ENTRIES // rows, math.isqrt(_ENTRIES)))
 

@@ -370,12 +370,9 @@ def _simulated(
     several, truths = [], []
     for _ in range(count):
         people = rng.multinomial(data.n, chances) if respondents else None
-        if respondents or data.reports_per_person == 1:
-            channel, drawn = data.channel.simulate_tally(chances, data.n, rng, people)
-        else:
-            channel, drawn = data.channel.simulate_people(
-                chances, data.n, data.reports_per_person, rng
-            )
+        channel, drawn = data.channel.simulate_tally(
+            chances, data.n, rng, people, data.reports_per_person
+        )
         several.append(replace(data, channel=channel, weights=drawn))
         truths.append(chances if people is None else people / data.n)
     return several, truths

@@ -15,7 +15,7 @@ from warner import estimators
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, message
 from warner._core.text import meant
-from warner.channels import LikelihoodOperator
+from warner.channels import HashPool, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, certify
 from warner.estimators.inversion import SYNONYMS, Inversion
@@ -93,7 +93,8 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
     >>> recommended(Categorical(["a", "b"])) == estimators.EmpiricalBayes()
     True
     """
-    if channel is not None and channel.sends_true_values():
+    law = None if channel is None else channel.support_law()
+    if channel is not None and channel.reports_are_values and law is not None and not law.q.any():
         return Inversion("project")
     if channel is not None and channel.is_keyed:
         return estimators.KeyMeans() if channel.tells_means_only else estimators.PerKey()
@@ -319,7 +320,7 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
         pairs = zip(factors, parts, strict=True)
         return _chosen(max, [conditioning(factor, part) for factor, part in pairs])
     rows, size = channel.shape
-    if size < 2 or channel.average_support_law() is not None:
+    if size < 2 or isinstance(channel, HashPool) or channel.support_law() is not None:
         return 1.0
     unknown = channel.rows_per_report != 1 or channel.is_keyed or not channel.lists_all_reports
     if unknown or rows * size > _MOST_ENTRIES:

@@ -101,12 +101,9 @@ def _simulated(
     """The error (K,) of the unbiased estimate of one simulated tally; None where there is none."""
     people = rng.multinomial(data.n, shares) if target == "respondents" else None
     try:
-        if people is not None or data.reports_per_person == 1:
-            channel, weights = data.channel.simulate_tally(shares, data.n, rng, people)
-        else:
-            channel, weights = data.channel.simulate_people(
-                shares, data.n, data.reports_per_person, rng
-            )
+        channel, weights = data.channel.simulate_tally(
+            shares, data.n, rng, people, data.reports_per_person
+        )
     except ArgumentError:  # a tally of the observed reports alone
         return None
     truth = shares if people is None else people / data.n

@@ -8,13 +8,17 @@ import pytest
 import warner
 from warner.channels import (
     Channel,
+    ColumnProducts,
     DenseChannel,
     DirectChannel,
     GeometricChannel,
     HadamardChannel,
     HashChannel,
+    HashPool,
+    IndependentParts,
     KroneckerChannel,
     LikelihoodOperator,
+    NearlyConstantRows,
     StackChannel,
     SupportChannel,
     SupportRows,
@@ -36,8 +40,9 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     """The defaults: what a new channel says of itself before it replaces anything."""
     channel = DenseChannel(np.random.default_rng(0).dirichlet(np.ones(5), 4).T)
     w = np.full(5, 0.2)
-    assert channel.support_law() is channel.average_support_law() is channel.hash_pool() is None
-    assert channel.nearly_constant() is channel.factors((2, 2)) is None
+    assert channel.support_law() is channel.factors((2, 2)) is None
+    for capability in (HashPool, NearlyConstantRows, IndependentParts, ColumnProducts):
+        assert not isinstance(channel, capability)
     assert channel.marginal(w, (2, 2), [0]) is None and channel.marginal(w, (4,), [0]) == (
         channel,
         w,

@@ -58,7 +58,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from warner._core.checks import choice
-from warner.channels import LikelihoodOperator
+from warner.channels import HashPool, LikelihoodOperator
 from warner.estimators.base import (
     Estimator,
     Fit,
@@ -537,12 +537,11 @@ def _without_collisions(
     come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
     """
     channel = data.channel
-    pool = channel.hash_pool()
-    if pool is None or noise.q is None or noise.gap is None:
+    if not isinstance(channel, HashPool) or noise.q is None or noise.gap is None:
         return None
     theta = posterior.shares
     count_noise = float(noise.variance(theta).mean()) * noise.n
-    cross = data.n * float(posterior.variance.sum()) / (pool.seeds * (pool.buckets - 1))
+    cross = data.n * float(posterior.variance.sum()) / (channel.seeds * (channel.buckets - 1))
     worth = count_noise / (count_noise + cross)
     if worth * data.n <= SETTINGS.worthwhile_gain * noise.n:
         return None

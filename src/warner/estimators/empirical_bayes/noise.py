@@ -89,7 +89,11 @@ class EstimateNoise:
         """The unbiased estimates of a tally, moved to sum to one, and their noise."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
-        known = channel.average_support_law() if likelihood == "binomial" else None
+        known = None
+        if likelihood == "binomial":
+            known = channel.support_law()
+            if isinstance(channel, HashPool):
+                known = channel.average_support_law()
         if known is None:
             plug = project(y)
             _, at_value = channel.inverse_moments(plug)
@@ -101,8 +105,8 @@ class EstimateNoise:
                 else moved
             )
         q, gap = known.q, known.gap
-        if (pool := channel.hash_pool()) is not None:
-            y, worth = _pool_estimates(pool, data, y, q, gap)
+        if isinstance(channel, HashPool):
+            y, worth = _pool_estimates(channel, data, y, q, gap)
             n *= worth
         return cls(
             n,
