@@ -296,9 +296,9 @@ class BandChannel(Channel):
         size = self.shape[1]
         cell = np.searchsorted(starts, self._columns, side="right") - 1
         jumps = self._jumps / np.diff(starts, append=size)[cell]
-        where, place = np.unique(cell * self.shape[0] + self._rows, return_inverse=True)
+        where, entry = np.unique(cell * self.shape[0] + self._rows, return_inverse=True)
         columns, rows = np.divmod(where, self.shape[0])
-        merged = weighted_counts(place, jumps, where.size)
+        merged = weighted_counts(entry, jumps, where.size)
         shape = (self.shape[0], len(starts))
         return BandChannel(shape, self.low, self.gain, rows, columns, merged), w
 

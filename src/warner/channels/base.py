@@ -37,11 +37,11 @@ def joint_log_factors(
     >>> joint_log_factors([np.array([1.0, 2.0]), 0.5], [2, 2])
     array([1.5, 1.5, 2.5, 2.5])
     """
-    if all(np.ndim(part) == 0 for part in factors):
-        return float(sum(float(part) for part in factors))
+    if all(np.ndim(factor) == 0 for factor in factors):
+        return float(sum(float(factor) for factor in factors))
     total = np.zeros(1)
-    for part, m in zip(factors, rows, strict=True):
-        total = np.add.outer(total, np.broadcast_to(part, (m,))).ravel()
+    for factor, m in zip(factors, rows, strict=True):
+        total = np.add.outer(total, np.broadcast_to(factor, (m,))).ravel()
     return total
 
 

@@ -100,15 +100,15 @@ def on_cells(
 
     Shapes: channel (m, K), w (m,), starts (C,).
     """
-    found = channel.coarsened(w, starts)
-    if found is not None:
-        return found
+    rows_and_weights = channel.coarsened(w, starts)
+    if rows_and_weights is not None:
+        return rows_and_weights
     rows, weights = channel.restrict_to_observed(w)
     if isinstance(rows, NearlyConstantRows):
         counted, shares = channel.supports(w)
-        found = counted.coarsened(shares, starts)
-        if found is not None:
-            return found
+        rows_and_weights = counted.coarsened(shares, starts)
+        if rows_and_weights is not None:
+            return rows_and_weights
     labels = np.zeros(channel.shape[1], dtype=np.int64)
     labels[starts[1:]] = 1
     return MergedChannel(rows, np.cumsum(labels)), weights
@@ -153,16 +153,16 @@ class SomeValues(LikelihoodOperator):
         out[self.values] = theta
         return out
 
-    def _of(self, found: tuple[LikelihoodOperator, FloatArray]) -> tuple[SomeValues, FloatArray]:
+    def _of(self, changed: tuple[LikelihoodOperator, FloatArray]) -> tuple[SomeValues, FloatArray]:
         """Another operator of the same reports, and the frequencies of its rows."""
-        return SomeValues(found[0], self.values), found[1]
+        return SomeValues(changed[0], self.values), changed[1]
 
     def matvec(self, theta: FloatArray) -> FloatArray:
         return self.inner.matvec(self._whole(theta))
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        kept: FloatArray = self.inner.rmatvec(r)[self.values]
-        return kept
+        of_values: FloatArray = self.inner.rmatvec(r)[self.values]
+        return of_values
 
     def columns(self, index: IntArray) -> FloatArray:
         return self.inner.columns(self.values[index])
@@ -186,8 +186,8 @@ class SomeValues(LikelihoodOperator):
     def invert(self, w: FloatArray) -> FloatArray:
         if not self._inverts_whole:
             return super().invert(w)
-        kept: FloatArray = self.inner.invert(w)[self.values]
-        return kept
+        of_values: FloatArray = self.inner.invert(w)[self.values]
+        return of_values
 
     def influence(self, c: FloatArray) -> FloatArray:
         if not self._inverts_whole:
@@ -215,17 +215,19 @@ class SomeValues(LikelihoodOperator):
         return None if law is None else SupportLaw(law.q[self.values], law.gap[self.values])
 
     def support_shares(self, w: FloatArray) -> FloatArray:
-        kept: FloatArray = self.inner.support_shares(w)[self.values]
-        return kept
+        of_values: FloatArray = self.inner.support_shares(w)[self.values]
+        return of_values
 
     def report_scores(self) -> FloatArray:
         return self.inner.report_scores()
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         """Reports of values that are ruled out are left out."""
-        kept = self.inner.naive_estimate(w)[self.values]
-        total = float(kept.sum())
-        return np.asarray(kept / total if total > 0 else np.full(len(kept), 1 / len(kept)))
+        of_values = self.inner.naive_estimate(w)[self.values]
+        total = float(of_values.sum())
+        return np.asarray(
+            of_values / total if total > 0 else np.full(len(of_values), 1 / len(of_values))
+        )
 
     def complete(self) -> SomeValues:  # type: ignore[override]
         whole = self.inner.complete()
@@ -260,7 +262,8 @@ class SomeValues(LikelihoodOperator):
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
         parts = self.inner.split_groups(w, n)
         return [
-            (SomeValues(operator, self.values), part, people) for operator, part, people in parts
+            (SomeValues(operator, self.values), weights, people)
+            for operator, weights, people in parts
         ]
 
     def with_equal_groups(self) -> LikelihoodOperator:

@@ -95,20 +95,20 @@ class BorderedChannel(LikelihoodOperator):
         )
 
     def rmatvec(self, r: FloatArray) -> FloatArray:
-        told, rest = r[: len(self._rows)], r[len(self._rows) :]
+        telling, rest = r[: len(self._rows)], r[len(self._rows) :]
         out = np.empty((self.shape[1], *r.shape[1:]))
-        out[self._blocks] = self._inner.rmatvec(told) + self._levels @ rest
-        out[~self._blocks] = self._rows.T @ told + self._sums.T @ rest
+        out[self._blocks] = self._inner.rmatvec(telling) + self._levels @ rest
+        out[~self._blocks] = self._rows.T @ telling + self._sums.T @ rest
         return out
 
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         even, ends = directions[self._blocks], directions[~self._blocks]
-        told, rest = v[: len(self._rows)], v[len(self._rows) :]
-        weighted = told[:, None] * self._rows
+        telling, rest = v[: len(self._rows)], v[len(self._rows) :]
+        weighted = telling[:, None] * self._rows
         across = (even.T @ self._inner.rmatvec(weighted)) @ ends
         sums = np.multiply.outer(self._levels, even.sum(axis=0)) + self._sums @ ends
         return np.asarray(
-            self._inner.gram_of(told, even)
+            self._inner.gram_of(telling, even)
             + across
             + across.T
             + ends.T @ (self._rows.T @ weighted) @ ends
@@ -228,8 +228,8 @@ class HadamardChannel(SupportInverse, Channel):
         """
         order, size = self.shape
         block = int(np.diff(starts).max(initial=1))
-        own = block_starts(size, block - 1, block)
-        if block < 2 or block & (block - 1) or not np.array_equal(starts, own):
+        aligned = block_starts(size, block - 1, block)
+        if block < 2 or block & (block - 1) or not np.array_equal(starts, aligned):
             return None
         count = int((np.diff(starts, append=size) == block).sum())
         inner = HadamardChannel(count, order // block, self.contrast)
@@ -250,14 +250,16 @@ class HadamardChannel(SupportInverse, Channel):
         padded[1 : size + 1] = directions
         sums = padded.reshape(order // block, block, -1).sum(axis=1)
         totals = directions.sum(axis=0)
-        told = totals + c * walsh(sums)
+        telling = totals + c * walsh(sums)
         other = np.ones(order, dtype=bool)
         other[::block] = False
         rest = c**2 * order * (directions.T @ directions - sums.T @ sums / block)
         across = -c * order / block * np.multiply.outer(totals, sums[0])
         rest += across + across.T
         rest += (order - len(sums)) * np.multiply.outer(totals, totals)
-        return np.asarray(((told.T * v[::block]) @ told + float(v[other].mean()) * rest) / order**2)
+        return np.asarray(
+            ((telling.T * v[::block]) @ telling + float(v[other].mean()) * rest) / order**2
+        )
 
     def influence(self, c: FloatArray) -> FloatArray:
         """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
@@ -288,8 +290,8 @@ class HadamardChannel(SupportInverse, Channel):
         row = np.asarray(index, dtype=np.int64) + 1
         report = rng.integers(0, self.shape[0], len(row))
         agrees = np.bitwise_count(report & row) & 1 == 0
-        wanted = rng.random(len(row)) < (1 + self.contrast) / 2
-        return np.asarray(np.where(agrees != wanted, report ^ (row & -row), report))
+        should_agree = rng.random(len(row)) < (1 + self.contrast) / 2
+        return np.asarray(np.where(agrees != should_agree, report ^ (row & -row), report))
 
 
 def walsh(values: FloatArray) -> FloatArray:
@@ -467,7 +469,7 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
         padded[: self.shape[1]] = directions
         sums = padded[lead:].reshape(smaller.points, q**j, -1).sum(axis=1)
         first, totals = padded[:lead].sum(axis=0), directions.sum(axis=0)
-        told = hyperplane_sums(sums, smaller) + first + self.low / gain * totals
+        telling = hyperplane_sums(sums, smaller) + first + self.low / gain * totals
         k = (totals - first) / q + self.low / gain * totals
         across = space.orthogonal * np.multiply.outer(first, k)
         rest = (space.orthogonal - space.common) * (
@@ -477,7 +479,7 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
         rest += space.points * np.multiply.outer(k, k)
         rest -= smaller.points * np.multiply.outer(first + k, first + k)
         told_v, mean = v[: smaller.points], float(v[smaller.points :].mean())
-        return np.asarray(gain**2 * ((told.T * told_v) @ told + mean * rest))
+        return np.asarray(gain**2 * ((telling.T * told_v) @ telling + mean * rest))
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
@@ -538,18 +540,18 @@ def _lines(q: int, largest: int) -> dict[int, IntArray]:
     The places, (m, q//2 + 1), are those in a transform with one axis for each digit of x, the first
     digit first. x meets v backwards.
     """
-    found = {}
+    lines = {}
     for t in range(2, largest):
         space = ProjectiveSpace(q, t)
         numbers = space.numbers(np.arange(space.points))
         steps = np.arange(q // 2 + 1)
-        place = np.zeros((space.points, steps.size), dtype=np.int64)
+        position = np.zeros((space.points, steps.size), dtype=np.int64)
         for k in range(t):
             digit = numbers // q ** (t - 1 - k) % q
-            place += digit[:, None] * steps % q * q**k
-        place.setflags(write=False)
-        found[t] = place
-    return found
+            position += digit[:, None] * steps % q * q**k
+        position.setflags(write=False)
+        lines[t] = position
+    return lines
 
 
 # -----------------------------------------------------------------------------------------------

@@ -240,10 +240,10 @@ def _bucket_table(seeds: int, count: int, size: int) -> Buckets:
 def _bucket_tables(seeds: int, count: int, size: int) -> Iterator[tuple[slice, Buckets]]:
     """The buckets of all values for blocks of seeds: a slice of the seeds, and an array (b, K)."""
     step = max(1, _BLOCK // size)
-    kept = _bucket_table(seeds, count, size) if seeds * size <= _HASH_CACHE else None
+    cached = _bucket_table(seeds, count, size) if seeds * size <= _HASH_CACHE else None
     for start in range(0, seeds, step):
         block = slice(start, min(start + step, seeds))
-        yield block, kept[block] if kept is not None else _hash_block(block, count, size)
+        yield block, cached[block] if cached is not None else _hash_block(block, count, size)
 
 
 @lru_cache(maxsize=4)
@@ -484,9 +484,9 @@ class WindowChannel(SupportInverse, Channel):
         for start in range(0, len(out), step):
             rows = slice(start, start + step)
             base = half[rows, None] * p
-            place = self._places[:, half[rows]].T - base - t[rows, None]
-            place += np.where(place < 0, p, 0)
-            out[rows] = np.packbits(place < length[rows, None], axis=1)
+            position = self._places[:, half[rows]].T - base - t[rows, None]
+            position += np.where(position < 0, p, 0)
+            out[rows] = np.packbits(position < length[rows, None], axis=1)
         return out
 
     def rows(self, index: IntArray) -> FloatArray:
@@ -659,10 +659,10 @@ class HashSupportChannel(SupportChannel):
 def _places(hashes: FieldHash, size: int) -> IntArray:
     """Where alpha y mod p of each value stands in a table (alphas, p), flat indices (K, alphas)."""
     p, alphas = hashes.prime, hashes.window_shape[0]
-    found = hashes.points(np.arange(size))[:, None] * np.arange(1, alphas + 1) % p
-    found += np.arange(alphas) * p
-    found.setflags(write=False)
-    return found
+    positions = hashes.points(np.arange(size))[:, None] * np.arange(1, alphas + 1) % p
+    positions += np.arange(alphas) * p
+    positions.setflags(write=False)
+    return positions
 
 
 def _window_sums(values: FloatArray, length: int, out: FloatArray) -> None:

@@ -247,9 +247,9 @@ class TiedChannel(Channel):
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         if not self.nothing:
             return super().simulate_from_values(people, rng)
-        kept = rng.binomial(people, self.keep).reshape(self.keys, -1)
+        sending = rng.binomial(people, self.keep).reshape(self.keys, -1)
         sent = []
-        for row in kept:
+        for row in sending:
             used = np.flatnonzero(row)
             columns = (
                 self.inner.columns(used).T if used.size else np.zeros((0, self.inner.shape[0]))

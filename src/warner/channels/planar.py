@@ -280,9 +280,11 @@ class ObservedPlaces(LikelihoodOperator):
             t = np.zeros((*theta.shape[1:], *self._inputs))
             t[..., *self._places_at] = theta.T
             spread = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._kernel, self._sizes)
-            found = spread[..., *self._near_at].T
+            spread_at_cells = spread[..., *self._near_at].T
             # Transforms leave rounding errors of either sign where a probability is almost 0.
-            out[self._near] = np.maximum(found, 0.0) if (theta >= 0).all() else found
+            out[self._near] = (
+                np.maximum(spread_at_cells, 0.0) if (theta >= 0).all() else spread_at_cells
+            )
         return out
 
     def rmatvec(self, r: FloatArray) -> FloatArray:

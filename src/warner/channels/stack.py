@@ -69,7 +69,7 @@ class Stacked(LikelihoodOperator):
         parts = zip(self.shares, self.channels, self.split(v), strict=True)
         return np.asarray(
             np.sum(
-                [share**power * product(channel, part) for share, channel, part in parts], axis=0
+                [share**power * product(channel, rows) for share, channel, rows in parts], axis=0
             )
         )
 
@@ -134,28 +134,30 @@ class StackedRows(Stacked):
         self, w: FloatArray, n: int
     ) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
         parts = zip(self.channels, self.split(w), self.shares, self.people, strict=True)
-        return [(channel, part / share, int(people)) for channel, part, share, people in parts]
+        return [
+            (channel, weights / share, int(people)) for channel, weights, share, people in parts
+        ]
 
     def with_equal_groups(self) -> LikelihoodOperator:
         return stacked(self.channels, self._group_sizes, equal=True)
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        return self._map_groups(w, lambda channel, part: channel.supports(part))
+        return self._map_groups(w, lambda channel, weights: channel.supports(weights))
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         # The shares do not change, because they count people and not stored rows.
-        return self._map_groups(w, lambda channel, part: channel.restrict_to_observed(part))
+        return self._map_groups(w, lambda channel, weights: channel.restrict_to_observed(weights))
 
     def value_cells(self, most: int) -> IntArray | None:
         """The cells of the first group for which only some cells are small."""
         for channel in self.channels:
-            found = channel.value_cells(most)
-            if found is not None:
-                return found
+            cells = channel.value_cells(most)
+            if cells is not None:
+                return cells
         return None
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[LikelihoodOperator, FloatArray]:
-        return self._map_groups(w, lambda channel, part: on_cells(channel, part, starts))
+        return self._map_groups(w, lambda channel, weights: on_cells(channel, weights, starts))
 
     def _map_groups(
         self,
@@ -169,8 +171,8 @@ class StackedRows(Stacked):
         )
 
     def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
-        found = [channel.clusters(shape) for channel in self.channels]
-        return found[0] if all(each == found[0] for each in found) else None
+        clusters = [channel.clusters(shape) for channel in self.channels]
+        return clusters[0] if all(each == clusters[0] for each in clusters) else None
 
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
@@ -181,7 +183,7 @@ class StackedRows(Stacked):
                 self.channels, self.split(w), self.shares, strict=True
             )
         ]
-        marginals = [part for part in parts if part is not None]
+        marginals = [marginal for marginal in parts if marginal is not None]
         return self._stacked_anew(marginals) if len(marginals) == len(parts) else None
 
     def _stacked_anew(
@@ -275,7 +277,10 @@ class StackedRows(Stacked):
         parts = zip(self._mixture, self.channels, self.split(w), self.shares, strict=True)
         return np.asarray(
             np.sum(
-                [(mix * channel.invert(part / share).T).T for mix, channel, part, share in parts],
+                [
+                    (mix * channel.invert(weights / share).T).T
+                    for mix, channel, weights, share in parts
+                ],
                 axis=0,
             )
         )
@@ -343,8 +348,8 @@ class StackedRows(Stacked):
     def group_weights(self) -> list[FloatArray]:
         """For each group, n times what the rows of one report add to the estimate, (K, m_g)."""
         return [
-            np.ascontiguousarray(part) / self.rows_per_report
-            for part in np.split(self._inverse, self._ends[:-1], axis=1)
+            np.ascontiguousarray(columns) / self.rows_per_report
+            for columns in np.split(self._inverse, self._ends[:-1], axis=1)
         ]
 
     def _joint_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -404,11 +409,11 @@ class StackedRows(Stacked):
         """
         groups: list[tuple[float, BlockMoments]] = []
         problem = None
-        for channel, part, share, people in zip(
+        for channel, weights, share, people in zip(
             self.channels, self.split(w), self.shares, self.people, strict=True
         ):
             try:
-                moments = channel.block_moments(part / share, block, shape, columns)
+                moments = channel.block_moments(weights / share, block, shape, columns)
                 groups.append((float(people), moments))
             except IdentifiabilityError as error:
                 problem = error
@@ -431,7 +436,7 @@ class StackedRows(Stacked):
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         parts = zip(self.people, self.channels, self.split(w), self.shares, strict=True)
         total = np.sum(
-            [n * channel.naive_estimate(part / share) for n, channel, part, share in parts],
+            [n * channel.naive_estimate(weights / share) for n, channel, weights, share in parts],
             axis=0,
         )
         return np.asarray(total / self.people.sum())

@@ -250,8 +250,8 @@ class DirectChannel(SupportInverse, Channel):
         return ((t @ self.q)[..., None] + self.gap * t).T
 
     def pair_products(self, index: IntArray, r: FloatArray) -> FloatArray:
-        q, gap, own = self.q[index, None], self.gap[index, None], r[index]
-        return two_level_pairs(self.q**2 @ r, q * gap * own, gap**2 * own)
+        q, gap, rows = self.q[index, None], self.gap[index, None], r[index]
+        return two_level_pairs(self.q**2 @ r, q * gap * rows, gap**2 * rows)
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
@@ -397,7 +397,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         gap = self.gap[starts] / np.diff(starts, append=self._size)
         channel = SupportChannel(len(starts), self.q[starts], gap, bits=int(self.rows_per_report))
         yes, no = w[: self._size], w[self._size :]
-        return channel, np.concatenate([np.add.reduceat(part, starts) for part in (yes, no)])
+        return channel, np.concatenate([np.add.reduceat(bits, starts) for bits in (yes, no)])
 
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         yes, no, miss = v[: self._size], v[self._size :], 1 - self.q

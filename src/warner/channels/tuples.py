@@ -116,12 +116,12 @@ class KroneckerChannel(Channel):
         parts = np.unravel_index(index, self._values)
         places: IntArray = np.zeros((index.size, index.size), dtype=np.int64)
         total = v
-        for part, channel in zip(parts, self.channels, strict=True):
+        for values, channel in zip(parts, self.channels, strict=True):
             occurs = np.zeros(channel.shape[1], dtype=bool)
-            occurs[part] = True
-            used, own = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[part]
+            occurs[values] = True
+            used, column = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
             places *= used.size * (used.size + 1) // 2
-            places += numbered_pairs(used.size)[2][own[:, None], own]
+            places += numbered_pairs(used.size)[2][column[:, None], column]
             # The axis in front is summed over, and its pairs become the last axis.
             front = total.reshape(channel.shape[0], -1)
             total = np.ascontiguousarray(channel.pair_products(used, front).T)
@@ -164,7 +164,7 @@ class KroneckerChannel(Channel):
         return self.channels if self._values == list(shape) else None
 
     def clusters(self, shape: Sequence[int]) -> list[list[int]] | None:
-        found: list[list[int]] = []
+        clusters: list[list[int]] = []
         axis = 0
         for size in self._values:
             axes: list[int] = []
@@ -173,17 +173,17 @@ class KroneckerChannel(Channel):
                 axis += 1
             if prod(shape[i] for i in axes) != size:
                 return None
-            found.append(axes)
-        return found if axis == len(shape) and all(found) else None
+            clusters.append(axes)
+        return clusters if axis == len(shape) and all(clusters) else None
 
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
         if self.factors(shape) is None:
             return self._marginal_of_clusters(w, shape, keep)
-        kept = [self.channels[axis] for axis in keep]
+        channels = [self.channels[axis] for axis in keep]
         weights = summed(w, self._reports, keep)
-        return (kept[0] if len(kept) == 1 else KroneckerChannel(kept)), weights
+        return (channels[0] if len(channels) == 1 else KroneckerChannel(channels)), weights
 
     def _marginal_of_clusters(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
@@ -197,25 +197,25 @@ class KroneckerChannel(Channel):
         if clusters is None:
             return None
         owner = {axis: i for i, axes in enumerate(clusters) for axis in axes}
-        kept = [(i, list(axes)) for i, axes in groupby(keep, key=lambda axis: owner[axis])]
-        order = [i for i, _ in kept]
+        runs = [(i, list(axes)) for i, axes in groupby(keep, key=lambda axis: owner[axis])]
+        order = [i for i, _ in runs]
         if len(set(order)) < len(order):
             return None
         table = summed(w, self._reports, order)
         rows, channels = [self._reports[i] for i in order], []
-        for place, (i, axes) in enumerate(kept):
+        for position, (i, axes) in enumerate(runs):
             sizes = [shape[axis] for axis in clusters[i]]
-            moved = np.moveaxis(table.reshape(rows), place, 0)
-            found = self.channels[i].marginal(
-                np.ascontiguousarray(moved).reshape(rows[place], -1),
+            moved = np.moveaxis(table.reshape(rows), position, 0)
+            marginal = self.channels[i].marginal(
+                np.ascontiguousarray(moved).reshape(rows[position], -1),
                 sizes,
                 [clusters[i].index(axis) for axis in axes],
             )
-            if found is None or not isinstance(found[0], Channel):
+            if marginal is None or not isinstance(marginal[0], Channel):
                 return None
-            channels.append(found[0])
-            rows[place] = found[0].shape[0]
-            table = np.moveaxis(found[1].reshape(-1, *moved.shape[1:]), 0, place)
+            channels.append(marginal[0])
+            rows[position] = marginal[0].shape[0]
+            table = np.moveaxis(marginal[1].reshape(-1, *moved.shape[1:]), 0, position)
         weights = np.ascontiguousarray(table).ravel()
         return (channels[0] if len(channels) == 1 else KroneckerChannel(channels)), weights
 
@@ -511,12 +511,12 @@ class RepeatedRows(LikelihoodOperator):
         ):
             return None
         parts = [channel.complete() for channel in self.channels]
-        is_enumerable = all(part.rows_per_report == 1 for part in parts)
-        if not is_enumerable or prod(part.shape[0] for part in parts) * self.shape[1] > _LISTED:
+        is_enumerable = all(one.rows_per_report == 1 for one in parts)
+        if not is_enumerable or prod(one.shape[0] for one in parts) * self.shape[1] > _LISTED:
             return ParallelChannel(parts)
         table = np.ones((1, self.shape[1]))
-        for part in parts:
-            table = (table[:, None, :] * part.dense()[None, :, :]).reshape(-1, self.shape[1])
+        for one in parts:
+            table = (table[:, None, :] * one.dense()[None, :, :]).reshape(-1, self.shape[1])
         return DenseChannel(table)
 
     def complete(self) -> Channel:
@@ -568,7 +568,7 @@ class RepeatedRows(LikelihoodOperator):
         """
         if self._joint_channel is None:
             parts = zip(self.channels, self.reports.T, strict=True)
-            return np.asarray(np.mean([part.influence(c)[rows] for part, rows in parts], axis=0))
+            return np.asarray(np.mean([one.influence(c)[rows] for one, rows in parts], axis=0))
         if self._joint_channel.rows_per_report != 1:
             rule = "has too many tuples of reports for the inverse of all of them"
             raise IdentifiabilityError("channel", rule)
@@ -674,10 +674,10 @@ class ParallelChannel(Stacked, CompositeChannel):
         for channel, columns in zip(
             self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True
         ):
-            part = np.ascontiguousarray(columns)
-            means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(part.T)).T
+            block = np.ascontiguousarray(columns)
+            means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(block.T)).T
             total, sums, cross = (
-                total + channel.second_moments(part),
+                total + channel.second_moments(block),
                 sums + means,
                 cross + means**2,
             )

@@ -217,7 +217,10 @@ class Mechanism(ABC):
             return domain.nonresponse is not None and domain.nonresponse in shown
         index = np.unravel_index(shown, domain.shape)
         parts = zip(domain.attributes.values(), index, strict=True)
-        return any(part.nonresponse is not None and part.nonresponse in own for part, own in parts)
+        return any(
+            attribute.nonresponse is not None and attribute.nonresponse in values
+            for attribute, values in parts
+        )
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -455,8 +458,8 @@ class Mechanism(ABC):
             starts = steps(starts, f"drawing {bits:,} bits of reports", seconds=bits / _BITS)
         for start in starts:
             rows = slice(start, start + _CHUNK)
-            for name, part in self._sample(encoded[rows], source).items():
-                columns[name][rows] = part
+            for name, column in self._sample(encoded[rows], source).items():
+                columns[name][rows] = column
         return columns
 
     # The collector: reports to counts, and the channel that produced them.
@@ -525,8 +528,8 @@ class Mechanism(ABC):
                 "reports", f"must have the columns {', '.join(expected)} and no others"
             )
         for name, column in expected.items():
-            found = reports.columns[name]
-            if found.dtype != column.dtype or found.shape[1:] != column.shape[1:]:
+            given = reports.columns[name]
+            if given.dtype != column.dtype or given.shape[1:] != column.shape[1:]:
                 raise ReportError(
                     "reports",
                     f"column {name!r} must be {column.dtype} of shape (n, *{column.shape[1:]})",
@@ -809,7 +812,7 @@ def refuse_column(column: ColumnNames) -> None:
 
 def marginal_problem(
     problem: tuple[LikelihoodOperator, np.ndarray, Domain],
-    known: Mapping[str, Domain],
+    domains: Mapping[str, Domain],
     attributes: Sequence[str],
 ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
     """The estimation problem of some attributes, from the problem of all attributes.
@@ -817,16 +820,16 @@ def marginal_problem(
     Shapes: problem (m, K).
     """
     channel, counts, _ = problem
-    names = list(known)
-    asked = attribute_names(attributes, names)
-    shape = [domain.size for domain in known.values()]
-    found = channel.marginal(counts, shape, [names.index(name) for name in asked])
-    if found is None:
+    names = list(domains)
+    chosen = attribute_names(attributes, names)
+    shape = [domain.size for domain in domains.values()]
+    marginal = channel.marginal(counts, shape, [names.index(name) for name in chosen])
+    if marginal is None:
         together = ", ".join(names)
         raise ArgumentError(
             "attributes",
             f"cannot be taken out of reports of {together} together",
-            ", ".join(asked),
+            ", ".join(chosen),
             "Estimate all of them, and take estimate.marginal([...])",
         )
-    return *found, Product(**known).select(asked)
+    return *marginal, Product(**domains).select(chosen)

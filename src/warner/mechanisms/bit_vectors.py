@@ -69,8 +69,8 @@ class BitMechanism(Mechanism):
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
     ) -> tuple[LikelihoodOperator, np.ndarray]:
-        different, place = unique_rows(columns["bits"])
-        return self.report_channel(different), place
+        different, row = unique_rows(columns["bits"])
+        return self.report_channel(different), row
 
 
 def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:
@@ -156,8 +156,8 @@ class UnaryEncoding(BitMechanism):
         packed = source.bits(self._raise_threshold, n * size).reshape(n, size)
         rows, byte = np.arange(n), index >> 3
         mask = (np.uint8(128) >> (index & 7).astype(np.uint8)).astype(np.uint8)
-        kept = source.below(self._keep_threshold, n)
-        packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(kept, mask, np.uint8(0))
+        stays = source.below(self._keep_threshold, n)
+        packed[rows, byte] = (packed[rows, byte] & ~mask) | np.where(stays, mask, np.uint8(0))
         packed[:, -1] &= np.array(256 - 2**self.schema.padding, np.uint8)
         return {"bits": packed}
 

@@ -61,21 +61,21 @@ class Combined(Mechanism):
     law: Independent
 
     def __init__(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
-        for name, part in parts.items():
-            part.check_combinable(f"mechanisms[{name!r}]")
+        for name, inner in parts.items():
+            inner.check_combinable(f"mechanisms[{name!r}]")
         several = sum(
-            len(part.parts) if isinstance(part, Combined) else 1 for part in parts.values()
+            len(inner.parts) if isinstance(inner, Combined) else 1 for inner in parts.values()
         )
         integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
-        self.schema = ProductSchema({name: part.schema for name, part in parts.items()})
-        self.law = Independent(tuple(part.law for part in parts.values()))
-        self.represents_interval = any(part.represents_interval for part in parts.values())
+        self.schema = ProductSchema({name: inner.schema for name, inner in parts.items()})
+        self.law = Independent(tuple(inner.law for inner in parts.values()))
+        self.represents_interval = any(inner.represents_interval for inner in parts.values())
         self._guarantee = self.compose_guarantees(
-            {name: part.guarantee for name, part in parts.items()}
+            {name: inner.guarantee for name, inner in parts.items()}
         )
         self.requested = self.compose_guarantees(
-            {name: part.guarantee_at(part.requested) for name, part in parts.items()}
+            {name: inner.guarantee_at(inner.requested) for name, inner in parts.items()}
         ).epsilon
         # guarantee_at converts epsilons to nats per unit of distance before they are added.
         self.distance_unit = 1.0 if self._guarantee.is_metric else None
@@ -94,16 +94,16 @@ class Combined(Mechanism):
 
     @property
     def single_reports(self) -> tuple[Mechanism, ...]:
-        return tuple(one for part in self.parts.values() for one in part.single_reports)
+        return tuple(one for mechanism in self.parts.values() for one in mechanism.single_reports)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        inner = (source for part in self.parts.values() for source in part.sources)
+        inner = (source for mechanism in self.parts.values() for source in mechanism.sources)
         return tuple(dict.fromkeys([*self.references, *inner]))
 
     @property
     def shows_nonresponse(self) -> bool:
-        return any(part.shows_nonresponse for part in self.parts.values())
+        return any(mechanism.shows_nonresponse for mechanism in self.parts.values())
 
     @property
     def guarantee(self) -> Guarantee:
@@ -130,41 +130,47 @@ class Combined(Mechanism):
     @property
     def is_enumerable(self) -> bool:
         return (
-            all(part.is_enumerable for part in self.parts.values())
+            all(mechanism.is_enumerable for mechanism in self.parts.values())
             and self.n_reports * self.domain.size <= ENUMERABLE
         )
 
     @property
     def n_reports(self) -> int:
-        return prod(part.n_reports for part in self.parts.values())
+        return prod(mechanism.n_reports for mechanism in self.parts.values())
 
     def _places(self) -> tuple[np.ndarray, ...]:
         """For each part, which of its reports every tuple holds, (n_reports,)."""
-        sizes = [part.n_reports for part in self.parts.values()]
+        sizes = [mechanism.n_reports for mechanism in self.parts.values()]
         return np.unravel_index(np.arange(self.n_reports), sizes)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
         parts = zip(self.parts.items(), self._places(), strict=True)
         return self.schema.join(
             {
-                name: {c: array[index] for c, array in part.outputs().items()}
-                for (name, part), index in parts
+                name: {c: array[index] for c, array in mechanism.outputs().items()}
+                for (name, mechanism), index in parts
             }
         )
 
     def protected(self) -> np.ndarray:
         parts = zip(self.parts.values(), self._places(), strict=True)
-        return np.asarray(np.all([part.protected()[index] for part, index in parts], axis=0))
+        return np.asarray(
+            np.all([mechanism.protected()[index] for mechanism, index in parts], axis=0)
+        )
 
     def probabilities(self) -> np.ndarray:
-        return self._joint_probabilities([part.probabilities() for part in self.parts.values()])
+        return self._joint_probabilities(
+            [mechanism.probabilities() for mechanism in self.parts.values()]
+        )
 
 
-def with_schema_types(part: Mechanism, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def with_schema_types(
+    mechanism: Mechanism, columns: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Convert the columns that a sampler drew to the dtypes of its schema."""
     return {
         name: np.asarray(columns[name]).astype(empty.dtype, copy=False)
-        for name, empty in part.schema.empty(0).items()
+        for name, empty in mechanism.schema.empty(0).items()
     }
 
 
@@ -231,7 +237,7 @@ class PerAttribute(Combined):
             {name: _made(name, mechanisms[name], d) for name, d in product.attributes.items()},
         )
         self.has_report_channel = self.schema.rows_are_reports
-        masks = [part.sensitive_mask for part in self.parts.values()]
+        masks = [inner.sensitive_mask for inner in self.parts.values()]
         if any(mask is not None for mask in masks) and product.size <= ENUMERABLE:
             # The people who hold a sensitive value in every attribute that has any. Only the
             # enumeration asks for it.
@@ -241,19 +247,23 @@ class PerAttribute(Combined):
             ]
             self.sensitive_mask = np.logical_and.reduce(np.meshgrid(*full, indexing="ij")).ravel()
 
-        own = [name for part in self.parts for name in part_domains(part, self.parts[part])]
+        names = [name for inner in self.parts for name in part_domains(inner, self.parts[inner])]
         # Where two groups have an attribute of one name, each group keeps its own name.
-        self._is_flat = len(set(own)) == len(own)
-        self._part_of = {name: part for part in self.parts for name in self._own_domains(part)}
+        self._is_flat = len(set(names)) == len(names)
+        self._part_of = {name: inner for inner in self.parts for name in self._own_domains(inner)}
 
-    def _own_domains(self, part: str) -> Mapping[str, Domain]:
+    def _own_domains(self, name: str) -> Mapping[str, Domain]:
         """The attributes of one part by their own names, with their domains."""
-        mechanism = self.parts[part]
-        return part_domains(part, mechanism) if self._is_flat else {part: mechanism.domain}
+        mechanism = self.parts[name]
+        return part_domains(name, mechanism) if self._is_flat else {name: mechanism.domain}
 
     @property
     def attribute_domains(self) -> Mapping[str, Domain]:
-        return {name: d for part in self.parts for name, d in self._own_domains(part).items()}
+        return {
+            name: d
+            for name_of_part in self.parts
+            for name, d in self._own_domains(name_of_part).items()
+        }
 
     def compose_guarantees(self, guarantees: Mapping[str, Guarantee]) -> Guarantee:
         return side_by_side(guarantees)
@@ -262,18 +272,20 @@ class PerAttribute(Combined):
         if self.distance_unit is None:
             return None
         # Only a single attribute keeps a metric guarantee; of several, any two values are bounded.
-        (part,) = self.parts.values()
-        assert part.distance_unit is not None
-        found = part.distances(index)
-        return None if found is None else found * part.distance_unit
+        (mechanism,) = self.parts.values()
+        assert mechanism.distance_unit is not None
+        distances = mechanism.distances(index)
+        return None if distances is None else distances * mechanism.distance_unit
 
     @property
     def sensitive(self) -> list[Any]:
         """The protected values as (attribute, value) pairs; [] where all are protected."""
-        return [(name, value) for name, part in self.parts.items() for value in part.sensitive]
+        return [
+            (name, value) for name, mechanism in self.parts.items() for value in mechanism.sensitive
+        ]
 
     def parameters(self) -> dict[str, Any]:
-        return {"parts": [[name, part.header] for name, part in self.parts.items()]}
+        return {"parts": [[name, mechanism.header] for name, mechanism in self.parts.items()]}
 
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
@@ -282,7 +294,8 @@ class PerAttribute(Combined):
         return cls(domain, {name: from_header(header) for name, header in parameters["parts"]})
 
     def __repr__(self) -> str:
-        return f"PerAttribute({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
+        parts = ", ".join(f"{name}={mechanism!r}" for name, mechanism in self.parts.items())
+        return f"PerAttribute({parts})"
 
     def encode(self, values: Any) -> Any:
         """Check answers and convert them to the form that the samplers take.
@@ -294,32 +307,32 @@ class PerAttribute(Combined):
             {attribute: encoded answers}, as the method ``encode`` of each mechanism returns them.
         """
         columns = self.domain.columns(values)
-        found = {}
+        encoded = {}
         problem = None
-        for name, part in self.parts.items():
+        for name, mechanism in self.parts.items():
             try:
-                found[name] = part.encode(columns[name])
+                encoded[name] = mechanism.encode(columns[name])
             except ValuesError as error:
                 problem = error.moved(f"{name}: position", 0)
             if problem is not None:
                 raise problem
-        return found
+        return encoded
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         self.check_index(index)
         places = zip(self.parts.items(), np.unravel_index(index, self.domain.shape), strict=True)
         return self.schema.join(
             {
-                name: with_schema_types(part, part.randomize_index(place, source))
-                for (name, part), place in places
+                name: with_schema_types(mechanism, mechanism.randomize_index(positions, source))
+                for (name, mechanism), positions in places
             }
         )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         columns = self.schema.join(
             {
-                name: part.randomize_encoded(encoded[name], source)
-                for name, part in self.parts.items()
+                name: mechanism.randomize_encoded(encoded[name], source)
+                for name, mechanism in self.parts.items()
             }
         )
         if len({len(column) for column in columns.values()}) != 1:
@@ -342,7 +355,9 @@ class PerAttribute(Combined):
 
     def _program(self) -> dict[str, Any]:
         parts = self.parts.items()
-        programs = [{"name": name, "program": part.device_program()} for name, part in parts]
+        programs = [
+            {"name": name, "program": mechanism.device_program()} for name, mechanism in parts
+        ]
         return program("each", {"parts": programs}, "parts")
 
     def channel(self) -> Channel:
@@ -410,13 +425,13 @@ class PerAttribute(Combined):
                 None,
                 "Tally the reports again",
             )
-        asked = self._asked(attributes)
-        wanted = list(dict.fromkeys(self._part_of[name] for name in asked))
-        if len(wanted) > ways:
-            got = "all" if attributes is None else ", ".join(wanted)
+        chosen = self._asked(attributes)
+        parts_of_chosen = list(dict.fromkeys(self._part_of[name] for name in chosen))
+        if len(parts_of_chosen) > ways:
+            got = "all" if attributes is None else ", ".join(parts_of_chosen)
             example = (
                 f"Pass attributes=[...], at most {ways} of them, "
-                f"or tally with ways={len(wanted)} (--ways {len(wanted)})"
+                f"or tally with ways={len(parts_of_chosen)} (--ways {len(parts_of_chosen)})"
             )
             raise ArgumentError(
                 "attributes",
@@ -425,7 +440,7 @@ class PerAttribute(Combined):
                 got,
                 example,
             )
-        table = table_of(self.schema.parts, tally.counts, ways, wanted)
+        table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
         if table is None:
             raise MismatchError(
                 "tally",
@@ -433,17 +448,21 @@ class PerAttribute(Combined):
                 None,
                 "Was the file altered?",
             )
-        known = {name: d for part in wanted for name, d in self._own_domains(part).items()}
-        if prod(domain.size for domain in known.values()) > LARGEST_SIZE:
+        domains = {
+            name: d
+            for mechanism in parts_of_chosen
+            for name, d in self._own_domains(mechanism).items()
+        }
+        if prod(domain.size for domain in domains.values()) > LARGEST_SIZE:
             raise ArgumentError(
                 "attributes",
                 f"must have at most {LARGEST_SIZE} tuples of values",
-                magnitude(prod(domain.size for domain in known.values())),
+                magnitude(prod(domain.size for domain in domains.values())),
                 "Ask for fewer",
             )
-        domain = Product(**known).select(list(known))
-        problem = self._channel_of(wanted), table.ravel(), domain
-        return problem if asked == list(known) else marginal_problem(problem, known, asked)
+        domain = Product(**domains).select(list(domains))
+        problem = self._channel_of(parts_of_chosen), table.ravel(), domain
+        return problem if chosen == list(domains) else marginal_problem(problem, domains, chosen)
 
     def _asked(self, attributes: Sequence[str] | None) -> list[str]:
         """The attributes asked for, by their own names.
@@ -454,17 +473,17 @@ class PerAttribute(Combined):
             return list(self._part_of)
         groups = [name for name in self.parts if name not in self._part_of]
         names = attribute_names(attributes, [*self._part_of, *groups])
-        asked = [
-            own
+        chosen = [
+            attribute
             for name in names
-            for own in ([name] if name in self._part_of else self._own_domains(name))
+            for attribute in ([name] if name in self._part_of else self._own_domains(name))
         ]
-        return attribute_names(asked, list(self._part_of))
+        return attribute_names(chosen, list(self._part_of))
 
 
-def part_domains(name: str, part: Mechanism) -> Mapping[str, Domain]:
+def part_domains(name: str, mechanism: Mechanism) -> Mapping[str, Domain]:
     """The attributes that one part randomises."""
-    return part.attribute_domains or {name: part.domain}
+    return mechanism.attribute_domains or {name: mechanism.domain}
 
 
 def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
@@ -579,13 +598,18 @@ class Repeated(Combined):
         _check_repeatable(parts)
         # Equal mechanisms stand together, because the order of their reports tells nothing.
         texts = {
-            id(part): repr(part.header) for part in {id(part): part for part in parts}.values()
+            id(inner): repr(inner.header)
+            for inner in {id(inner): inner for inner in parts}.values()
         }
-        order = {text: i for i, text in enumerate(dict.fromkeys(texts[id(part)] for part in parts))}
-        parts.sort(key=lambda part: order[texts[id(part)]])
-        super().__init__(parts[0].domain, {str(i + 1): part for i, part in enumerate(parts)})
-        self._runs = [len(list(run)) for _, run in groupby(parts, key=lambda part: texts[id(part)])]
-        masks = [part.sensitive_mask for part in parts if part.sensitive_mask is not None]
+        order = {
+            text: i for i, text in enumerate(dict.fromkeys(texts[id(inner)] for inner in parts))
+        }
+        parts.sort(key=lambda inner: order[texts[id(inner)]])
+        super().__init__(parts[0].domain, {str(i + 1): inner for i, inner in enumerate(parts)})
+        self._runs = [
+            len(list(run)) for _, run in groupby(parts, key=lambda inner: texts[id(inner)])
+        ]
+        masks = [inner.sensitive_mask for inner in parts if inner.sensitive_mask is not None]
         self.sensitive_mask = masks[0] if masks else None
         if len(self._runs) == 1:
             self.answer_parts = parts[0].answer_parts
@@ -605,8 +629,8 @@ class Repeated(Combined):
     def parameters(self) -> dict[str, Any]:
         return {
             "parts": [
-                [part.header, times]
-                for part, times in zip(self._distinct_parts(), self._runs, strict=True)
+                [mechanism.header, times]
+                for mechanism, times in zip(self._distinct_parts(), self._runs, strict=True)
             ]
         }
 
@@ -614,16 +638,16 @@ class Repeated(Combined):
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         return cls(
             [
-                part
+                mechanism
                 for header, times in parameters["parts"]
-                for part in [from_header(header)] * times
+                for mechanism in [from_header(header)] * times
             ]
         )
 
     def __repr__(self) -> str:
         shown = ", ".join(
-            f"{part!r}" + (f" x {times}" if times > 1 else "")
-            for part, times in zip(self._distinct_parts(), self._runs, strict=True)
+            f"{mechanism!r}" + (f" x {times}" if times > 1 else "")
+            for mechanism, times in zip(self._distinct_parts(), self._runs, strict=True)
         )
         return f"Repeated({shown})"
 
@@ -638,37 +662,40 @@ class Repeated(Combined):
             mechanism, its encoded answers themselves.
         """
         values = list(values) if isinstance(values, Iterator) else values
-        made = [part.encode(values) for part in self._distinct_parts()]
+        made = [mechanism.encode(values) for mechanism in self._distinct_parts()]
         return made[0] if len(made) == 1 else made
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         return self.schema.join(
             {
-                name: with_schema_types(part, part.randomize_index(index, source))
-                for name, part in self.parts.items()
+                name: with_schema_types(mechanism, mechanism.randomize_index(index, source))
+                for name, mechanism in self.parts.items()
             }
         )
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
         forms = [encoded] if len(self._runs) == 1 else encoded
         each = [form for form, times in zip(forms, self._runs, strict=True) for _ in range(times)]
-        found = zip(self.parts.items(), each, strict=True)
+        encoded_parts = zip(self.parts.items(), each, strict=True)
         return self.schema.join(
-            {name: part.randomize_encoded(answers, source) for (name, part), answers in found}
+            {
+                name: mechanism.randomize_encoded(answers, source)
+                for (name, mechanism), answers in encoded_parts
+            }
         )
 
     def _program(self) -> dict[str, Any]:
         return program("repeated", {"parts": self._programs}, "parts")
 
     def _program_odds(self) -> dict[str, Any]:
-        return repeated_odds([(part["program"], part["times"]) for part in self._programs])
+        return repeated_odds([(entry["program"], entry["times"]) for entry in self._programs])
 
     @property
     def _programs(self) -> list[dict[str, Any]]:
         """The device programs of the different mechanisms, and how often each is used."""
         return [
-            {"program": part.device_program(), "times": times}
-            for part, times in zip(self._distinct_parts(), self._runs, strict=True)
+            {"program": mechanism.device_program(), "times": times}
+            for mechanism, times in zip(self._distinct_parts(), self._runs, strict=True)
         ]
 
     def _joint_probabilities(self, tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -692,7 +719,7 @@ class Repeated(Combined):
                 magnitude(self.schema.rows),
                 "Use that of a tally: mechanism.channel_for(tally)",
             )
-        channels = [part.channel() for part in self.parts.values()]
+        channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
@@ -728,8 +755,8 @@ class Repeated(Combined):
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
     ) -> tuple[LikelihoodOperator, np.ndarray]:
-        different, place = unique_rows(Reports(self.header, columns).record_array())
-        return self.report_channel(different), place
+        different, row = unique_rows(Reports(self.header, columns).record_array())
+        return self.report_channel(different), row
 
     def report_channel(self, rows: np.ndarray) -> RepeatedRows:
         """The channel whose rows are the given tuples of reports.
@@ -744,9 +771,12 @@ class Repeated(Combined):
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
         split = self.schema.split(columns)
-        found = [part.channel_of_reports(split[name]) for name, part in self.parts.items()]
+        channels_and_rows = [
+            mechanism.channel_of_reports(split[name]) for name, mechanism in self.parts.items()
+        ]
         return RepeatedRows(
-            [channel for channel, _ in found], np.stack([index for _, index in found], axis=1)
+            [channel for channel, _ in channels_and_rows],
+            np.stack([index for _, index in channels_and_rows], axis=1),
         )
 
 
@@ -754,25 +784,25 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
     """Refuse mechanisms that cannot be repeated together."""
     if not parts:
         raise ArgumentError("mechanism", "must be at least one", "none")
-    for part in parts:
-        if not isinstance(part, Mechanism) or isinstance(part, Combined):
+    for mechanism in parts:
+        if not isinstance(mechanism, Mechanism) or isinstance(mechanism, Combined):
             raise ArgumentTypeError(
                 "mechanism",
                 "must be a mechanism of one report, or a list of such",
-                kind(part),
+                kind(mechanism),
             )
-        if not part.has_report_channel:
+        if not mechanism.has_report_channel:
             raise ArgumentError(
                 "mechanism",
                 "must send whole reports to be repeated, not a digit for each key",
-                repr(part),
+                repr(mechanism),
                 "Use key='direct'",
             )
-        if part.domain != parts[0].domain:
+        if mechanism.domain != parts[0].domain:
             raise MismatchError(
                 "mechanism",
                 "must all be on one domain",
-                f"{part.domain!r} and {parts[0].domain!r}",
+                f"{mechanism.domain!r} and {parts[0].domain!r}",
             )
 
 

@@ -70,14 +70,14 @@ def delta_of_noise(
     delta = sum_j max(0, Pr(noise = j) - r Pr(noise = j + shift)),   r = odds_at_most
     """
     most = exp_above(nats)
-    found = None
+    exact = None
     if shift is not None:
         over = [*masses[shift:], *[0] * shift]
         high, low = most.numerator, most.denominator
         excess = sum(max(0, low * a - high * b) for a, b in zip(masses, over, strict=True))
-        found = fraction(Fraction(excess, low << 64 * words))
+        exact = fraction(Fraction(excess, low << 64 * words))
     limits = {"odds_at_most": fraction(most), "delta_at_most": fraction(Fraction(delta))}
-    return {"odds": None, "delta": found, **limits}
+    return {"odds": None, "delta": exact, **limits}
 
 
 def repeated_odds(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
@@ -85,15 +85,15 @@ def repeated_odds(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, A
 
     One program keeps its fraction, and its power grows. Those of several are multiplied out.
     """
-    found = [program["odds"] for program, _ in parts]
-    if None in found:
+    entries = [program["odds"] for program, _ in parts]
+    if None in entries:
         return {"odds": None, "odds_at_most": None}
     if len(parts) == 1:
         ((one, times),) = parts
         power = one["odds"]["power"] * times
         return {"odds": {**one["odds"], "power": power}, "odds_at_most": one["odds_at_most"]}
-    between = max((entry["between"] for entry in found), key=(ANY, SENSITIVE, NEIGHBOURS).index)
-    powers = [entry["power"] * times for entry, (_, times) in zip(found, parts, strict=True)]
+    between = max((entry["between"] for entry in entries), key=(ANY, SENSITIVE, NEIGHBOURS).index)
+    powers = [entry["power"] * times for entry, (_, times) in zip(entries, parts, strict=True)]
     product, most = (
         math.prod(
             _read(program[key]) ** power for (program, _), power in zip(parts, powers, strict=True)
@@ -155,8 +155,8 @@ class Places:
             return None
         if raster is not None:
             rows, columns = (np.arange(n) * raster.side for n in (raster.rows, raster.columns))
-            found = np.arange(len(points)) if raster.places is None else raster.places
-            return cls(rows, columns, found)
+            cells = np.arange(len(points)) if raster.places is None else raster.places
+            return cls(rows, columns, cells)
         if points.shape[1] > 1 or not domain.is_numeric:
             return None
         return cls(np.zeros(1), points[:, 0], np.arange(len(points)))
@@ -168,8 +168,8 @@ class Places:
         steps = np.abs(np.arange(len(axis))[:, None] - np.arange(len(axis))[None, :])
         if (squares[0][steps] == squares).all():
             return squares[0], steps, True
-        known, place = np.unique(squares, return_inverse=True)
-        return known, place.reshape(squares.shape), False
+        distinct, classes = np.unique(squares, return_inverse=True)
+        return distinct, classes.reshape(squares.shape), False
 
     def distances(self) -> np.ndarray:
         """The distance of values by their classes of rows and of columns."""

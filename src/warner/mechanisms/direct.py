@@ -198,12 +198,12 @@ class MatrixMechanism(Mechanism):
             raise ArgumentError(
                 "matrix", "must make reports that depend on the value", "equal columns"
             )
-        found = self._realised_epsilon
-        self.requested = found if epsilon is None else self.requested
-        if found > self.requested:
+        realised = self._realised_epsilon
+        self.requested = realised if epsilon is None else self.requested
+        if realised > self.requested:
             raise BudgetError(
                 "matrix",
-                f"needs epsilon {found!r}",
+                f"needs epsilon {realised!r}",
                 f"a budget of {self.requested!r}",
                 "Allow that budget or flatten the matrix",
             )

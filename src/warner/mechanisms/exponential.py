@@ -103,16 +103,16 @@ class Exponential(Mechanism):
         Decimal arithmetic gives the same integers on every machine. The diagonal takes the
         rounding, so that each column sums to 2^(64 words).
         """
-        known, place = np.unique(self._distance, return_inverse=True)
-        place = place.reshape(self._distance.shape)
-        if known.size > _MOST_DISTANCES:
+        distances, classes = np.unique(self._distance, return_inverse=True)
+        classes = classes.reshape(self._distance.shape)
+        if distances.size > _MOST_DISTANCES:
             raise ArgumentError(
                 "domain",
                 f"must have at most {_MOST_DISTANCES} different distances",
-                str(known.size),
+                str(distances.size),
                 "Use fewer points, or a grid",
             )
-        nearest = self.requested * float(known[1])
+        nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
             raise BudgetError(
                 "epsilon",
@@ -120,7 +120,7 @@ class Exponential(Mechanism):
                 repr(self.requested),
                 "Merge them",
             )
-        size, furthest = len(place), self.requested * float(known[-1])
+        size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.
         words = math.ceil(
             (64 + (furthest / 2 - math.log(nearest)) / math.log(2) + math.log2(size)) / 64
@@ -128,15 +128,15 @@ class Exponential(Mechanism):
         total = 1 << 64 * words
         half = Fraction(self.requested) / 2
         weights = np.array(
-            [share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in known.tolist()],
+            [share_of(exp(-half * Fraction(d)), Decimal(1), total) for d in distances.tolist()],
             dtype=object,
         )
-        self._weights = dict(zip(known.tolist(), weights.tolist(), strict=True))
+        self._weights = dict(zip(distances.tolist(), weights.tolist(), strict=True))
         out = np.empty((size, size), dtype=object)
         # One value at a time, because the products are long integers.
         for x in range(size):
-            own = weights[place[:, x]]
-            out[:, x] = own * total // own.sum()
+            column = weights[classes[:, x]]
+            out[:, x] = column * total // column.sum()
         out[np.arange(size), np.arange(size)] += total - out.sum(axis=0)
         return out, words
 

@@ -125,8 +125,8 @@ def _coarser(chance: np.ndarray, sum_: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if sum_.size <= _SUMS or low == high:
         return chance, sum_
     width = (high - low) / _SUMS
-    place = np.ceil((sum_ - low) / width).astype(np.int64)
-    return np.bincount(place, chance), low + np.arange(int(place.max()) + 1) * width
+    cell = np.ceil((sum_ - low) / width).astype(np.int64)
+    return np.bincount(cell, chance), low + np.arange(int(cell.max()) + 1) * width
 
 
 _MOST_REPORTS = 2**22
@@ -311,12 +311,12 @@ class Gaussian(Numeric):
         """
         if self._places is None:
             return self.steps[None, :]
-        found = []
-        for place in self._places:
-            away = np.abs(self._places - place)
+        of_axes = []
+        for position in self._places:
+            away = np.abs(self._places - position)
             most = min(_FARTHEST, len(away) - 1)
-            found.append(away[np.argpartition((away**2).sum(axis=1), -most)[-most:]])
-        shifts = np.unique(np.concatenate(found), axis=0)
+            of_axes.append(away[np.argpartition((away**2).sum(axis=1), -most)[-most:]])
+        shifts = np.unique(np.concatenate(of_axes), axis=0)
         shifts = shifts[np.argsort(-(shifts**2).sum(axis=1), kind="stable")][:_FARTHEST]
         return shifts[shifts.any(axis=1)]
 
@@ -357,10 +357,10 @@ class Gaussian(Numeric):
             else self._places[index]
         )
         columns = {}
-        for name, steps, place in zip(self.schema.names, self.steps, places.T, strict=True):
+        for name, steps, position in zip(self.schema.names, self.steps, places.T, strict=True):
             noise = source.among(self.law.edges, len(index)) - self.law.reach
             columns[name] = (
-                np.clip(place + noise + self._beyond, 0, int(steps) + 2 * self._beyond)
+                np.clip(position + noise + self._beyond, 0, int(steps) + 2 * self._beyond)
                 // self._group
             )
         return columns
@@ -400,8 +400,8 @@ class Gaussian(Numeric):
             places = np.arange(int(steps) + 1) if self._places is None else self._places[:, axis]
             used, column = np.unique(places, return_inverse=True)
             table = np.empty((len(groups), len(used)), dtype=masses.dtype)
-            for k, place in enumerate(used.tolist()):
-                first = self.law.reach - self._beyond - place
+            for k, position in enumerate(used.tolist()):
+                first = self.law.reach - self._beyond - position
                 law = masses[first : first + last + 1].copy()
                 law[0], law[-1] = below[first], above[first + last]
                 table[:, k] = np.add.reduceat(law, groups)

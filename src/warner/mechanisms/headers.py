@@ -97,9 +97,9 @@ def add_mechanism(cls: type[Mechanism]) -> None:
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         rule, remedy = "must have a version that is an integer from 1", "Write version = 1"
         raise ArgumentTypeError(name, rule, kind(version), remedy)
-    known = MECHANISMS.get(name)
-    if known is not None and not same_definition(known, cls):
-        rule = f"is the name of another mechanism, of {known.__module__}"
+    registered = MECHANISMS.get(name)
+    if registered is not None and not same_definition(registered, cls):
+        rule = f"is the name of another mechanism, of {registered.__module__}"
         raise ArgumentError(name, rule, None, "Rename the class")
     MECHANISMS[name] = cls
     forget_built()
@@ -148,9 +148,9 @@ def from_header(header: Mapping[str, Any]) -> Mechanism:
     True
     """
     try:
-        found = dict(header)
-        if _parts(found) <= LARGEST_PARTS:
-            return _from_header(canonical(found))
+        fields = dict(header)
+        if _parts(fields) <= LARGEST_PARTS:
+            return _from_header(canonical(fields))
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, WarnerError):
             raise

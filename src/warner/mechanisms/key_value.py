@@ -159,10 +159,10 @@ class KeyValue(Mechanism):
         cells: int | None = None,
         pairs: int | None = None,
     ) -> None:
-        for name, part in (("keys", keys), ("values", values)):
-            if not isinstance(part, Domain):
+        for name, domain in (("keys", keys), ("values", values)):
+            if not isinstance(domain, Domain):
                 raise ArgumentTypeError(
-                    name, "must be a Domain", kind(part), "For labels use Categorical([...])"
+                    name, "must be a Domain", kind(domain), "For labels use Categorical([...])"
                 )
         held = keys if pairs is None else Padded(keys, pairs)
         super().__init__(Product(key=held, value=values), epsilon)
@@ -348,9 +348,11 @@ class KeyValue(Mechanism):
         encoded = self._encode_lists(people, lengths)
         ends = np.cumsum(lengths)
         owner = np.repeat(np.arange(len(people)), lengths)
-        place = np.arange(len(encoded)) - (ends - lengths)[owner]
+        position = np.arange(len(encoded)) - (ends - lengths)[owner]
         # Each filler counts as a different key.
-        key = np.where(place < held[owner], encoded[:, 0].astype(np.int64), self.keys.size + place)
+        key = np.where(
+            position < held[owner], encoded[:, 0].astype(np.int64), self.keys.size + position
+        )
         _refuse_repeated_keys(owner, key)
         drawn = source.uniform_each(slots)
         # Padding has a value too, uniform on the domain. Then every draw is a pair that the channel
@@ -407,13 +409,13 @@ class KeyValue(Mechanism):
         out = self.schema.empty(len(true_key))["digits"]
         step = max(1, _DIGITS // out.shape[1])
         for start in range(0, len(true_key), step):
-            part = out[start : start + step]
-            words = source.bits(self._other_width, -(-part.size // 8))
-            sent = np.unpackbits(words, count=part.size).reshape(part.shape).astype(bool)
-            part[:] = 0
-            part[sent] = 1 + source.uniform(self.cells, int(np.count_nonzero(sent)))
-        kept = source.below(self._keep_width, len(true_key))
-        out[np.arange(len(true_key)), true_key] = np.where(kept, 1 + value, 0)
+            rows = out[start : start + step]
+            words = source.bits(self._other_width, -(-rows.size // 8))
+            sent = np.unpackbits(words, count=rows.size).reshape(rows.shape).astype(bool)
+            rows[:] = 0
+            rows[sent] = 1 + source.uniform(self.cells, int(np.count_nonzero(sent)))
+        sends_key = source.below(self._keep_width, len(true_key))
+        out[np.arange(len(true_key)), true_key] = np.where(sends_key, 1 + value, 0)
         return {"digits": out}
 
     # At the collector.

@@ -171,8 +171,8 @@ class LocalHashing(Mechanism):
     ) -> tuple[LikelihoodOperator, np.ndarray]:
         if self.whole_reports:
             return super().channel_of_reports(columns)
-        different, place = unique_rows(cast(SupportCounts, self.schema).pack(columns))
-        return self.report_channel(different), place
+        different, row = unique_rows(cast(SupportCounts, self.schema).pack(columns))
+        return self.report_channel(different), row
 
     def probabilities(self) -> np.ndarray:
         columns = {name: column.astype(np.int64) for name, column in self.outputs().items()}
@@ -244,8 +244,8 @@ class _Pool(_Functions):
         return HashChannel(self._size, self.number, self._buckets, q, gap)
 
     def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        found = buckets(columns["seed"][:, None], np.arange(self._size)[None, :], self._buckets)
-        return np.asarray(found == columns["bucket"][:, None])
+        supports = buckets(columns["seed"][:, None], np.arange(self._size)[None, :], self._buckets)
+        return np.asarray(supports == columns["bucket"][:, None])
 
 
 class _FieldFunctions(_Functions):
@@ -298,12 +298,12 @@ class _FieldFunctions(_Functions):
         return WindowChannel(law) if self._whole else HashSupportChannel(law)
 
     def supported(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        found = self._hashes.bucket_of(
+        supports = self._hashes.bucket_of(
             columns["multiplier"][:, None] + 1,
             columns["shift"][:, None],
             np.arange(self._size)[None, :],
         )
-        return np.asarray(found == columns["bucket"][:, None])
+        return np.asarray(supports == columns["bucket"][:, None])
 
 
 def _checked_prime(prime: int, size: int) -> int:

@@ -514,11 +514,11 @@ def with_nonresponse(mechanism: Mechanism, domain: Domain) -> Mechanism:
 
 def _dummies_of(mechanism: Any) -> Dummies:
     """The dummies of a mechanism; an error where it has none."""
-    found = mechanism.dummies() if isinstance(mechanism, Mechanism) else None
-    if found is None:
+    dummies = mechanism.dummies() if isinstance(mechanism, Mechanism) else None
+    if dummies is None:
         rule = "must be SquareWave, Piecewise, StochasticRounding, or Laplace over the whole range"
         remedy = (
             "Mechanisms of labels take nonresponse as one more label, see warner.domains.Optional"
         )
         raise ArgumentTypeError("mechanism", rule, kind(mechanism), remedy)
-    return found
+    return dummies

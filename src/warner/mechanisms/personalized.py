@@ -318,8 +318,8 @@ class Device:
             # The operations are the same for secret answers, so time does not reveal them.
             if small:
                 return np.asarray(table[index])
-            place = np.searchsorted(hidden, index)
-            return np.where(hidden[place] == index, sent[place], index)
+            position = np.searchsorted(hidden, index)
+            return np.where(hidden[position] == index, sent[position], index)
 
         # Closures, which no listing of attributes shows.
         self.__encode = encode
@@ -390,14 +390,14 @@ def _placeholders(
     if not isinstance(secret, Mapping):
         raise ArgumentTypeError("secret", "must be a dict of tags and their values", kind(secret))
     size, tags = personalized.plain_domain.size, personalized.tags
-    found: dict[int, int] = {}
+    placeholders: dict[int, int] = {}
     for tag, values in secret.items():
         if tag not in tags:
             raise ArgumentError(
                 "secret", "names a tag that is not there", None, f"Tags are {', '.join(tags)}"
             )
         index, problem = _secret_index(personalized, tag, values)
-        if problem is None and any(x in found for x in index):
+        if problem is None and any(x in placeholders for x in index):
             problem = message(
                 f"secret {tag}",
                 "shares a value with another tag",
@@ -406,8 +406,8 @@ def _placeholders(
             )
         if problem is not None:
             raise ArgumentError(problem)
-        found |= dict.fromkeys(index, size + tags.index(tag))
-    return found
+        placeholders |= dict.fromkeys(index, size + tags.index(tag))
+    return placeholders
 
 
 def _secret_index(

@@ -116,7 +116,7 @@ class Displacements(Law):
     def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The tables of :meth:`exact` as probabilities in double precision."""
         total = 1 << 64 * self.words
-        inner, rows, columns, both = (floats(part, total) for part in self.exact())
+        inner, rows, columns, both = (floats(table, total) for table in self.exact())
         return inner, rows, columns, both
 
     def _reports(
@@ -146,8 +146,8 @@ class Displacements(Law):
         whose slope is at least as large. So only displacements without a common divisor are
         compared.
         """
-        parts = _tables_of_reports(*(np.log(part) for part in self.tables()))
-        worst = max(_steepest_of(part, within) for part in parts)
+        parts = _tables_of_reports(*(np.log(table) for table in self.tables()))
+        worst = max(_steepest_of(table, within) for table in parts)
         return math.nextafter(max(0.0, worst), math.inf)
 
     def tables_of_reports(self) -> list[np.ndarray]:
@@ -159,10 +159,10 @@ class Displacements(Law):
         if not self.is_small:
             return self.steepest()
         height, width = self.quadrant.shape
-        place = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
-        logs = (np.vectorize(natural, otypes=[np.float64])(part) for part in self.exact())
+        points = np.stack(np.divmod(np.arange(height * width), width), axis=1).astype(np.float64)
+        logs = (np.vectorize(natural, otypes=[np.float64])(table) for table in self.exact())
         rows = np.array([row.ravel() for row in self._reports(*logs)])
-        return worst_slope_of_logs(rows, euclidean_distances(place)).epsilon
+        return worst_slope_of_logs(rows, euclidean_distances(points)).epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +196,9 @@ class PlacedDisplacements(Displacements):
         down = np.arange(2 * height - 1)[:, None] - (height - 1)
         right = np.arange(2 * width - 1)[None, :] - (width - 1)
         table = np.full((self.n_reports, len(self.places)), 0, dtype=object)
-        for x, place in enumerate(self.places.tolist()):
-            row = np.clip(place // width + down, 0, height - 1)
-            cell = row * width + np.clip(place % width + right, 0, width - 1)
+        for x, position in enumerate(self.places.tolist()):
+            row = np.clip(position // width + down, 0, height - 1)
+            cell = row * width + np.clip(position % width + right, 0, width - 1)
             np.add.at(table[:, x], self.reports[cell.ravel()], whole)
         return table
 
@@ -252,17 +252,17 @@ def _steepest_of(logs: np.ndarray, within: int | None) -> float:
     """The largest slope within one table of log probabilities (R, C), moved up by rounding."""
     height, width = logs.shape
     rows, columns = (size - 1 if within is None else min(within, size - 1) for size in logs.shape)
-    found = np.zeros((rows + 1, columns + 1))
+    steepest = np.zeros((rows + 1, columns + 1))
     for i in range(rows + 1):
         low, high = logs[: height - i], logs[i:]
         for j in range(columns + 1):
             if math.gcd(i, j) == 1:
                 falls = high[:, j:] - low[:, : width - j]
                 crosses = high[:, : width - j] - low[:, j:]
-                found[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
+                steepest[i, j] = max(falls.max(), -falls.min(), crosses.max(), -crosses.min())
     error = ROUNDING * (1 + float(np.abs(logs).max()))
     distance = np.hypot(np.arange(rows + 1)[:, None], np.arange(columns + 1)[None, :])
-    return float(((found + error) / np.maximum(distance, 1)).max())
+    return float(((steepest + error) / np.maximum(distance, 1)).max())
 
 
 def _unfold(quadrant: np.ndarray) -> np.ndarray:
@@ -350,15 +350,15 @@ class Planar(Mechanism):
         if reach is not None:
             return integer("reach", reach, 0, half, "Use larger cells or a smaller reach")
         # Continuous noise is further than r with probability (1 + u) exp(-u), u = nats r.
-        wanted = math.ceil(_REACH / nats)
+        cells = math.ceil(_REACH / nats)
         if self.truncated:
             # Further out, the nearest value hardly depends on the cell.
-            return min(wanted, max(rows, columns), half)
-        if wanted > half:
-            rule = f"is too small: noise reaches {wanted} cells beyond the grid, more than {half}"
+            return min(cells, max(rows, columns), half)
+        if cells > half:
+            rule = f"is too small: noise reaches {cells} cells beyond the grid, more than {half}"
             remedy = f"Pass a larger epsilon, larger cells or reach={half}"
             raise BudgetError("epsilon", rule, repr(self.requested), remedy)
-        return wanted
+        return cells
 
     def _place_values(self) -> None:
         """Set where values lie in the rectangle, and which report stands for each of its cells."""
@@ -392,13 +392,13 @@ class Planar(Mechanism):
         self.law = law if self._simple else placed
         self._is_exact = law.is_small if self._simple else placed.compares_reports
         if not self._simple and self._is_exact:
-            found = worst_slope(placed.masses(), euclidean_distances(self._points)).epsilon
+            epsilon = worst_slope(placed.masses(), euclidean_distances(self._points)).epsilon
         else:
-            found = law.epsilon_per_unit() / side if law.is_small else self.requested
+            epsilon = law.epsilon_per_unit() / side if law.is_small else self.requested
             if not law.is_small and law.steepest(_NEAR) > self.requested * side:
                 # The derivation excludes this case. The audit compares all pairs.
-                found = math.inf
-        self._found = math.nextafter(found, math.inf) if found < self.requested else found
+                epsilon = math.inf
+        self._found = math.nextafter(epsilon, math.inf) if epsilon < self.requested else epsilon
         if self._found > self.requested:
             raise BudgetError(
                 "epsilon",
@@ -427,10 +427,10 @@ class Planar(Mechanism):
         out = np.zeros((height, width))
         for start in range(0, height + reach, 64):
             rows = np.arange(start, min(start + 64, height + reach), dtype=np.float64)[:, None]
-            part = self._cell(rows, columns, nats)
+            masses = self._cell(rows, columns, nats)
             # A running sum has one order of additions, and so one result on every machine.
-            part[:, width - 1] = np.cumsum(part[:, width - 1 :], axis=1)[:, -1]
-            np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), part[:, :width])
+            masses[:, width - 1] = np.cumsum(masses[:, width - 1 :], axis=1)[:, -1]
+            np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), masses[:, :width])
         return np.asarray(out / math.fsum((out * multiplicities(height, width)).ravel()))
 
     @property
@@ -487,15 +487,15 @@ class Planar(Mechanism):
     @classmethod
     def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
         options = {k: v for k, v in parameters.items() if k != "table"}
-        own = cls(domain, epsilon, **options)
+        mechanism = cls(domain, epsilon, **options)
         table = np.array(parameters["table"], dtype=np.float64)
-        if table.shape != own._table.shape or not np.allclose(
-            table, own._table, rtol=_TOLERANCE, atol=0
+        if table.shape != mechanism._table.shape or not np.allclose(
+            table, mechanism._table, rtol=_TOLERANCE, atol=0
         ):
             raise MismatchError("header", f"does not hold the law of {cls.__name__}")
-        own._table = table
-        own._set_law()
-        return own
+        mechanism._table = table
+        mechanism._set_law()
+        return mechanism
 
     def __repr__(self) -> str:
         more = "".join(f", {name}={value!r}" for name, value in self._options().items())
@@ -507,9 +507,9 @@ class Planar(Mechanism):
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         height, width = self._table.shape
         down, right = np.divmod(source.among(self.law.edges, len(index)), 2 * width - 1)
-        place = self._places[index]
-        row = np.clip(place // width + down - (height - 1), 0, height - 1)
-        cell = row * width + np.clip(place % width + right - (width - 1), 0, width - 1)
+        position = self._places[index]
+        row = np.clip(position // width + down - (height - 1), 0, height - 1)
+        cell = row * width + np.clip(position % width + right - (width - 1), 0, width - 1)
         return {"report": cell if self._simple or not self.truncated else self._nearest[cell]}
 
     def _program(self) -> dict[str, Any]:
@@ -529,8 +529,8 @@ class Planar(Mechanism):
         """The odds of two cells with a common side, before cells are replaced by values."""
         pairs = [
             pair
-            for part in self.law.tables_of_reports()
-            for pair in ((part[1:], part[:-1]), (part[:, 1:], part[:, :-1]))
+            for table in self.law.tables_of_reports()
+            for pair in ((table[1:], table[:-1]), (table[:, 1:], table[:, :-1]))
         ]
         ratio = max(
             largest_quotient(*pair) for a, b in pairs if a.size for pair in ((a, b), (b, a))

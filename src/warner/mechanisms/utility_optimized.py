@@ -73,13 +73,13 @@ class UtilityOptimized(Mechanism):
     ) -> Self:
         if tags is None:
             return super().from_study(domain, epsilon, options)
-        found, sensitive = dict(options), options.get("sensitive", [])
-        found.pop("sensitive", None)
+        remaining, sensitive = dict(options), options.get("sensitive", [])
+        remaining.pop("sensitive", None)
         if not isinstance(sensitive, list) or sensitive:
             # Values that are sensitive for everyone are checked on the plain domain.
-            common = cls(domain, epsilon, **{**found, "sensitive": sensitive})
-            sensitive, found = common.sensitive, common.options()
-        return cls.with_placeholders(domain, epsilon, tags, sensitive, found)
+            common = cls(domain, epsilon, **{**remaining, "sensitive": sensitive})
+            sensitive, remaining = common.sensitive, common.options()
+        return cls.with_placeholders(domain, epsilon, tags, sensitive, remaining)
 
     @classmethod
     def with_placeholders(
@@ -368,7 +368,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         packed = np.zeros((n, self.schema.bytes), dtype=np.uint8)
         # Only bytes with a sensitive bit are drawn, a few rows at a time.
         held = np.unique(members >> 3)
-        place = np.searchsorted(held, members >> 3) * 8 + (members & 7)
+        bit = np.searchsorted(held, members >> 3) * 8 + (members & 7)
         step = max(1, _BITS // (8 * held.size))
         width = -(-members.size // 8)
         for start in range(0, n, step):
@@ -378,7 +378,7 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
                 source.bits(self._raise_threshold, count * width).reshape(count, width), axis=1
             )[:, : members.size]
             bits = np.zeros((count, 8 * held.size), dtype=np.uint8)
-            bits[:, place] = noise
+            bits[:, bit] = noise
             packed[rows, held] = np.packbits(bits, axis=1)
         everyone, byte = np.arange(n), index >> 3
         mask = (128 >> (index & 7)).astype(np.uint8)
@@ -388,9 +388,9 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             np.uint64(self._keep_threshold),
             np.uint64(ONE - self._drop_threshold),
         )
-        kept = source.below_each(keep[index])
+        stays = source.below_each(keep[index])
         packed[everyone, byte] = (packed[everyone, byte] & ~mask) | np.where(
-            kept, mask, np.uint8(0)
+            stays, mask, np.uint8(0)
         )
         return {"bits": packed}
 
@@ -437,12 +437,12 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
             math.log(self._raise_threshold / ONE),
             math.log(1 - self._raise_threshold / ONE),
         )
-        kept = np.where(
+        stays = np.where(
             named,
             (ONE - self._drop_threshold) / ONE,
             (ONE - self._keep_threshold) / (ONE - self._raise_threshold),
         )
-        factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(kept)
+        factors = ones * raised + (int(self.sensitive_mask.sum()) - ones) * clear + np.log(stays)
         # The inversion counts all bits, also those of S in a report that names its value.
         return SupportRows(
             bits,
