@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warner._core.errors import ArgumentError, IdentifiabilityError
-from warner._core.hashing import FieldHash
-from warner._core.hashing import buckets as bucket_of
+from warner._core.hashing import FieldHash, buckets as bucket_of
 from warner.channels.base import (
     Channel,
     DenseCompositeChannel,
