@@ -101,7 +101,7 @@ def test_a_folder_may_be_named_otherwise_and_moved(
 ) -> None:
     tally("lake", *KEEP)
     wanted, kept = Path("t.json").read_bytes(), Path("c.jsonl").read_bytes()
-    from warner import io as files
+    from warner.io import foreign_files as files
 
     def refused(path: str) -> Any:
         raise AssertionError(path)

@@ -270,9 +270,9 @@ def test_what_is_counted_is_not_read_again_and_what_is_new_is(
     last.unlink()
     _tally("lake", "--checkpoint", "c.jsonl")
     opened: list[str] = []
-    from warner import io as files
+    from warner.io import foreign_files as files
 
-    original = foreign_files.open_foreign
+    original = files.open_foreign
     monkeypatch.setattr(files, "open_foreign", lambda p: opened.append(p) or original(p))
     last.write_bytes(late)
     _tally("lake", "--checkpoint", "c.jsonl")

@@ -105,7 +105,7 @@ def test_simulations_are_added_to_real_reports_where_that_is_said(lake: Path) ->
 def test_a_file_that_goes_away_is_named(
     lake: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], when: str
 ) -> None:
-    from warner import io as files
+    from warner.io import foreign_files as files
 
     original = getattr(files, when)
 
