@@ -22,7 +22,6 @@ from warner._core.errors import FileError
 from warner._core.progress import steps
 from warner.domains import Domain
 from warner.reports.schema import ReportSchema
-from warner.reports.source import Histograms
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,7 +138,7 @@ class FileFormat(ABC):
     Attributes:
         name: the name of the format, for messages.
         suffix: how names of such files end.
-        groups: whether :meth:`grouped` counts reports by GROUP BY.
+        groups: whether files are Parquet, whose columns are counted by GROUP BY.
         holds_answers: whether such a file can hold answers, which :meth:`answers` reads.
         is_writable: whether :meth:`sink` writes such files.
         holds_public: whether such a file can hold public columns. The methods of other formats are
@@ -182,14 +181,6 @@ class FileFormat(ABC):
 
     def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         """The blocks of a file in batches of at most ``rows``; only where ``holds_blocks``."""
-        raise NotImplementedError
-
-    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Histograms:
-        """The columns of a report file, counted for each group of people; only where ``groups``.
-
-        Without public columns all people are one group. Reading raises FileError for rows that are
-        no reports.
-        """
         raise NotImplementedError
 
     # Reports out.

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from threading import Event
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from warner._core.errors import FileError, ReportError
+from warner._core.errors import FileError
 from warner._core.progress import stage
 from warner._core.text import without_secrets
 from warner.domains import Domain
@@ -28,8 +27,8 @@ from warner.io.file_format import (
     refuse_repeated,
     require_columns,
 )
-from warner.io.public_values import arrow_type, groups_in, indices_of
-from warner.reports.counting import count_values, require_room
+from warner.io.public_values import arrow_type
+from warner.reports.counting import count_values
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.source import Histograms
@@ -192,7 +191,7 @@ class ParquetFormat(FileFormat):
         return pairs.get(b"warner", b""), pairs.get(b"warner.end", b"")
 
     def columns(self, path: str) -> dict[str, str]:
-        rows = _query(path, f"DESCRIBE SELECT * FROM {_relation(path)}")
+        rows = _query(path, f"DESCRIBE SELECT * FROM {relation_in_sql(path)}")
         return {row[0]: _DTYPES.get(row[1], row[1]) for row in rows}
 
     def batches(
@@ -211,9 +210,6 @@ class ParquetFormat(FileFormat):
 
         with pq.ParquetFile(os.path.abspath(path)) as file:
             yield from file.iter_batches(rows, columns=names)
-
-    def grouped(self, path: str, by: Mapping[str, Domain] = NO_PUBLIC) -> Histograms:
-        return StreamedColumns([path], _GroupedParquet(connection(), path, by))
 
     def sink(
         self,
@@ -325,7 +321,7 @@ def _query(path: str, sql: str) -> list[Any]:
     raise FileError(path, rule, None, "Fetch the file again")
 
 
-def _relation(path: str) -> str:
+def relation_in_sql(path: str) -> str:
     """A Parquet file as a table in DuckDB's SQL; names of folders are no columns."""
     return f"read_parquet({file_name_in_sql(path)}, hive_partitioning=false, filename=false)"
 
@@ -373,107 +369,6 @@ def file_name_in_sql(path: str) -> str:
 def column_in_sql(name: str) -> str:
     """A column's name in SQL."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def _arrow(domain: Domain, values: list[Any]) -> pa.Array:
-    """Values of a public column as an Arrow array of its type."""
-    import pyarrow as pa
-
-    return pa.array(values, arrow_type(domain))
-
-
-class _GroupedParquet:
-    """The columns of a Parquet file, counted by DuckDB; see Histograms.
-
-    The groups are numbered once, in a table of the database. Every count joins its result with this
-    table, so that public values do not leave the database again.
-    """
-
-    def __init__(
-        self, database: duckdb.DuckDBPyConnection, path: str, by: Mapping[str, Domain]
-    ) -> None:
-        self._database, self._path, self._by = database, path, dict(by)
-        self._groups: Groups | None = None
-
-    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        try:
-            with interruptible():
-                return self._database.execute(sql)
-        except duckdb.Error:
-            pass
-        rule = "has rows that cannot be read as reports"
-        raise FileError(self._path, rule, None, "Was it written by warner?")
-
-    @property
-    def _keys(self) -> str:
-        """The public columns as they are selected, such as ``"ward" AS by_0, ``."""
-        return "".join(f"{column_in_sql(name)} AS by_{i}, " for i, name in enumerate(self._by))
-
-    def groups(self) -> Groups | None:
-        if self._by and self._groups is None:
-            sql = f"SELECT DISTINCT {self._keys[:-2]} FROM {_relation(self._path)}"
-            self._execute(
-                f"CREATE TEMP TABLE groups AS SELECT row_number() OVER () - 1 AS place, * "
-                f"FROM ({sql})"
-            )
-            numbered = self._execute("SELECT * FROM groups ORDER BY place")
-            with interruptible():
-                rows = numbered.fetchall()
-            indices = {
-                name: indices_of(self._path, name, domain, _arrow(domain, [row[i] for row in rows]))
-                for i, (name, domain) in enumerate(self._by.items(), 1)
-            }
-            found = groups_in(self._by, indices)
-            if len(found.keys) < len(found.place):
-                rule = "writes one public value in two ways"
-                raise ReportError(self._path, rule, None, "Was it written by warner?")
-            # The group in row i of the table has the number i.
-            keys = [found.keys[i] for i in found.place.tolist()]
-            self._groups = replace(found, keys=keys, place=np.arange(len(keys)))
-        return self._groups
-
-    def counts(self, columns: Mapping[str, int]) -> np.ndarray:
-        of_people, groups = self.groups(), 1
-        if of_people is not None:
-            groups = len(of_people.keys)
-            require_room(groups, prod(columns.values()))
-        names = [f"of_{i}" for i in range(len(columns))]
-        wanted = ", ".join(
-            f"{column_in_sql(c)} AS {n}" for c, n in zip(columns, names, strict=True)
-        )
-        numbers = ", ".join(str(i + 1) for i in range(len(self._by) + len(columns)))
-        sql = (
-            f"SELECT {self._keys}{wanted}, count(*) AS seen FROM {_relation(self._path)} "
-            f"GROUP BY {numbers}"
-        )
-        if self._by:
-            same = " AND ".join(f"found.by_{i} = groups.by_{i}" for i in range(len(self._by)))
-            sql = f"SELECT place, {', '.join(names)}, seen FROM ({sql}) found JOIN groups ON {same}"
-        found = self._execute(sql)
-        with interruptible():
-            rows = found.fetchnumpy()
-        seen = rows["seen"]
-        for name, short in zip(columns, names, strict=True):
-            values, size = rows[short], columns[name]
-            if np.ma.getmaskarray(values).any():
-                raise ReportError("reports", f"{name} has rows without a report")
-            rule = WholeNumbers(size)
-            if not rule.holds(values):
-                got = f"{int(np.sum(seen[rule.outside(values)]))} rows beyond it"
-                raise ReportError("reports", f"{name} {rule.text}", got)
-        table = np.zeros((groups, *columns.values()), dtype=np.int64)
-        place = [np.asarray(rows[short], dtype=np.int64) for short in names]
-        first = np.asarray(rows["place"], dtype=np.int64) if self._by else np.zeros_like(place[0])
-        table[(first, *place)] = np.asarray(seen, dtype=np.int64)
-        return table
-
-    def any_breaks(self, rule: BitRule, masks: Mapping[str, int]) -> bool:
-        broken = rule.broken_in_duckdb(masks)
-        sql = f"SELECT count(*) FROM {_relation(self._path)} WHERE {broken}"
-        row = self._execute(sql).fetchone()
-        return row is None or bool(row[0])
 
 
 class _ParquetSink(ReportSink):

@@ -21,7 +21,7 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Reports, Study
-from warner.io import foreign_files, write_reports
+from warner.io import write_reports
 from warner.io.data_sets import files_of
 from warner.reports.tally import Tally, load_tallies
 
