@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import BLIND, ESTIMATORS, MECHANISMS
+from tests.laws.estimators._extremes import _extremes, _mechanism
+from tests.registry import BLIND, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PLACES
+from warner import Estimate, Integers, Status, WarnerError
+from warner.channels import Channel
+from warner.estimators import Estimator
+from warner.estimators.base import WHOLE, LikelihoodData
+from warner.results.from_tally import likelihood_data
 
 
 @pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
@@ -69,3 +75,152 @@ def test_every_estimator_runs_on_every_mechanism(
         return
     bounds = result.interval()
     assert bounds.shape == (4, 2) and (bounds[:, 0] <= bounds[:, 1]).all()
+
+
+# Every mechanism and every estimator where something is smallest, largest or absent: no warning,
+# no NaN, sums of one, gaps that are true.
+
+
+ROUNDING = 1e-12  # shares sum to one within this
+
+
+EPSILONS = [1e-6, 1.0, 20.0]
+
+
+def _likeliest(channel: Channel, w: np.ndarray) -> float:
+    """A lower bound of the maximum in nats per report, by plain EM on the matrix and all
+    distributions of one value: no code of ours.
+    """
+    rows = channel.dense()[w > 0] * channel.rows_per_report
+    seen = w[w > 0]
+
+    def value(theta: np.ndarray) -> float:
+        d = rows @ theta
+        return float(channel.rows_per_report * (seen @ np.log(d))) if (d > 0).all() else -np.inf
+
+    theta = np.full(rows.shape[1], 1 / rows.shape[1])
+    for _ in range(15):
+        theta = theta * (rows.T @ (seen / (rows @ theta)))
+        theta /= theta.sum()
+    return max([value(theta), *(value(one) for one in np.eye(theta.size))])
+
+
+def _holds(data: LikelihoodData, method: Estimator, best: float) -> Estimate | None:
+    """What every estimate must be; None where the method refuses the evidence, with an error of its
+    own.
+    """
+    try:
+        fit = method.fit(data)
+    except WarnerError:
+        return None
+    if fit.probabilities is None:
+        assert fit.mean is not None or fit.keys is not None
+        return Estimate(fit, data, method)
+    theta = fit.probabilities
+    assert np.isfinite(theta).all(), method
+    if fit.status is not Status.OUTSIDE_SIMPLEX:
+        assert (theta >= 0).all() and abs(theta.sum() - 1) <= ROUNDING, (
+            method,
+            fit.status,
+            theta.sum() - 1,
+        )
+    if fit.gap is not None:
+        assert np.isfinite(fit.gap) and fit.gap >= 0, method
+        own = data.channel.rows_per_report * (
+            data.weights[data.weights > 0]
+            @ np.log(data.channel.rows_per_report * data.channel.matvec(theta)[data.weights > 0])
+        )
+        assert best - own <= fit.gap + 1e-12 * max(1.0, abs(best)), (method, best - own, fit.gap)
+        if fit.likelihood == WHOLE and fit.log_likelihood is not None:
+            factors = np.broadcast_to(data.channel.log_factors, data.weights.shape)
+            whole = own + float(data.weights @ factors)
+            assert fit.log_likelihood == pytest.approx(data.n * whole, rel=1e-9, abs=1e-9)
+    return Estimate(fit, data, method)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("name", [*MECHANISMS, *PLACES, *KEYED])
+def test_every_method_estimates_from_one_report_and_from_two_that_are_alike(
+    name: str, epsilon: float
+) -> None:
+    """Rejects a projection that loses the 1 beside entries of 1e6, and a gap that is too small."""
+    mechanism = _mechanism(name, 2, epsilon)
+    methods = [
+        *ESTIMATORS,
+        *([warner.estimators.KeyMeans(), warner.estimators.PerKey()] if name in KEYED else []),
+    ]
+    for data in _extremes(mechanism):
+        best = _likeliest(data.channel, data.weights)
+        for method in methods:
+            _holds(data, method, best)
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_protection_one_report_is_known_and_says_little_of_others() -> None:
+    """Rejects a Wald interval [0, 0] for what nobody of one person reported; Wilson's goes to z^2 /
+    (1 + z^2).
+    """
+    open_ = warner.RandomizedResponse(Integers(0, 2), float("inf"))
+    data = likelihood_data(open_.tally(open_.randomize([1])))
+    for method in ESTIMATORS:
+        found = _holds(data, method, 0.0)
+        assert (
+            found is None
+            or found.fit.log_likelihood is None
+            or np.isfinite(found.fit.log_likelihood)
+        )
+    for n in (1, 2, 10):
+        found = warner.estimate(open_.tally(open_.randomize([1] * n)), warner.Inversion())
+        z2 = 1.959963984540054**2
+        assert found.interval(kind="wald")[0] == pytest.approx(
+            [0, z2 / (n + z2)]
+        ) and found.interval(kind="wald")[1] == pytest.approx([n / (n + z2), 1])
+        assert found.interval(target="respondents") == pytest.approx(
+            np.array([[0, 0], [1, 1], [0, 0]]), abs=1e-7
+        )
+
+
+# Every estimator runs on several reports of one person.
+
+
+@pytest.mark.parametrize("name", ["RR x OUE x OLH", "RR three times", "RR, OUE, OLH"])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estimator) -> None:
+    """Or say why not; those that are neither baselines nor smooth find the truth."""
+    mechanism = COMBINED[name](3.0)
+    rng = np.random.default_rng(3)
+    theta = rng.dirichlet(np.full(mechanism.domain.size, 0.5))
+    tally = mechanism.tally(
+        mechanism.randomize(mechanism.domain.decode(rng.choice(theta.size, 20_000, p=theta)), rng)
+    )
+    try:
+        result = warner.estimate(tally, estimator)
+    except (
+        warner.errors.ArgumentError,
+        warner.errors.ArgumentTypeError,
+        warner.errors.IdentifiabilityError,
+    ) as error:
+        # Those seen of several bits are not simulated; a tuple of attributes has no order.
+        simulated = (
+            isinstance(estimator, warner.estimators.literature.BiasCorrection)
+            and name == "RR, OUE, OLH"
+        )
+        assert simulated or isinstance(
+            estimator,
+            warner.estimators.Observed
+            | warner.estimators.literature.SmoothedEM
+            | warner.LogSpline
+            | warner.estimators.literature.WienerFilter,
+        ), error
+        return
+    assert result.probabilities.shape == theta.shape and np.isfinite(result.probabilities).all()
+    if isinstance(
+        estimator,
+        warner.Inversion | warner.MaximumLikelihood | warner.estimators.literature.MixtureReduction,
+    ):
+        assert result.probabilities == pytest.approx(
+            theta, abs=0.15 if estimator == warner.Inversion("base-cut") else 0.06
+        )
+    bounds = result.interval()
+    assert (bounds[:, 0] <= bounds[:, 1]).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.parity.estimators.literature._data import _facts, _unordered
+from tests.parity.estimators._data import _simulated, _unordered
 from tests.registry import MECHANISMS
 from warner import Integers
 from warner.channels import DenseCompositeChannel, DirectChannel, MergedChannel, SupportChannel
@@ -50,7 +50,7 @@ def test_counts_are_not_averaged_where_values_differ() -> None:
     """Merging a sensitive and an open value of utility-optimised RR: rows differ, and the mean of
     the counts is the mutant.
     """
-    data = _facts(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
+    data = _simulated(warner.UtilityOptimizedRR(_unordered(6), 1.0, sensitive=["v0", "v1"]), 2000)
     for labels, same in (
         ([0, 1, 2, 2, 3, 4], True),
         ([0, 0, 1, 2, 3, 4], True),
@@ -68,7 +68,7 @@ def test_merged_channels_multiply_like_their_matrix(kind: str) -> None:
         "hashed": "LocalHashing optimized",
         "square wave": "SquareWave",
     }.get(kind, "UnaryEncoding optimized")
-    data = _facts(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
+    data = _simulated(MECHANISMS[name](Integers(1, 9), 1.0), 300, kept=kind == "whole reports")
     for labels in (
         np.arange(9),
         np.array([0, 1, 0, 2, 2, 2, 3, 1, 4]),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.parity.estimators.mle._oracle import MIXED, _groups, _oracle
+from tests.parity.estimators._data import MIXED, _groups, _oracle
 from warner import Integers, MatrixMechanism
 from warner.channels import DenseChannel, StackChannel, SupportChannel
 from warner.estimators.base import score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.parity.estimators.mle._oracle import BITS, _kept
+from tests.parity.estimators._data import BITS, _kept
 from warner.channels import SupportRows
 
 

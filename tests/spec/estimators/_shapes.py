@@ -24,7 +24,7 @@ def _bell(bins: int) -> np.ndarray:
     return _shape(lambda x: np.exp(-((x - 0.4) ** 2) / 0.02), bins)
 
 
-def _facts(
+def _simulated(
     mechanism: warner.mechanisms.Mechanism,
     theta: np.ndarray,
     n: int,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 import pytest
 
 import warner
 from tests.registry import ESTIMATORS
-from warner import Categorical, Status
+from warner import Categorical, Integers, RandomizedResponse, benchmark, compare, estimate
+from warner.errors import WarnerError
 from warner.estimators import Estimator
+from warner.estimators.base import Fit, LikelihoodData, Status
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +39,97 @@ def test_status_says_what_happened(tally: warner.Tally) -> None:
 def test_every_method_says_what_it_computes(method: Estimator) -> None:
     """One sentence without a full stop, so that tables can join it to the status."""
     assert len(method.summary) > 20 and not method.summary.endswith(".")
+
+
+# Wrong estimators from outside the package are refused, and cannot spoil the others.
+
+
+DOMAIN = Integers(0, 3)
+COIN = RandomizedResponse(DOMAIN, 1.0)
+TALLY = COIN.tally(COIN.reports([0, 1, 1, 2] * 100))
+
+
+@dataclass(frozen=True)
+class Returns(Estimator):
+    """Returns the same for all reports."""
+
+    summary: ClassVar[str] = "the same for all reports"
+
+    case: str = ""
+
+    def _fit(self, data: LikelihoodData) -> Any:
+        size = data.domain.size
+        even = np.full(size, 1 / size)
+        return {
+            "NaN": Fit(np.full(size, np.nan), Status.COMPLETED),
+            "short": Fit(np.full(size - 1, 1 / (size - 1)), Status.COMPLETED),
+            "twice": Fit(2 * even, Status.EXACT),
+            "array": even,
+            "None": None,
+            "text": Fit(even, "done"),  # type: ignore[arg-type]
+            "twice, and says so": Fit(2 * even, Status.OUTSIDE_SIMPLEX),
+        }[self.case]
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("NaN", "finite shares; got 4 that are not finite"),
+        ("short", r"shares of shape \(4,\); got \(3,\)"),
+        ("twice", "a distribution with EXACT; got the sum 2"),
+        ("array", "_fit must return a Fit; got a ndarray"),
+        ("None", "_fit must return a Fit; got None"),
+        ("text", "must state a Status; got a string"),
+    ],
+)
+def test_what_is_no_fit_is_refused_with_a_remedy(case: str, message: str) -> None:
+    """Rejects a package that shows shares of NaN, or ranks shares with the sum 2."""
+    with pytest.raises(WarnerError, match=f"^Returns: .*{message}"):
+        estimate(TALLY, Returns(case))
+    league = benchmark([0.25] * 4, DOMAIN, [RandomizedResponse], [Returns(case), "mle"], runs=2)
+    assert [row["method"] for row in league.rows()] == ["mle"]
+    assert len(league.left_out) == 1 and "Returns: " in str(league)
+    ranking = compare(TALLY, [Returns(case), "mle"])
+    assert len(ranking.results) == 1 and "left_out=1)" in repr(ranking)
+
+
+def test_shares_outside_the_simplex_may_say_so() -> None:
+    found = estimate(TALLY, Returns("twice, and says so"))
+    assert found.probabilities.tolist() == [0.5] * 4
+
+
+@dataclass(frozen=True)
+class Overwrites(Returns):
+    """Uses the frequencies as its workspace."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        data.weights[:] = 1 / data.weights.size
+        return Fit(np.full(data.domain.size, 1 / data.domain.size), Status.COMPLETED)
+
+
+def test_an_estimator_cannot_change_the_reports_that_the_next_one_reads() -> None:
+    """Rejects a league in which all methods after this one estimate from other reports."""
+    truth = [0.7, 0.1, 0.1, 0.1]
+    spoiled = benchmark(truth, DOMAIN, [RandomizedResponse], [Overwrites(), "mle"], runs=2)
+    alone = benchmark(truth, DOMAIN, [RandomizedResponse], ["mle"], runs=2)
+    assert [row["mean"] for row in spoiled.rows()] == [row["mean"] for row in alone.rows()]
+    assert "read-only" in str(spoiled)
+    with pytest.raises(ValueError, match="read-only"):
+        estimate(TALLY, Overwrites())
+    ranking = compare(TALLY, [Overwrites(), "mle"])
+    assert "raised ValueError" in next(iter(ranking.left_out.values()))
+
+
+def test_the_reports_of_the_caller_stay_as_they_are() -> None:
+    weights = np.full(4, 0.25)
+    data = LikelihoodData(COIN.channel(), weights, 4, DOMAIN)
+    assert weights.flags.writeable and not data.weights.flags.writeable
+
+
+# Maximum likelihood: its arguments.
+
+
+@pytest.mark.parametrize("gap", [0, -1.0, float("nan"), float("inf"), "1"])
+def test_gaps_must_be_positive_numbers(gap: object) -> None:
+    with pytest.raises((warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match="gap"):
+        warner.MaximumLikelihood(gap)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.spec.estimators._shapes import _bell, _facts, _shape
+from tests.spec.estimators._shapes import _bell, _shape, _simulated
 from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
 from warner.channels import StackChannel
 from warner.estimators.base import LikelihoodData
@@ -18,7 +18,7 @@ from warner.results.from_tally import likelihood_data
 
 
 def test_a_log_spline_says_how_far_below_the_maximum_of_the_likelihood_it_is() -> None:
-    data = _facts(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
+    data = _simulated(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
     fit, best = LogSpline().fit(data), warner.MaximumLikelihood().fit(data)
     assert (
         fit.status is Status.COMPLETED
@@ -39,7 +39,7 @@ def test_a_normal_shape_which_the_penalty_leaves_alone_is_recovered(make: Any) -
     """
     truth = _bell(128)
     mechanism = make(Interval(0, 1, 128), 1.0)
-    fit = LogSpline().fit(_facts(mechanism, truth, 10**6, exact=True))
+    fit = LogSpline().fit(_simulated(mechanism, truth, 10**6, exact=True))
     assert wasserstein1(fit.probabilities, truth, 1 / 128) < 2e-4
 
 
@@ -57,7 +57,7 @@ def test_many_reports_bring_it_to_the_truth(truth: np.ndarray) -> None:
     """Smooth or not: the error falls with n, to 1e-3 of the domain's length at 10^8."""
     mechanism = SquareWave(Interval(0, 1, 128), 2.0)
     few, many = (
-        wasserstein1(LogSpline().fit(_facts(mechanism, truth, n)).probabilities, truth, 1 / 128)
+        wasserstein1(LogSpline().fit(_simulated(mechanism, truth, n)).probabilities, truth, 1 / 128)
         for n in (10**4, 10**8)
     )
     assert many < few and many < 1e-3
@@ -70,7 +70,7 @@ def test_a_spike_at_the_border_is_found_and_stays_in_its_bin(end: int) -> None:
     """
     truth = 0.75 * _bell(256)
     truth[end] += 0.25
-    fit = LogSpline().fit(_facts(SquareWave(Interval(0, 1, 256), 2.0), truth, 10**6))
+    fit = LogSpline().fit(_simulated(SquareWave(Interval(0, 1, 256), 2.0), truth, 10**6))
     assert fit.probabilities[end] == pytest.approx(0.25, abs=0.02)
     assert fit.probabilities[1 if end == 0 else -2] < 0.01
 

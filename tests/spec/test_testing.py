@@ -1,0 +1,462 @@
+"""The battery accepts right mechanisms, and says of wrong ones which property fails, and how far."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import warner
+from tests.own_parts import ONE, Forced, Shrunk
+from tests.registry import ALL, COMBINED, ESTIMATORS, smallest
+from warner import Integers, LocalHashing, testing
+from warner._core.sampling import Source
+from warner.channels import DenseChannel
+from warner.errors import BudgetError
+from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
+from warner.estimators.base import Fit, LikelihoodData, Status
+from warner.mechanisms import Mechanism
+from warner.privacy.guarantees import LDP
+from warner.privacy.report_laws import Table
+from warner.reports.schema import IntegerColumns
+from warner.results.registration import for_a_while, register
+
+FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    with for_a_while():
+        warner.register(Forced)
+        yield
+
+
+@pytest.mark.parametrize("name", [*ALL, *COMBINED])
+def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
+    mechanism = COMBINED[name](1.0) if name in COMBINED else smallest(name)
+    testing.check_mechanism(mechanism, draws=FEW)
+
+
+@pytest.mark.parametrize("weights", [None, [0.2, 0.5, 0.3]])
+def test_a_right_mechanism_of_ones_own_has_every_property(weights: Any) -> None:
+    found = testing.check_mechanism(Forced(Integers(0, 2), 1.0, weights))
+    assert all(each.holds for each in found.findings) and len(found.findings) == 13
+    assert "off by 0.01" in str(found)  # the power of the test of the sampler
+
+
+def test_many_values_are_checked_by_the_rows_of_the_channel() -> None:
+    for make in (warner.RandomizedResponse, warner.UnaryEncoding, warner.SquareWave):
+        found = testing.check_mechanism(make(Integers(0, 299), 2.0), draws=FEW)
+        assert found.findings[0].holds is None and found.findings[2].holds
+
+
+def _failed(mechanism: Mechanism, draws: int = 100_000) -> dict[str, str]:
+    with for_a_while():
+        warner.register(type(mechanism))
+        with pytest.raises(testing.PropertyError) as caught:
+            testing.check_mechanism(mechanism, draws)
+    failures = caught.value.checked.failures
+    assert all(each.property in str(caught.value) for each in failures)
+    return {each.property: each.finding for each in failures}
+
+
+SAMPLER = "the sampler follows the law"
+
+
+class UnderstatedEpsilon(Forced):
+    """States a smaller epsilon than its reports have."""
+
+    @property
+    def guarantee(self) -> LDP:
+        return LDP(self.epsilon / 2)
+
+
+class UnderstatedLaw(Forced):
+    """Its law, from which epsilon is computed, is flatter than the probabilities it lists."""
+
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, 2 * epsilon)
+        self.real = self.law.numerators
+        flat = Forced(domain, epsilon)
+        self.law, self.requested = Table(flat.law.numerators), flat.requested
+        self.__dict__.pop("_realised_epsilon", None)
+
+    def probabilities(self) -> np.ndarray:
+        return self.real * warner.privacy.report_laws.Fraction(1, ONE)
+
+
+def test_a_wrong_epsilon_is_rejected() -> None:
+    failed = _failed(UnderstatedEpsilon(Integers(0, 2), 1.0))
+    assert failed == {
+        "the audited epsilon is at most the requested one": "the reports have epsilon "
+        f"{Forced(Integers(0, 2), 1.0).epsilon:.9g}, the guarantee states 0.5"
+    }
+    assert "larger odds" in "".join(_failed(UnderstatedLaw(Integers(0, 2), 1.0)).values())
+
+
+class Leaks(Forced):
+    """Sends the truth to one person in twenty who should get a forced answer."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        honest = super()._sample(index, source)["report"]
+        return {"report": np.where(source.below(ONE // 20, len(index)), index, honest)}
+
+
+class ForcesOneWord(Forced):
+    """One random word decides for everybody."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        one = super()._sample(index[:1], source)["report"]
+        return {"report": np.repeat(one, len(index))}
+
+
+class Reversed(Forced):
+    """Takes the values in reverse."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        return super()._sample(self.domain.size - 1 - index, source)
+
+
+class UsesNumpysGlobal(Forced):
+    """Draws from a generator of its own, which nobody can repeat or audit."""
+
+    def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng()
+        table = (self.law.numerators / ONE).astype(float)
+        drawn = [rng.choice(self.domain.size, p=table[:, x] / table[:, x].sum()) for x in index]
+        return {"report": np.array(drawn)}
+
+
+def test_leaking_samplers_are_rejected_with_the_report_that_is_off() -> None:
+    failed = _failed(Leaks(Integers(0, 2), 1.0))
+    assert list(failed) == [SAMPLER] and "law 0." in failed[SAMPLER]
+    assert SAMPLER in _failed(ForcesOneWord(Integers(0, 2), 1.0), FEW)
+    assert SAMPLER in _failed(Reversed(Integers(0, 2), 1.0), FEW)
+    assert list(_failed(UsesNumpysGlobal(Integers(0, 2), 1.0), 1000)) >= [
+        "the sampler draws from its source alone"
+    ]
+
+
+def test_a_leak_among_many_reports_is_rejected_by_the_rows_of_the_channel() -> None:
+    assert SAMPLER in _failed(Leaks(Integers(0, 299), 1.0), 20_000)
+
+
+class OtherChannel(Forced):
+    """Its channel is that of other weights."""
+
+    def channel(self) -> DenseChannel:
+        return DenseChannel(np.roll((self.law.numerators / ONE).astype(float), 1, axis=0))
+
+
+class SumsToLess(Forced):
+    """Lists probabilities that leave out a bit of the words."""
+
+    def probabilities(self) -> np.ndarray:
+        return super().probabilities() * warner.privacy.report_laws.Fraction(99, 100)
+
+
+class OffAdjoint(DenseChannel):
+    """Its adjoint product forgets a factor."""
+
+    def rmatvec(self, r: np.ndarray) -> np.ndarray:
+        return 1.01 * super().rmatvec(r)
+
+
+class OffInverse(DenseChannel):
+    """Its inverse is of another channel."""
+
+    def invert(self, w: np.ndarray) -> np.ndarray:
+        return super().invert(w) + 0.001
+
+
+class WrongProducts(Forced):
+    def channel(self) -> DenseChannel:
+        return OffAdjoint(super().channel().dense())
+
+
+class Biased(Forced):
+    def channel(self) -> DenseChannel:
+        return OffInverse(super().channel().dense())
+
+
+def test_a_channel_that_does_not_match_the_sampler_is_rejected() -> None:
+    failed = _failed(OtherChannel(Integers(0, 2), 1.0), FEW)
+    assert "off by 0.3" in failed["the channel is the law"]
+    assert "off by 0.01" in _failed(SumsToLess(Integers(0, 2), 1.0), FEW)["the law sums to one"]
+    products = _failed(WrongProducts(Integers(0, 2), 1.0), FEW)
+    assert "off by 0.0" in products["the channel's columns and products agree"]
+    assert "off by 0.001" in _failed(Biased(Integers(0, 2), 1.0), FEW)["the inversion is unbiased"]
+
+
+class LosesTheLast(IntegerColumns):
+    """A schema whose files cannot hold the last report."""
+
+    def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {n: np.minimum(c, self.sizes[0] - 2) for n, c in columns.items()}
+
+
+class LooseSchema(IntegerColumns):
+    """A schema that accepts anything."""
+
+    def parse(self, outputs: Any) -> dict[str, np.ndarray]:
+        return {n: np.asarray(c).astype(np.uint8) for n, c in outputs.items()}
+
+
+class LosesBytes(Forced):
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, epsilon)
+        self.schema = LosesTheLast(("report",), (domain.size,))
+
+
+class AcceptsAnything(Forced):
+    def __init__(self, domain: Any, epsilon: float) -> None:
+        super().__init__(domain, epsilon)
+        self.schema = LooseSchema(("report",), (domain.size,))
+
+
+class ForgetsItsWeights(Forced):
+    """The header does not hold the weights, so another law is read from it."""
+
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+
+def test_reports_and_headers_that_do_not_come_back_are_rejected() -> None:
+    failed = _failed(LosesBytes(Integers(0, 2), 1.0), FEW)
+    assert "reports change in columns of a file" in "".join(failed.values())
+    failed = _failed(ForgetsItsWeights(Integers(0, 2), 1.0, [0.2, 0.5, 0.3]), FEW)
+    assert "the header makes the mechanism again" in failed
+    failed = _failed(AcceptsAnything(Integers(0, 2), 1.0), FEW)
+    assert (
+        "in the column 'report' are accepted" in failed["reports that cannot be sent are refused"]
+    )
+
+
+def test_a_class_that_is_not_registered_is_said_so() -> None:
+    class Unknown(Forced):
+        """Not registered."""
+
+    with pytest.raises(testing.PropertyError, match="Is the class registered"):
+        testing.check_mechanism(Unknown(Integers(0, 2), 1.0), FEW)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="instance"):
+        testing.check_mechanism(Forced)  # type: ignore[arg-type]
+
+
+def test_the_stated_power_is_that_of_the_test() -> None:
+    """A probability that is off by the stated amount is rejected in nearly all of 200 samples."""
+    from warner.testing.mechanisms import ALPHA, detectable, p_value
+
+    n, law = 20_000, np.full(4, 0.25)
+    off = detectable(n, 3)
+    # The error is put where the test sees least of it: it moves from one report to another, and
+    # the non-centrality of 4 n d^2 is reached at a probability of one half.
+    half = np.array([0.5, 0.5])
+    for base, freedom in ((law, 3), (half, 1)):
+        d = detectable(n, freedom)
+        wrong = base.copy()
+        wrong[:2] += [d, -d]
+        rng = np.random.default_rng(3)
+        found = [
+            p_value(c.astype(float), base, n)[0] < ALPHA for c in rng.multinomial(n, wrong, 200)
+        ]
+        assert np.mean(found) >= 0.96
+        right = [
+            p_value(c.astype(float), base, n)[0] < ALPHA for c in rng.multinomial(n, base, 200)
+        ]
+        assert not any(right)
+    assert math.isclose(off, detectable(n, 3)) and dataclasses.is_dataclass(testing.Checked)
+
+
+# The battery accepts right estimators, and says of wrong ones which property fails, and how far.
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, SampleMean(), KeyMeans(), PerKey()], ids=repr)
+def test_every_estimator_of_the_package_is_accepted(estimator: Estimator) -> None:
+    testing.check_estimator(estimator)
+
+
+def test_an_estimator_of_ones_own_is_accepted() -> None:
+    found = testing.check_estimator(Shrunk(0.2))
+    assert "12 of 13" in found.findings[0].finding and "COMPLETED" in str(found)
+
+
+def _failed_estimator(estimator: Estimator) -> dict[str, str]:
+    with pytest.raises(testing.PropertyError) as caught:
+        testing.check_estimator(estimator)
+    return {each.property: each.finding for each in caught.value.checked.failures}
+
+
+@dataclass(frozen=True)
+class NotNormalised(Shrunk):
+    """Its shares sum to 0.9."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        fit = super()._fit(data)
+        return replace(fit, probabilities=0.9 * fit.shares)
+
+
+@dataclass(frozen=True)
+class Draws(Shrunk):
+    """Draws without a seed."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return Fit(np.random.default_rng().dirichlet(np.ones(data.domain.size)), Status.COMPLETED)
+
+
+@dataclass(frozen=True)
+class Overwrites(Shrunk):
+    """Uses the frequencies as its workspace."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        fit = super()._fit(data)
+        data.weights[:] = 0
+        return fit
+
+
+@dataclass(frozen=True)
+class ClaimsTheMaximum(Shrunk):
+    """Says that it converged to the maximum of the likelihood."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return replace(super()._fit(data), status=Status.CONVERGED, gap=1e-9)
+
+
+@dataclass(frozen=True)
+class TooShort(Shrunk):
+    """Leaves out the last value."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return Fit(super()._fit(data).shares[:-1], Status.COMPLETED)
+
+
+@dataclass(frozen=True)
+class DividesByZero(Shrunk):
+    """Fails for one report."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        if data.n == 1:
+            raise ZeroDivisionError("n - 1")
+        return super()._fit(data)
+
+
+@dataclass(frozen=True)
+class NamesItsStatus(Shrunk):
+    """A text is no status."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return replace(super()._fit(data), status="converged")  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RefusesAll(Shrunk):
+    """Fits no problem."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        raise warner.errors.ArgumentError("domain: must be another.")
+
+
+class NotFrozen(Inversion):
+    """Has a summary that ends with a full stop."""
+
+    summary = "Inversion."
+
+
+@pytest.mark.parametrize(
+    "wrong, name, finding",
+    [
+        (NotNormalised(), "shares are a distribution, or the status says not", "off by 0.1"),
+        (Draws(), "equal reports give equal shares", "a second fit differs by 0."),
+        (Overwrites(), "the reports are not changed", "randomised response"),
+        (ClaimsTheMaximum(), "the gap and the log-likelihood are true", "nats below the largest"),
+        (TooShort(), "shares have their shape and are finite", "the shape is (5,), not (6,)"),
+        (DividesByZero(), "it runs", "on one report it raised ZeroDivisionError: n - 1"),
+        (NamesItsStatus(), "the status is a Status", "not a warner.Status"),
+        (NotFrozen(), "the estimator describes itself", "full stop"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Estimator) else "",
+)
+def test_wrong_estimators_are_rejected(wrong: Estimator, name: str, finding: str) -> None:
+    assert finding in _failed_estimator(wrong)[name]
+
+
+def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:
+    assert "it refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
+    with pytest.raises(warner.errors.ArgumentTypeError, match="instance"):
+        testing.check_estimator(Shrunk)  # type: ignore[arg-type]
+
+
+# The battery rejects samplers whose reports depend on the batch they are made in.
+
+
+SMALL = Integers(0, 3)
+DRAWS = 5_000
+PROPERTY = "a report depends on its own person alone"
+
+
+class FirstTrue(Forced):
+    """The first person of each batch sends the truth, so a device that sends one report does."""
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        report = super()._sample(index, source)["report"]
+        report[0] = index[0]
+        return {"report": report}
+
+
+class Neighbours(Forced):
+    """Every report is that of the person before."""
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return super()._sample(np.roll(index, 1), source)
+
+
+class RarelyElsewhere(Forced):
+    """One report of a hundred comes from a generator that the source does not know."""
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        report = super()._sample(index, source)["report"]
+        other = np.random.default_rng()
+        return {"report": np.where(other.random(len(index)) < 0.01, index, report)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name", "said"),
+    [
+        (FirstTrue, PROPERTY, "reports made one by one"),
+        (Neighbours, PROPERTY, "reports among those of other values"),
+        (RarelyElsewhere, "the sampler draws from its source alone", "of 2000 reports differ"),
+    ],
+)
+def test_reports_that_depend_on_others_are_rejected(
+    wrong: type[Forced], name: str, said: str
+) -> None:
+    with for_a_while():
+        register(wrong)
+        with pytest.raises(testing.PropertyError) as caught:
+            testing.check_mechanism(wrong(SMALL, 1.0), draws=DRAWS)
+    failed = {each.property: each.finding for each in caught.value.checked.failures}
+    assert said in failed[name] and "the sampler follows the law" not in failed
+
+
+def test_right_samplers_are_accepted_with_few_and_with_many_reports() -> None:
+    for mechanism in (LocalHashing(SMALL, 1.0), LocalHashing(Integers(0, 60), 1.0)):
+        found = testing.check_mechanism(mechanism, draws=DRAWS)
+        (each,) = (each for each in found.findings if each.property == PROPERTY)
+        assert each.holds and "400 reports made one by one, and 5,000" in each.finding
+
+
+def test_a_law_that_a_subclass_changes_is_checked_again() -> None:
+    """Rejects a check that remembers the epsilon of the base class."""
+
+    class Louder(Forced):
+        def __init__(self, domain: Integers, epsilon: float) -> None:
+            super().__init__(domain, epsilon)
+            self.law = Forced(domain, 2 * epsilon).law
+            self.check_realisable()
+
+    with pytest.raises(BudgetError, match="cannot be met"):
+        Louder(SMALL, 1.0)
