@@ -14,9 +14,8 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
 from warner.app.commands.options import additions, attributes, of_intervals
-from warner.app.report.html_writer import to_html
-from warner.app.report.pdf_writer import require_typst, to_pdf
 from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
     Wanted,
     asked_tallies,

@@ -34,34 +34,16 @@ from warner.results.tables import name_of
 
 @dataclass(frozen=True)
 class Bar:
-    """A share with its interval as a picture: a bar from 0, with the interval as a line.
+    """A number with its interval as a picture: a bar from 0, with the interval as a line.
 
     The numbers stand in the cells beside it.
-
-    Attributes:
-        estimate: the length of the bar.
-        low, high: the interval.
-        largest: the number at the right end of the picture, the same for all rows of a table.
     """
 
     estimate: float
     low: float
     high: float
-    largest: float
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The numbers at the two ends of the picture."""
-        return 0.0, self.largest
-
-
-@dataclass(frozen=True)
-class Shift(Bar):
-    """A difference with its interval: a bar from the middle, which is 0, to either side."""
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return -self.largest, self.largest
+    start: float  # at the left end of the picture; below 0 for differences
+    end: float  # at the right end, the same for all rows of a table
 
 
 Cell = str | Bar
@@ -273,7 +255,7 @@ def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float)
                 row["value"],
                 percent(row["estimate"], decimals) + "*" * is_shrunk(row),
                 percent_interval(row["low"], row["high"], decimals),
-                Bar(row["estimate"], row["low"], row["high"], end),
+                Bar(row["estimate"], row["low"], row["high"], 0.0, end),
             )
             for row in rows
         ),
@@ -337,7 +319,7 @@ def table_by_group(
         if is_share:
             ends = percent_interval(row["low"], row["high"], decimals)
             texts = percent(row["estimate"], decimals) + "*" * is_shrunk(row), ends
-        bar = (Bar(row["estimate"], row["low"], row["high"], end),) if least >= 0 else ()
+        bar = (Bar(row["estimate"], row["low"], row["high"], 0.0, end),) if least >= 0 else ()
         cells.append((f"{visible(name)} ({n:,})", *texts, *bar))
     scale = f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"0 to {end:.6g}"
     head = (f"{columns} (people)", "estimate", f"{100 * level:.4g} % interval")
@@ -365,7 +347,7 @@ def table_of_differences(
                 signed(d, decimals),
                 f"{signed(low, decimals)} to {signed(high, decimals)}",
                 shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
-                Shift(d, low, high, end),
+                Bar(d, low, high, -end, end),
             )
         )
     head = (

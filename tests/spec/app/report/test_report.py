@@ -16,10 +16,9 @@ import pytest
 
 import warner
 from tests.spec.app._command import SECRET, STUDY, run
-from warner.app.report.content import Bar, Points, Report, Section, Shift, Table
-from warner.app.report.html_writer import to_html
-from warner.app.report.pdf_writer import to_pdf
+from warner.app.report.content import Bar, Points, Report, Section, Table
 from warner.app.report.sections import Question, Settings, Source, build
+from warner.app.report.writers import to_html, to_pdf
 from warner.app.requested import Wanted
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
@@ -283,7 +282,7 @@ def test_a_pdf_is_tagged_has_vectors_only_and_says_what_the_page_says(tally: str
 
 
 def test_pictures_of_differences_have_zero_in_the_middle() -> None:
-    table = Table("t", ("a", "b"), (("x", Shift(-1.0, -2.0, 0.5, 2.0)), ("y", Bar(1, 0, 2, 2))))
+    table = Table("t", ("a", "b"), (("x", Bar(-1.0, -2.0, 0.5, 2.0)), ("y", Bar(1, 0, 2, -2, 2))))
     report = Report("t", (), "", (Section("s", (table, Points(("p",)))),))
     page = to_html(report)
     assert "M80 0V14" in page and page.count("<svg") == 2
