@@ -39,25 +39,15 @@ _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the s
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be counted, and how.
+    """What is to be counted, and how."""
 
-    Attributes:
-        plan: the study, or None.
-        columns: the columns of reports, as the option --column names them.
-        by: the public columns that group people, or None.
-        ways: the number of attributes of each marginal table, or None.
-        keep_reports: whether to keep the distinct reports of bits.
-        allow_equal: whether files may have equal counts.
-        allow_simulated: whether simulated reports may be added to real ones.
-    """
-
-    plan: Study | None
-    columns: Mapping[str, Any]
-    by: Sequence[str] | None
-    ways: int | None
-    keep_reports: bool
-    allow_equal: bool = False
-    allow_simulated: bool = False
+    plan: Study | None  # the study, or None
+    columns: Mapping[str, Any]  # the columns of reports, as the option --column names them
+    by: Sequence[str] | None  # the public columns that group people, or None
+    ways: int | None  # the number of attributes of each marginal table, or None
+    keep_reports: bool  # whether to keep the distinct reports of bits
+    allow_equal: bool = False  # whether files may have equal counts
+    allow_simulated: bool = False  # whether simulated reports may be added to real ones
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -186,23 +176,17 @@ class _Before:
     chance of one pair (the union bound). That of a pair is at most that of its least likely
     attribute. A million reports of 16 values have 1e-22, those of one question with yes and no have
     1e-3. So copies of such files are not noticed by their counts.
-
-    Attributes:
-        paths: the arguments of the command.
-        wanted: what is counted.
-        many: the number of files.
-        seals: {digest of the content: file}.
-        counts: {group and digests of the tallies: the file, and whether it was named by itself}.
-        firsts: {group: the argument and the tallies of the first file}.
-        checked: the groups and arguments whose first file was compared.
     """
 
-    paths: Sequence[str]
-    wanted: Wanted
-    many: int
-    seals: dict[str, str] = field(default_factory=dict)
+    paths: Sequence[str]  # the arguments of the command
+    wanted: Wanted  # what is counted
+    many: int  # the number of files
+    seals: dict[str, str] = field(default_factory=dict)  # {digest of the content: file}
+    # {group and digests of the tallies: the file, and whether it was named by itself}
     counts: dict[tuple[str | None, str], tuple[str, bool]] = field(default_factory=dict)
+    # {group: the argument and the tallies of the first file}
     firsts: dict[str | None, tuple[str, dict[str, Tally]]] = field(default_factory=dict)
+    # the groups and arguments whose first file was compared
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
     def require_other(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
@@ -278,27 +262,20 @@ def _count_own(path: str, wanted: Wanted) -> CountedFile:
 
 @dataclass
 class _Sums:
-    """The sums of the files of an argument, by the group of the study.
+    """The sums of the files of an argument, by the group of the study."""
 
-    Attributes:
-        path: the argument.
-        allow_simulated: whether simulated reports may be added to real ones.
-        totals: {group: {attribute: the sum so far}}.
-        firsts: {group: the first file}.
-        foreign: {a file that another program wrote: the number of its rows}.
-        own: the number of reports of each report file of warner.
-        named: whether all reports of the files of another program are texts that name the study.
-        empty: the files without rows, which add nothing.
-    """
-
-    path: str
-    allow_simulated: bool
+    path: str  # the argument
+    allow_simulated: bool  # whether simulated reports may be added to real ones
+    # {group: {attribute: the sum so far}}
     totals: dict[str | None, dict[str, Tally]] = field(default_factory=dict)
-    firsts: dict[str | None, str] = field(default_factory=dict)
+    firsts: dict[str | None, str] = field(default_factory=dict)  # {group: the first file}
+    # {a file that another program wrote: the number of its rows}
     foreign: dict[str, int] = field(default_factory=dict)
+    # the number of reports of each report file of warner
     own: list[int] = field(default_factory=list)
+    # whether all reports of the files of another program are texts that name the study
     named: bool = True
-    empty: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)  # the files without rows, which add nothing
 
     def add(self, path: str, counted: CountedFile) -> None:
         """Add the tallies of a file."""
@@ -345,21 +322,13 @@ class _Sums:
 
 
 class CountedFile(NamedTuple):
-    """What was counted in a file.
+    """What was counted in a file."""
 
-    Attributes:
-        group: the group of the study that its people belong to; None where there is none.
-        seal: the digest of its content.
-        tallies: {attribute: tally}; empty for a file without rows.
-        foreign: whether another program wrote the file.
-        named: whether all its reports are texts that name the study.
-    """
-
-    group: str | None
-    seal: str
-    tallies: dict[str, Tally]
-    foreign: bool
-    named: bool = False
+    group: str | None  # the group of the study that its people belong to; None where there is none
+    seal: str  # the digest of its content
+    tallies: dict[str, Tally]  # {attribute: tally}; empty for a file without rows
+    foreign: bool  # whether another program wrote the file
+    named: bool = False  # whether all its reports are texts that name the study
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:

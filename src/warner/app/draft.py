@@ -31,17 +31,12 @@ _DIGITS = 1000  # parts of a nat to which a part of a budget is rounded down
 
 @dataclass(frozen=True)
 class Planned:
-    """What is proposed for one attribute of a draft.
+    """What is proposed for one attribute of a draft."""
 
-    Attributes:
-        proposal: the proposal.
-        added: {key: value}, the lines that complete the table of the attribute.
-        times: the number of reports of one person that share the epsilon of the study. The proposal
-            is of one of them.
-    """
-
-    proposal: Proposal
-    added: Mapping[str, Any]
+    proposal: Proposal  # the proposal
+    added: Mapping[str, Any]  # {key: value}, the lines that complete the table of the attribute
+    # the number of reports of one person that share the epsilon of the study. The proposal is of
+    # one of them
     times: int = 1
 
     def to_json(self) -> dict[str, Any]:
@@ -51,18 +46,12 @@ class Planned:
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """A study file in which attributes may lack a mechanism or an epsilon.
+    """A study file in which attributes may lack a mechanism or an epsilon."""
 
-    Attributes:
-        text: the file.
-        data: the file as data.
-        study: the study with a stand-in for what is missing, for its domains.
-        missing: {attribute: the keys that it lacks}, of those that lack any.
-    """
-
-    text: str
-    data: Mapping[str, Any]
-    study: Study
+    text: str  # the file
+    data: Mapping[str, Any]  # the file as data
+    study: Study  # the study with a stand-in for what is missing, for its domains
+    # {attribute: the keys that it lacks}, of those that lack any
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod

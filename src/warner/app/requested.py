@@ -163,14 +163,10 @@ summary = click.option(
 
 @dataclass(frozen=True)
 class Wanted:
-    """The summaries that a user asks for.
+    """The summaries that a user asks for."""
 
-    Attributes:
-        common: of all attributes of numbers that are not named.
-        own: of the attributes that are named.
-    """
-
-    common: tuple[Named, ...] = ()
+    common: tuple[Named, ...] = ()  # of all attributes of numbers that are not named
+    # of the attributes that are named
     own: dict[str, tuple[Named, ...]] = field(default_factory=dict)
 
     @classmethod

@@ -305,20 +305,15 @@ def _headers(study: Study) -> dict[str, object]:
 
 
 class Audited(NamedTuple):
-    """What a file says of its reports.
+    """What a file says of its reports."""
 
-    Attributes:
-        mechanisms: {name: mechanism}. Those of a study with groups are called "group: attribute".
-        simulated: whether the reports are simulated.
-        most: the largest number of reports of one person.
-        public: {name: domain} of the public columns; None for a column without a domain.
-        sizes: (G,) the number of reports of each group, of a tally of groups; else None.
-    """
-
+    # {name: mechanism}. Those of a study with groups are called "group: attribute"
     mechanisms: dict[str, Mechanism]
-    simulated: bool
-    most: int
+    simulated: bool  # whether the reports are simulated
+    most: int  # the largest number of reports of one person
+    # {name: domain} of the public columns; None for a column without a domain
     public: Mapping[str, Domain | None]
+    # (G,) the number of reports of each group, of a tally of groups; else None
     sizes: np.ndarray | None = None
 
 

@@ -145,6 +145,7 @@ def test_what_goes_wrong_is_said_in_one_line(
     Path("empty").write_text("")
     for arguments, words in {
         ("collect", "pull", url): "--token-file",
+        ("collect", "close", url): "--token-file",
         ("collect", "pull", url, "--token-file", "wrong"): "401, no_owner",
         ("collect", "pull", url, "--token-file", "empty"): "holds no token",
         ("collect", "pull", url, "--token-env", "NOTHING"): "holds no token",

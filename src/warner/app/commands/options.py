@@ -126,19 +126,14 @@ seed = click.option(
 
 @dataclass(frozen=True)
 class Output:
-    """Where a command writes its result, and in which form.
+    """Where a command writes its result, and in which form."""
 
-    Attributes:
-        paths: the files; () for standard output.
-        as_json, as_csv: the form of all of them. Without either, a name that ends in .json or .csv
-            states it, and everything else is what a terminal shows.
-        wide: whether lines are as long as they need to be.
-    """
-
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # the files; () for standard output
+    # the form of all of them. Without either, a name that ends in .json or .csv states it, and
+    # everything else is what a terminal shows
     as_json: bool = False
     as_csv: bool = False
-    wide: bool = False
+    wide: bool = False  # whether lines are as long as they need to be
 
     def check(self, *inputs: str, plot: str | None = None) -> None:
         """Refuse forms that exclude each other, and files that would replace an input or another.

@@ -72,32 +72,25 @@ WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Question:
-    """A column of a first study.
+    """A column of a first study."""
 
-    Attributes:
-        name: the name of the column, and of the attribute.
-        kind: what the answers are.
-        text: the question as people read it; None where nobody has stated it.
-        labels: the answers, where they are labels; None where nobody has stated them.
-        limits: the smallest and the largest number, as they are written; None likewise.
-        bins: the number of parts of an interval, where it is stated.
-        grid: the rows, the columns and the side of a cell as they are written, where it is stated.
-        is_copied: whether labels or limits are answers from a file.
-        shown: {key: value}, what else people read of the question, such as displayed answers.
-        options: {key: value}, further lines of its table; its mechanism too, where it is stated.
-        epsilon: its budget in nats as it is written; None for that of the other questions.
-    """
-
-    name: str
-    kind: Kind
+    name: str  # the name of the column, and of the attribute
+    kind: Kind  # what the answers are
+    # the question as people read it; None where nobody has stated it
     text: str | Mapping[str, str] | None = None
+    # the answers, where they are labels; None where nobody has stated them
     labels: tuple[str | int | bool, ...] | None = None
+    # the smallest and the largest number, as they are written; None likewise
     limits: tuple[str, str] | None = None
-    bins: int | None = None
+    bins: int | None = None  # the number of parts of an interval, where it is stated
+    # the rows, the columns and the side of a cell as they are written, where it is stated
     grid: tuple[str, str, str] | None = None
-    is_copied: bool = False
+    is_copied: bool = False  # whether labels or limits are answers from a file
+    # {key: value}, what else people read of the question, such as displayed answers
     shown: Mapping[str, object] = field(default_factory=dict)
+    # {key: value}, further lines of its table; its mechanism too, where it is stated
     options: Mapping[str, object] = field(default_factory=dict)
+    # its budget in nats as it is written; None for that of the other questions
     epsilon: str | None = None
 
     @property
@@ -263,25 +256,19 @@ _SHOWN, _IN_TITLE = 30, 6  # names that are listed
 
 @dataclass(frozen=True)
 class FirstStudy:
-    """What a first study asks.
+    """What a first study asks."""
 
-    Attributes:
-        title: the name of the study; "" for one that names the questions. Also by language.
-        secret: the questions whose answers are protected, at least one.
-        public: the columns that travel in the clear.
-        epsilon: the budget of each question in nats, as it is written.
-        mechanisms: {question: lines of the file, and a comment}, where they are not by the rule.
-        languages: those of the texts, the default one first; () for one that nobody names.
-        per_distance: the questions whose epsilon is for values at one distance. The sum of epsilons
-            is no budget where there are any, and the study states none.
-    """
-
+    # the name of the study; "" for one that names the questions. Also by language
     title: str | Mapping[str, str]
-    secret: Sequence[Question]
-    public: Sequence[Question]
-    epsilon: str
+    secret: Sequence[Question]  # the questions whose answers are protected, at least one
+    public: Sequence[Question]  # the columns that travel in the clear
+    epsilon: str  # the budget of each question in nats, as it is written
+    # {question: lines of the file, and a comment}, where they are not by the rule
     mechanisms: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    # those of the texts, the default one first; () for one that nobody names
     languages: Sequence[str] = ()
+    # the questions whose epsilon is for values at one distance. The sum of epsilons is no budget
+    # where there are any, and the study states none
     per_distance: Sequence[str] = ()
 
     @property

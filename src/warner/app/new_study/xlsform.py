@@ -65,25 +65,19 @@ _SHOWN = ("unit",)  # keys of study files that are texts
 
 @dataclass(frozen=True)
 class Form:
-    """What a form asks.
+    """What a form asks."""
 
-    Attributes:
-        title: of the form, by language where it has several.
-        languages: the tags of its languages, the default one first; () for one without a name.
-        secret: the marked questions.
-        public: the marked public columns.
-        left: {reason: the questions that are left out for it}.
-        always_asked: the questions that the form asks of some people only.
-        must_answer: the questions that people may skip in the form, and not in the study, because
-            the mechanism has no value for nonresponse.
-    """
-
-    title: str | Mapping[str, str]
+    title: str | Mapping[str, str]  # of the form, by language where it has several
+    # the tags of its languages, the default one first; () for one without a name
     languages: tuple[str, ...]
-    secret: list[Question]
-    public: list[Question]
+    secret: list[Question]  # the marked questions
+    public: list[Question]  # the marked public columns
+    # {reason: the questions that are left out for it}
     left: dict[str, list[str]] = field(default_factory=dict)
+    # the questions that the form asks of some people only
     always_asked: list[str] = field(default_factory=list)
+    # the questions that people may skip in the form, and not in the study, because the mechanism
+    # has no value for nonresponse
     must_answer: list[str] = field(default_factory=list)
 
     def study(self, epsilon: float) -> FirstStudy:
@@ -317,19 +311,12 @@ class _LeftOutError(Exception):
 
 @dataclass(frozen=True)
 class _Item:
-    """A row of the form that is no group.
+    """A row of the form that is no group."""
 
-    Attributes:
-        row: as pyxform reads it.
-        group: the innermost group around it, "" for none.
-        is_repeated: whether it is in a repeat.
-        is_conditional: whether it, or a group around it, is asked of some people only.
-    """
-
-    row: Mapping[str, Any]
-    group: str
-    is_repeated: bool
-    is_conditional: bool
+    row: Mapping[str, Any]  # as pyxform reads it
+    group: str  # the innermost group around it, "" for none
+    is_repeated: bool  # whether it is in a repeat
+    is_conditional: bool  # whether it, or a group around it, is asked of some people only
 
 
 def _questions(

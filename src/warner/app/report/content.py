@@ -51,17 +51,11 @@ Cell = str | Bar
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names its rows.
+    """A table whose first column names its rows."""
 
-    Attributes:
-        caption: a sentence above it.
-        head: the names of the columns.
-        rows: as long as ``head``; a bar stands in the last cell only.
-    """
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    caption: str  # a sentence above it
+    head: tuple[str, ...]  # the names of the columns
+    rows: tuple[tuple[Cell, ...], ...]  # as long as ``head``; a bar stands in the last cell only
 
 
 @dataclass(frozen=True)
@@ -76,34 +70,21 @@ Block = str | Points | Table
 
 @dataclass(frozen=True)
 class Section:
-    """A section with a heading.
+    """A section with a heading."""
 
-    Attributes:
-        title: the heading.
-        blocks: paragraphs, lists and tables, in their order.
-        parts: sections inside it.
-    """
-
-    title: str
-    blocks: tuple[Block, ...] = ()
-    parts: tuple[Section, ...] = ()
+    title: str  # the heading
+    blocks: tuple[Block, ...] = ()  # paragraphs, lists and tables, in their order
+    parts: tuple[Section, ...] = ()  # sections inside it
 
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report.
+    """A whole report."""
 
-    Attributes:
-        title: the heading of the report.
-        about: lines below the title.
-        notice: what stands in a frame above all else; "" for nothing.
-        sections: the sections.
-    """
-
-    title: str
-    about: tuple[str, ...]
-    notice: str
-    sections: tuple[Section, ...]
+    title: str  # the heading of the report
+    about: tuple[str, ...]  # lines below the title
+    notice: str  # what stands in a frame above all else; "" for nothing
+    sections: tuple[Section, ...]  # the sections
 
 
 def scale_end(highs: Sequence[float]) -> float:
@@ -137,17 +118,11 @@ Row = Mapping[str, Any]
 
 
 class Shares(NamedTuple):
-    """The shares that a report shows of one question.
+    """The shares that a report shows of one question."""
 
-    Attributes:
-        rows: with value, estimate, low and high.
-        is_chosen: whether they are the largest only.
-        at_once: whether their intervals hold for all values at once.
-    """
-
-    rows: list[Row]
-    is_chosen: bool = False
-    at_once: bool = False
+    rows: list[Row]  # with value, estimate, low and high
+    is_chosen: bool = False  # whether they are the largest only
+    at_once: bool = False  # whether their intervals hold for all values at once
 
 
 def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:

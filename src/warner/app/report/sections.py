@@ -62,46 +62,30 @@ _TELLS_NOTHING = 0.8  # width of the narrowest interval of a share
 
 @dataclass(frozen=True)
 class Settings:
-    """How a report shows results.
+    """How a report shows results."""
 
-    Attributes:
-        level: coverage of the intervals.
-        target: ``"population"`` or ``"respondents"``.
-        top: the most answers of one table.
-        wanted: the summaries of numbers.
-        reference: the group that others are compared with; None for all others together.
-        labels: {attribute: the text of its question}.
-        method: the estimator of groups; None for the default of each.
-        dropped: the attributes at which people without an answer were left out.
-    """
-
-    level: float = 0.95
-    target: str = "population"
-    top: int = 20
-    wanted: Wanted = field(default_factory=Wanted)
+    level: float = 0.95  # coverage of the intervals
+    target: str = "population"  # ``"population"`` or ``"respondents"``
+    top: int = 20  # the most answers of one table
+    wanted: Wanted = field(default_factory=Wanted)  # the summaries of numbers
+    # the group that others are compared with; None for all others together
     reference: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    method: Estimator | None = None
-    dropped: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # {attribute: the text of its question}
+    method: Estimator | None = None  # the estimator of groups; None for the default of each
+    dropped: tuple[str, ...] = ()  # the attributes at which people without an answer were left out
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question with its results.
+    """One question with its results."""
 
-    Attributes:
-        estimate: of all people.
-        settings: how results are shown.
-        groups: {public values: tally} where the tally has groups, else None.
-        attributes: for tallies of several attributes, the one that is asked for; else None.
-        shows_nonresponse: whether a report can show that its sender gave no answer.
-    """
-
-    estimate: Estimate
-    settings: Settings
+    estimate: Estimate  # of all people
+    settings: Settings  # how results are shown
+    # {public values: tally} where the tally has groups, else None
     groups: TalliesOfGroups | None = None
+    # for tallies of several attributes, the one that is asked for; else None
     attributes: tuple[str, ...] | None = None
-    shows_nonresponse: bool = False
+    shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
 
     @property
     def name(self) -> str:
@@ -442,23 +426,14 @@ _OF_POSTERIOR = (
 
 @dataclass(frozen=True)
 class Source:
-    """What a report is made of.
+    """What a report is made of."""
 
-    Attributes:
-        tallies: {attribute: its tallies}, one of each file.
-        questions: the results.
-        title: the title; "" for one made of the questions.
-        date: the date to print; "" for none.
-        rounds: how often the survey is held with fresh reports of the same people.
-        version: of the program.
-    """
-
-    tallies: Mapping[str, Sequence[Tally]]
-    questions: Sequence[Question]
-    title: str = ""
-    date: str = ""
-    rounds: int = 1
-    version: str = ""
+    tallies: Mapping[str, Sequence[Tally]]  # {attribute: its tallies}, one of each file
+    questions: Sequence[Question]  # the results
+    title: str = ""  # the title; "" for one made of the questions
+    date: str = ""  # the date to print; "" for none
+    rounds: int = 1  # how often the survey is held with fresh reports of the same people
+    version: str = ""  # of the program
 
 
 def build(source: Source, settings: Settings) -> Report:

@@ -1,0 +1,125 @@
+"""Commands that show what a study means, explain answers, rank methods, and where results go."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import warner
+from tests.spec.app._command import STUDY, run
+from tests.spec.design._tally import _tally
+from warner import Categorical, io
+
+PUBLIC = '[public.ward]\nvalues = ["north", "south"]\n[public.visits]\nintegers = [0, 9]\n'
+
+
+@pytest.fixture
+def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study with public columns, answers of 400 people, and their reports."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    Path("study.toml").write_text(STUDY + PUBLIC)
+    wards, visits = rng.choice(["north", "south"], 400), rng.integers(0, 10, 400)
+    answers = zip(wards, visits, rng.choice(["no", "yes"], 400), visits, strict=True)
+    lines = [",".join(map(str, row)) for row in answers]
+    Path("answers.csv").write_text("\n".join(["ward,visits,smokes,age", *lines]) + "\n")
+    run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
+    return tmp_path
+
+
+def test_check_says_what_a_study_means(town: Path) -> None:
+    shown = run("study", "check", "study.toml").stdout
+    assert "RandomizedResponse" in shown and "A person spends at most epsilon = 2.5" in shown
+    assert "Public, NOT protected: ward (2 values)" in shown
+    Path("draft.toml").write_text(STUDY.replace("epsilon = 1.5\n", ""))
+    assert "age" in run("study", "check", "draft.toml").stdout
+    (smokes, age) = json.loads(run("study", "check", "draft.toml", "--json").stdout)["questions"]
+    assert (smokes["epsilon"], smokes["lacks"], age["lacks"]) == (1.0, None, "epsilon")
+    Path("wrong.toml").write_text(STUDY.replace("keep", "kepp"))
+    assert "kepp" in run("study", "check", "wrong.toml", ok=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("formula", "covariates", "formulaic"),
+    [
+        ("smokes ~ ward + visits", ("ward", "visits"), None),
+        ("smokes", ("ward", "visits"), None),
+        ("smokes ~ ward:visits", ("ward", "visits"), "ward:visits"),
+    ],
+)
+def test_a_regression_is_that_of_the_library(
+    town: Path, formula: str, covariates: tuple[str, ...], formulaic: str | None
+) -> None:
+    reports, public = io.read_reports("r.parquet")["smokes"], io.read_public("r.parquet")
+    chosen = {name: public[name] for name in covariates}
+    expected = warner.regress(reports, chosen, formulaic, reference="yes")
+    shown = run("regress", "r.parquet", formula, "--reference", "yes", "--json").stdout
+    data = json.loads(shown)
+    assert data.pop("attribute") == "smokes"
+    assert data == json.loads(json.dumps(expected.to_json()))
+
+
+def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
+    run("regress", "r.parquet", "age ~ visits", "--mean", "--study", "study.toml", "-o", "m.csv")
+    rows = list(csv.DictReader(Path("m.csv").read_text().splitlines()))
+    assert [row["covariate"] for row in rows] == ["Intercept", "visits"]
+    run("regress", "r.parquet", "smokes ~ ward", "-o", "table.txt")
+    assert "ward[T.south]" in Path("table.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("regress", "r.parquet", "smoke ~ ward"), "Is 'smokes' meant?"),
+        (("regress", "r.parquet", "smokes ~ warf"), "public columns, which are ward, visits"),
+        (("regress", "r.parquet", "age ~ ward", "--mean", "--errors", "sandwich"), "--mean"),
+        (("regress", "r.parquet", "smokes", "-o", "r.parquet"), "one of the inputs"),
+        (("benchmark", "t.json", "--people", "9"), "goes with a study and --truth"),
+        (("benchmark", "study.toml", "--truth", "answers.csv", "--joint", "a,b"), "does not go"),
+        (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "smokes, age"),
+        (("estimate", "r.parquet", "--pool", "none"), "goes with --by"),
+        (("estimate", "r.parquet", "--by", "ward", "-m", "mle"), "does not go with --by"),
+        (("estimate", "r.parquet", "--reference", "a"), "goes with --compare-groups"),
+        (("estimate", "r.parquet", "--json", "--csv"), "must not both be given"),
+        (("help", "tallly"), "No such command 'tallly'"),
+    ],
+)
+def test_what_does_not_go_together_is_said(
+    town: Path, command: tuple[str, ...], problem: str
+) -> None:
+    assert problem in run(*command, ok=False).stderr
+
+
+def test_estimators_are_ranked_on_a_tally(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.json")
+    _tally(Categorical(["a", "b", "c"])).save(path)
+    methods = ("-m", "mle", "-m", "project", "-m", "spline")
+    shown = run("benchmark", path, *methods, "--runs", "3").output
+    assert "MaximumLikelihood" in shown and "LogSpline() is left out" in shown
+    data = json.loads(run("benchmark", path, "-m", "mle", "--runs", "3", "--json").output)
+    assert data["value"]["results"][0]["method"].startswith("MaximumLikelihood")
+    run("benchmark", path, "--only", "nothing", ok=False)
+
+
+def test_mechanisms_are_ranked_on_known_answers(town: Path) -> None:
+    options = ("--truth", "answers.csv", "-m", "project", "--runs", "2", "--people", "500")
+    data = json.loads(run("benchmark", "study.toml", *options, "--json").stdout)
+    assert {row["mechanism"] for row in data["age"]["results"]} == {"UnaryEncoding"}
+    assert data["smokes"]["results"][0]["epsilon"] == 1.0
+    several = ("--only", "smokes", "--mechanism", "RandomizedResponse", "--mechanism", "Subset")
+    assert "SubsetSelection" in run("benchmark", "study.toml", *options, *several, ok=False).stderr
+    run("benchmark", "study.toml", *options, "--only", "age", "--epsilon", "2", "-o", "b.csv")
+    rows = list(csv.DictReader(Path("b.csv").read_text().splitlines()))
+    assert [(row["epsilon"], row["n"]) for row in rows] == [("2.0", "500")]
+
+
+def test_a_statement_goes_to_a_file_and_help_to_the_screen(town: Path) -> None:
+    command = ("sql", "study.toml", "--dialect", "duckdb", "--table", "reports")
+    run(*command, "-o", "count.sql")
+    assert Path("count.sql").read_text() == run(*command).stdout
+    assert run("help", "study", "check").stdout.startswith("Usage: main study check")
+    assert run("help").stdout == run("--help").stdout
