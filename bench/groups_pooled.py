@@ -17,6 +17,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from warner.estimators.likelihood_data import LikelihoodData
 
 from _data import rows
 from _measure import SEED, claim, peak
@@ -26,16 +27,15 @@ from warner import (
     RandomizedResponse,
     Tally,
     UnaryEncoding,
-    difference,
+    compare_groups,
     estimate,
     goodness_of_fit,
     independence,
 )
 from warner.domains import Product
-from warner.estimators.base import LikelihoodData
-from warner.groups.pooling import project_rows
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
+from warner.results.pooling import project_rows
 
 PEOPLE, EPSILONS, RUNS = (10_000, 100_000), (0.5, 1.0, 2.0), 30
 DEFAULT_RUNS = {5: 30, 50: 5, 500: 1}
@@ -156,7 +156,7 @@ def cell(
         groups = tallies(template, counts)
         found = estimate(groups, pool="partial")
         own = np.full(truth.shape, 1 / truth.shape[1])
-        own[used] = project_rows(found.table.shares[used])
+        own[used] = project_rows(found.groups.table.shares[used])
         ours, theirs = squared(found.probabilities, truth), squared(own, truth)
         errors.append([ours[used].mean(), theirs[used].mean(), weights @ ours, weights @ theirs])
         bounds = found.interval()
@@ -195,12 +195,12 @@ def differences_and_tests_hold() -> None:
                 b = drawn(second, shares["south"], 2000, rng)
                 truth = shares["north"] - shares["south"]
                 low, high = (
-                    np.array([row[end] for row in difference(a, b).rows()])
+                    np.array([row[end] for row in compare_groups(a, b).rows()])
                     for end in ("low", "high")
                 )
                 covered.append(((low <= truth) & (truth <= high)).mean())
                 same = drawn(second, shares["north"], 2000, rng)
-                sizes.append(difference(a, same).test.p_value < 0.05)
+                sizes.append(compare_groups(a, same).test.p_value < 0.05)
                 fits.append(goodness_of_fit(a, shares["north"]).p_value < 0.05)
                 if make is RandomizedResponse:
                     both = drawn(make(pairs, epsilon), even, 4000, rng)

@@ -85,7 +85,6 @@ __all__ = [
     "regress",
     "regress_mean",
     # groups of people
-    "difference",
     "goodness_of_fit",
     "independence",
     "weighted",
@@ -94,6 +93,7 @@ __all__ = [
     "plan",
     "audit",
     "compare",
+    "compare_groups",
     "benchmark",
     "compare_schemes",
     "clusters",
@@ -133,13 +133,6 @@ _HOMES = {
         "SampleMean",
     ),
     "warner.estimators.base": ("Status",),
-    "warner.groups.differences": ("difference",),
-    "warner.groups.estimates": ("estimate",),
-    "warner.groups.hypotheses": (
-        "goodness_of_fit",
-        "independence",
-    ),
-    "warner.groups.weights": ("weighted",),
     "warner.mechanisms": (
         "MatrixMechanism",
         "Geometric",
@@ -167,18 +160,20 @@ _HOMES = {
     "warner.regression.mean": ("regress_mean",),
     "warner.reports.reports": ("Reports",),
     "warner.reports.tally": ("Tally",),
-    "warner.results.estimate": ("Estimate",),
+    "warner.results.differences": ("compare_groups", "goodness_of_fit", "independence"),
+    "warner.results.estimate": ("Estimate", "estimate"),
     "warner.results.graphical_model": (
         "GraphicalModel",
         "graphical_model",
     ),
     "warner.results.redistribution": ("redistribute",),
     "warner.results.registration": ("register",),
+    "warner.results.weights": ("weighted",),
     "warner.studies.study": ("Study",),
 }
 _PLACES = {name: module for module, names in _HOMES.items() for name in names}
 # Not public, but scripts and messages name modules in them, such as warner.reports.tally.
-_ROOMS = ("channels", "design", "groups", "regression", "reports", "results", "studies")
+_ROOMS = ("channels", "design", "regression", "reports", "results", "studies")
 
 
 def __dir__() -> list[str]:
@@ -229,10 +224,6 @@ if _TYPE_CHECKING:
         SampleMean,
     )
     from warner.estimators.base import Status
-    from warner.groups.differences import difference
-    from warner.groups.estimates import estimate
-    from warner.groups.hypotheses import goodness_of_fit, independence
-    from warner.groups.weights import weighted
     from warner.mechanisms import (
         Geometric,
         HadamardResponse,
@@ -257,10 +248,12 @@ if _TYPE_CHECKING:
     from warner.regression.mean import regress_mean
     from warner.reports.reports import Reports
     from warner.reports.tally import Tally
-    from warner.results.estimate import Estimate
+    from warner.results.differences import compare_groups, goodness_of_fit, independence
+    from warner.results.estimate import Estimate, estimate
     from warner.results.graphical_model import GraphicalModel, graphical_model
     from warner.results.redistribution import redistribute
     from warner.results.registration import register
+    from warner.results.weights import weighted
     from warner.studies.study import Study
 else:
 

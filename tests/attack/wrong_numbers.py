@@ -43,7 +43,7 @@ def hypotheses(rng: np.random.Generator) -> str:
     if channel.matvec(shares)[data.weights > 0].min() == 0:
         require(p == 0, f"p = {p} where reports cannot be made: {mechanism!r}, {shares.tolist()}")
     for target in ("population", "respondents"):
-        p = warner.difference(*map(warner.estimate, tallies), target=target).test.p_value
+        p = warner.compare_groups(*map(warner.estimate, tallies), target=target).test.p_value
         require(0 <= p <= 1, f"p = {p} of a difference, {target}: {mechanism!r}, {people.tolist()}")
     return f"{mechanism!r}, {tally.n} people"
 

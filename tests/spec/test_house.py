@@ -33,7 +33,6 @@ ROOMS = [
     "estimators",
     "io",
     "results",
-    "groups",
     "regression",
     "theory",
     "design",

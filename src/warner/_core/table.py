@@ -326,12 +326,11 @@ class Table:
         a simulation each row says so, in one more column.
         """
         names = [key for column in self._columns for key in column.keys]
-        is_text = {c.key: not c.is_number for c in self._columns}
         out, mark = io.StringIO(), ["yes"] if self.simulated else []
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([*map(as_cell, names), *(["simulated"] if self.simulated else [])])
         for row in self.rows:
-            writer.writerow([*(_raw(row[key], is_text.get(key, False)) for key in names), *mark])
+            writer.writerow([*(_raw(row[key]) for key in names), *mark])
         return out.getvalue()
 
     def latex(self) -> str:
@@ -500,12 +499,11 @@ def as_cell(value: Any) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
 
 
-def _raw(value: Any, is_text: bool) -> Any:
+def _raw(value: Any) -> Any:
     """An entry of a CSV file: numbers as they are, all else as a cell without formulas."""
     if value is None:
         return ""
-    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_plain and not is_text else as_cell(value)
+    return value if isinstance(value, float) else as_cell(value)
 
 
 _LATEX = {each: f"\\{each}" for each in "&%$#_{}"} | {

@@ -13,6 +13,7 @@ import numpy as np
 
 from warner._core.atomic_files import read_whole
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
+from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
@@ -24,7 +25,6 @@ from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
 from warner.results.recommend import METHODS
 from warner.results.solution import Solution
-from warner.results.tables import as_text
 
 _T = TypeVar("_T", bound=Tally)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,17 @@ from warner._core.text import (
 )
 from warner.app.terminal import plural, show
 from warner.estimators.base import Status
-from warner.groups.differences import Differences
-from warner.groups.estimates import GroupEstimates
-from warner.groups.weights import WeightedEstimate
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.csv_table import estimate_rows
+from warner.results.differences import Differences
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.tables import reports_of
+from warner.results.weights import WeightedEstimate
 
 INTERVALS = {
     "score": "Each holds for its value, also for one that is read because its share is large.",
@@ -355,7 +355,7 @@ def show_redistributed(result: Redistributed) -> None:
 # Groups of people: pooled estimates, weighted populations and differences.
 
 
-def show_group_estimates(name: str, result: GroupEstimates, level: float, target: str) -> None:
+def show_group_estimates(name: str, result: Estimate, level: float, target: str) -> None:
     """Print the table of the groups of one attribute."""
     rows = [
         {
@@ -378,7 +378,7 @@ def show_group_estimates(name: str, result: GroupEstimates, level: float, target
             "Intervals hold on average over groups. A group unlike the others is missed more "
             "often; --pool none has intervals that hold for every group."
         )
-    reports = reports_of(result.n, result.table.whole.simulated)
+    reports = reports_of(result.n, result.data.simulated)
     title = f"{name}: {len(result)} groups, {reports}, pool {result.pool}"
     show(Table(columns, rows, [note], title))
 
@@ -391,18 +391,5 @@ def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:
 
 def show_differences(name: str, result: Differences) -> None:
     """Print the differences of one attribute and the test of all."""
-    unit = "points" if result.of == "shares" else "number"
-    rows = [{**row, "value": as_text(row["value"])} for row in result.rows()]
-    columns = [
-        Column("group"),
-        Column("reference"),
-        Column("value"),
-        Column("difference", unit=unit),
-        _interval(result.level, unit),
-        Column("p", unit="probability", priority=1),
-        Column("p_holm", "p (Holm)", "probability"),
-    ]
-    left_out = f"Left out, with fewer than 2 reports: {', '.join(result.left_out)}."
-    notes = [left_out if result.left_out else "", result.test.text]
     mark = ", of simulated reports" if result.simulated else ""
-    show(Table(columns, rows, notes, f"{name}: the group less the reference{mark}"))
+    show(replace(result.table(), title=f"{name}: the group less the reference{mark}"))

@@ -44,11 +44,11 @@ from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
 from warner.estimators.base import LikelihoodData
-from warner.groups.hypotheses import independence
 from warner.mechanisms import RandomizedResponse, from_header
 from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
+from warner.results.differences import independence
 from warner.results.from_tally import likelihood_data
 from warner.results.marginals import attribute_names, subdomain
 from warner.results.recommend import recommended

@@ -9,14 +9,14 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, WarnerError
-from warner._core.table import frame_of_rows
+from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.domains import Domain
 from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import Design, check_independent
 from warner.regression.likelihood import Pairs, maximize, softmax
 from warner.reports.reports import Reports
-from warner.results.intervals import normal_quantile
+from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
@@ -24,7 +24,7 @@ _LARGEST_LOG = 700.0  # whose exponential is a float
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(Tabular):
     """Predicted shares of the values at some covariates, with intervals.
 
     Attributes:
@@ -55,13 +55,10 @@ class Predictions:
             for x, value in enumerate(self.values)
         ]
 
-    def to_frame(self, backend: str = "pyarrow") -> Any:
-        """The rows as a data frame.
-
-        Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
-        """
-        return frame_of_rows(self.rows(), backend)
+    def table(self) -> Table:
+        """The rows as a table."""
+        row = Column("row", unit="number")
+        return Table([row, *share_columns(self.level)[:-1]], self.rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +160,10 @@ class Regression(Coefficients):
             "steps": self.steps,
             **found,
         }
+
+    @property
+    def _estimates(self) -> list[Column]:
+        return [*super()._estimates, Column("odds_ratio", "odds ratio", "times")]
 
     def _sentences(self, level: float) -> list[str]:
         return [

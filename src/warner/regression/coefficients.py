@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,10 +12,9 @@ import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
-from warner._core.table import frame_of_rows
+from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
-from warner.io.csv_format import of_rows
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Design, design_of
@@ -42,7 +40,7 @@ class WaldTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Coefficients:
+class Coefficients(Tabular):
     """Estimated coefficients of E equations with p columns, and their covariance.
 
     Attributes:
@@ -161,20 +159,23 @@ class Coefficients:
             for i, name in enumerate(self.names)
         ]
 
-    def to_frame(self, backend: str = "pyarrow", level: float = 0.95) -> Any:
-        """The rows as a data frame.
+    def table(self, level: float = 0.95) -> Table:
+        """The coefficients as a table, with sentences that say how to read it.
 
         Args:
-            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
             level: coverage of the intervals, in [0.5, 1).
-
-        Raises:
-            ArgumentError: no such library is installed.
         """
-        return frame_of_rows(self.rows(level), backend)
-
-    def _repr_html_(self) -> str:
-        return of_rows(self._shown(0.95), " ".join(self._sentences(0.95)))
+        sentences = [*self._sentences(level), f"Status: {self.status.value}."]
+        columns = [
+            Column("value"),
+            Column("covariate"),
+            *self._estimates,
+            Column("error", unit="number", priority=1),
+            Column("z", unit="number", priority=2),
+            Column("p", unit="probability"),
+            Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
+        ]
+        return Table(columns, self.rows(level), sentences, "", self.simulated)
 
     def to_json(self, level: float = 0.95) -> dict[str, Any]:
         """The regression as JSON data.
@@ -192,22 +193,13 @@ class Coefficients:
             "coefficients": self.rows(level),
         }
 
-    def to_text(self, level: float = 0.95) -> str:
-        """The regression as text: a table, with sentences that say how to read it.
-
-        Args:
-            level: coverage of the intervals, in [0.5, 1).
-        """
-        return as_text(
-            self._shown(level), [*self._sentences(level), f"Status: {self.status.value}."]
-        )
-
-    def _shown(self, level: float) -> list[dict[str, Any]]:
-        """The rows of :meth:`to_text`."""
-        return self.rows(level)
+    @property
+    def _estimates(self) -> list[Column]:
+        """The columns of what was estimated."""
+        return [Column("estimate", unit="number")]
 
     def _sentences(self, level: float) -> list[str]:
-        """What :meth:`to_text` says below the table."""
+        """What :meth:`table` says below its rows."""
         source = (
             "the observed information"
             if self.errors == "observed"
@@ -222,36 +214,6 @@ class Coefficients:
 def _is_level(name: str, covariate: str) -> bool:
     """Whether a column is that of a level of a covariate, alone."""
     return name.startswith(f"{covariate}[") and "]:" not in name
-
-
-def as_text(rows: list[dict[str, Any]], sentences: list[str]) -> str:
-    """Rows as a table of text, with sentences below.
-
-    >>> print(as_text([{"value": "yes", "estimate": 0.25}], ["One row."]))
-    value  estimate
-    yes        0.25
-    <BLANKLINE>
-    One row.
-    """
-    heads = list(rows[0])
-    cells = [[_cell(row[head]) for head in heads] for row in rows]
-    numeric = [isinstance(rows[0][head], float) for head in heads]
-    widths = [max(len(line[i]) for line in [heads, *cells]) for i in range(len(heads))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in [heads, *cells]
-    ]
-    return "\n".join([*lines, "", *sentences])
-
-
-def _cell(value: Any) -> str:
-    """An entry of a table as text."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
+from warner._core.table import Table, Tabular
 from warner.channels import BlockMoments, FloatArray
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
 from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
-from warner.io.csv_format import Tabular
 from warner.metrics import project
 from warner.results.intervals import (
     TARGETS,
@@ -33,6 +33,7 @@ from warner.results.intervals import (
     normal_quantile,
     posterior,
     score,
+    share_columns,
     share_row,
     with_plan,
 )
@@ -386,6 +387,13 @@ class Conditional(Tabular):
         bounds = self.interval(level, target, kind)
         shares = zip(self.domain.labels, self.probabilities, bounds, strict=True)
         return [share_row(value, share, limits, self.n) for value, share, limits in shares]
+
+    def table(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> Table:
+        """The rows as a table; the arguments are those of :meth:`rows`."""
+        rows, simulated = self.rows(level, target, kind), self.estimate.data.simulated
+        return Table(share_columns(level), rows, (), repr(self), simulated)
 
     def range(self, low: float, high: float) -> Quantity:
         """The share of the key's values from low to high, both included.

@@ -1,51 +1,20 @@
-"""Estimates as a CSV table that spreadsheets show and do not run."""
+"""Estimates of several questions as one table, for CSV files."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from warner._core.text import visible
+from warner._core.table import Column, Table
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.redistribution import Redistributed
-from warner.results.tables import as_text
 
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Estimate], Sequence[Named]]
 
-_HEADER = ["attribute", "value", "estimate", "low", "high", "n", "level", "target", "shrunk_from"]
-
-# Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.
-_FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
-
-
-def as_cell(value: Any) -> str:
-    """A value of a domain, or a name, as a cell that no spreadsheet takes for a formula.
-
-    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return gets a ``'`` in
-    front, also where blanks or quotation marks come first. The label is therefore the cell without
-    its first ``'``. Numbers stay as they are.
-
-    >>> as_cell("=1+1"), as_cell("@home"), as_cell(-5), as_cell("-5"), as_cell("a-b")
-    ("'=1+1", "'@home", '-5', '-5', 'a-b')
-    """
-    text = visible(as_text(value))
-    return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
-
-
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], simulated: bool) -> str:
-    """A table as CSV. Of a simulation each row says so, in one more column."""
-    out, mark = io.StringIO(), ["yes"] if simulated else []
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*header, *(["simulated"] if simulated else [])])
-    writer.writerows([*row, *mark] for row in rows)
-    return out.getvalue()
+_FIGURES = ("estimate", "low", "high", "n", "level", "target", "shrunk_from")
 
 
 def csv_of(
@@ -58,15 +27,15 @@ def csv_of(
 ) -> str:
     """The rows of several estimates as CSV."""
     rows = [
-        [as_cell(name), as_cell(value), *figures, level, target, last]
+        _row([name, value, *figures], level, target)
         for result in estimates
-        for name, value, *figures, last in estimate_rows(result, level, target, kind, summaries)
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
     ]
     for shares in given_back:
-        name, n = as_cell(f"{shares.estimate.attribute} (tags given back)"), shares.estimate.n
+        name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
-            rows.append([name, as_cell(value), p, "", "", p * n, level, target, ""])
-    return as_csv(_HEADER, rows, any(result.data.simulated for result in estimates))
+            rows.append(_row([name, value, p, None, None, p * n, None], level, target))
+    return _table((), rows, any(result.data.simulated for result in estimates)).csv()
 
 
 def csv_of_groups(
@@ -78,13 +47,26 @@ def csv_of_groups(
     summaries: Summaries | None = None,
 ) -> str:
     """The rows of the estimates of groups as CSV, with a column for each public column."""
+    taken = ("attribute", "value", *_FIGURES)
+    names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [
-        [*map(as_cell, (*key, name, value)), *figures, level, target, last]
+        dict(zip(names, key, strict=True)) | _row([name, value, *figures], level, target)
         for key, result in estimates
-        for name, value, *figures, last in estimate_rows(result, level, target, kind, summaries)
+        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
     ]
-    simulated = any(result.data.simulated for _, result in estimates)
-    return as_csv([*map(as_cell, names), *_HEADER], rows, simulated)
+    return _table(names, rows, any(result.data.simulated for _, result in estimates)).csv()
+
+
+def _row(entries: Sequence[Any], level: float, target: str) -> dict[str, Any]:
+    *figures, shrunk_from = entries
+    keys = ("attribute", "value", *_FIGURES)
+    return dict(zip(keys, [*figures, level, target, shrunk_from], strict=True))
+
+
+def _table(names: Sequence[str], rows: Sequence[dict[str, Any]], simulated: bool) -> Table:
+    columns = [Column(key) for key in (*names, "attribute", "value")]
+    columns += [Column(key, unit="number") for key in _FIGURES]
+    return Table(columns, rows, simulated=simulated)
 
 
 def estimate_rows(

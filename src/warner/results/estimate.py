@@ -1,29 +1,34 @@
-"""The function ``estimate`` makes an :class:`Estimate` from tallies; its methods interpret it."""
+"""The function ``estimate`` makes an :class:`Estimate` from tallies; its methods interpret it.
+
+An estimate is of one group of people or more. Without public columns all people are one group.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.errors import (
-    ArgumentError,
-    MethodWarning,
-)
+from warner._core.checks import choice
+from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning
 from warner._core.pickles import without_cached
+from warner._core.progress import steps
 from warner._core.references import SOFTWARE
+from warner._core.table import Table, frame_of_rows
 from warner.estimators import Estimator
-from warner.estimators.base import log_likelihood_at
-from warner.reports.tally import Tally
+from warner.estimators.base import Fit, Status, log_likelihood_at, status_of_parts
+from warner.reports.public_columns import Key
+from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts, conditional, intervals, marginals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
-from warner.results.from_tally import likelihood_data, possible_values
+from warner.results.from_tally import GroupTable, likelihood_data, possible_values
+from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
 from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
 from warner.results.recommend import advice, estimator_of, recommended_fit
 from warner.results.solution import Solution, Weights, same
@@ -34,11 +39,20 @@ from warner.results.summaries import Quantity
 class Estimate(Solution):
     """An estimated distribution over a domain, with intervals, summaries, tables and charts.
 
+    Of a tally by public columns it is the distributions of G groups of people, each alone or drawn
+    towards the others. Then ``result[key]`` is the estimate of one group, whose summaries the other
+    methods give; shares, intervals, rows, frames and charts are of all groups.
+
     Attributes:
         probabilities: (K,) the shares in the domain's order; for a Product in C order of its
-            attributes.
+            attributes. (G, K) of groups.
         domain: the K values.
         n: number of reports.
+        names, keys, sizes: the public columns, the values of them in each group, and the numbers
+            (G,) of reports. Without groups there are no names, and the one key is ``()``.
+        pool: how groups were pooled: ``"partial"``, ``"path"`` or ``"none"``.
+        groups: how the groups were estimated: ``statuses``, ``concentration``, ``time``, and what a
+            person has ``spent`` over time; None without groups.
         reports_per_person: the most reports of different values that one person sent.
         estimator: the estimator; ``method`` is its name, as Python code.
         status: how the estimator ended. Its text says what to do.
@@ -54,9 +68,23 @@ class Estimate(Solution):
     >>> result = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)))
     >>> result.n, bool(result.probabilities[1] > 0.8), result.interval().shape
     (1000, True, (2, 2))
+    >>> wards = {"north": 300, "south": 600, "east": 500, "west": 400}
+    >>> by_ward = estimate({
+    ...     ward: coin.tally(coin.randomize(["yes"] * yes + ["no"] * (1000 - yes)))
+    ...     for ward, yes in wards.items()
+    ... })
+    >>> by_ward.probabilities.shape, by_ward.interval().shape, by_ward.pool
+    ((4, 2), (4, 2, 2), 'partial')
+    >>> bool(by_ward["north"]["yes"] < by_ward["south"]["yes"])
+    True
     """
 
+    groups: GroupAxis | None = field(default=None, repr=False)
+
     def __repr__(self) -> str:
+        if self.groups is not None:
+            about = f"{len(self)} groups by {', '.join(self.names)}, K={self.domain.size}"
+            return f"Estimate({about}, n={self.n}, pool={self.pool!r})"
         gap = "" if self.gap is None else f", gap={self.gap:.2g}"
         several = self.reports_per_person > 1
         people = f" of {self.data.least_people} people or more" if several else ""
@@ -66,11 +94,25 @@ class Estimate(Solution):
         return f"Estimate({about}{gap})"
 
     def _repr_html_(self) -> str:
-        return tables.of_estimate(self)
+        return tables.notebook_table(self).html()
+
+    def table(
+        self, level: float = 0.95, target: str = "population", kind: str | None = None
+    ) -> Table:
+        """The rows as a table for people, pages and files.
+
+        Args:
+            level, target, kind: as for :meth:`rows`.
+
+        Returns:
+            Table: of :meth:`rows`; of :meth:`key_rows` or :meth:`means` where only these were
+            estimated. It prints itself, and has ``csv()``, ``html()``, ``latex()`` and ``typst()``.
+        """
+        return tables.estimate_table(self, level, target, kind)
 
     def __eq__(self, other: object) -> bool:
         """Estimates by one method from the same frequencies of reports are equal."""
-        return isinstance(other, Estimate) and same(self, other)
+        return isinstance(other, Estimate) and same(self, other) and self.keys == other.keys
 
     def __hash__(self) -> int:
         return hash((self.method, self.attribute, self.n, self.domain))
@@ -78,6 +120,34 @@ class Estimate(Solution):
     def __getstate__(self) -> dict[str, Any]:
         """The attributes without those that are computed from others on first use."""
         return without_cached(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the public columns."""
+        return () if self.groups is None else self.groups.table.names
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The public values of each group."""
+        return ((),) if self.groups is None else self.groups.table.keys
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of reports of each group."""
+        return np.array([self.n]) if self.groups is None else self.groups.table.sizes
+
+    @property
+    def pool(self) -> str:
+        """How groups were pooled: ``"partial"``, ``"path"`` or ``"none"``."""
+        return "none" if self.groups is None else self.groups.pool
+
+    @property
+    def _one(self) -> Estimate:
+        """This estimate, refused where it is of several groups."""
+        if self.groups is None:
+            return self
+        rule, got = "is of several groups of people", f"{len(self):,} groups"
+        raise ArgumentError("estimate", rule, got, "Ask one of them: result[key]")
 
     @cached_property
     def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -88,18 +158,22 @@ class Estimate(Solution):
         return intervals.intervals_of_table(self)
 
     def __len__(self) -> int:
-        """K, the number of values."""
-        return self.domain.size
+        """K, the number of values; of groups their number G."""
+        return self.domain.size if self.groups is None else len(self.groups)
 
     def __iter__(self) -> Iterator[Any]:
-        """The values, in the domain's order."""
-        return iter(self.domain.labels)
+        """The values, in the domain's order; of groups their public values, as in ``keys``."""
+        return iter(self.domain.labels if self.groups is None else self.keys)
 
     def __contains__(self, value: object) -> bool:
+        if self.groups is not None:
+            return self.groups.table.position(value) is not None
         return place_of(self.domain, value) is not None
 
-    def __getitem__(self, value: Any) -> Share:
+    def __getitem__(self, value: Any) -> Any:
         """The estimated share of one value, a float with its interval.
+
+        Of groups, the :class:`Estimate` of the group with these public values.
 
         >>> from warner import Categorical, RandomizedResponse, estimate
         >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -107,7 +181,9 @@ class Estimate(Solution):
         >>> result["yes"].low < result["yes"] < result["yes"].high
         True
         """
-        return Share.of(self, value)
+        if self.groups is None:
+            return Share.of(self, value)
+        return _estimate_of(self.groups.solution(value))
 
     def top(self, count: int = 10, level: float = 0.95, target: str = "population") -> Top:
         """The values with the largest shares, with intervals and ranks that hold for the choice.
@@ -134,7 +210,7 @@ class Estimate(Solution):
         >>> first["value"], first["rank_low"], first["rank_high"]
         ('tea', 1, 1)
         """
-        return top(self, count, level, target)
+        return top(self._one, count, level, target)
 
     def interval(
         self,
@@ -150,6 +226,14 @@ class Estimate(Solution):
 
         The kind says which shares they hold, and how often. All but ``"wald"`` and ``"fisher"``
         hold the estimate, too.
+
+        Of pooled groups there are ``"posterior"`` intervals, which hold on average over groups: of
+        all groups the share ``level`` is covered. A group that is unlike the others is missed more
+        often. Over time so is a value that moves much more than the others, most at the first and
+        the last time. ``"score"`` and ``"wald"`` intervals are from the reports of each group
+        alone. They hold for every group, and are wider. They can leave out the pooled estimate.
+        None is ``"posterior"`` for pooled groups and the population, that of each ``Estimate`` for
+        groups that are estimated alone, and else ``"score"``.
 
         Args:
             level: coverage, in [0.5, 1).
@@ -193,10 +277,11 @@ class Estimate(Solution):
                 look. The intervals are narrowest there.
 
         Returns:
-            (K, 2) low and high of each share, or (r, 2) with weights.
+            (K, 2) low and high of each share, or (r, 2) with weights; (G, K, 2) of groups. A group
+            without reports has 0 and 1, unless the interval is a posterior one.
 
         Raises:
-            ArgumentError: the kind does not apply to this estimate.
+            ArgumentError: the kind does not apply to this estimate, or weights for groups.
             IdentifiabilityError: the channel has no inverse, so that nothing bounds a share.
 
         >>> from warner import Categorical, Inversion, RandomizedResponse, estimate
@@ -206,6 +291,9 @@ class Estimate(Solution):
         >>> bool(low < result.probabilities[1] < high)
         True
         """
+        if self.groups is not None:
+            choice("weights of groups", weights, (None,))
+            return self.groups.interval(level, target, kind)
         return intervals.interval(self, level, target, kind, weights, replicates, rng, planned)
 
     def interval_kind(self, target: str = "population", kind: str | None = None) -> str:
@@ -217,7 +305,10 @@ class Estimate(Solution):
 
         Returns:
             The name of a kind, or ``"none"`` where different distributions make the same reports.
+            Of groups that were estimated alone it is ``"own"`` where no kind was asked for.
         """
+        if self.groups is not None:
+            return kind or self.groups.interval_kind(target)
         return intervals.available_kind(self, target, kind)
 
     @cached_property
@@ -226,6 +317,8 @@ class Estimate(Solution):
 
         See :mod:`warner.results.recommend`.
         """
+        if self.groups is not None:
+            return None
         return advice(self.estimator, self.data)
 
     def bibtex(self) -> str:
@@ -262,7 +355,7 @@ class Estimate(Solution):
         >>> rank.rows()[0], rank.is_commoner("milk", "tea")
         ({'value': 'tea', 'low': 1, 'high': 1}, False)
         """
-        return ranks(self, level, target)
+        return ranks(self._one, level, target)
 
     def log_likelihood_at(self, theta: ArrayLike) -> float | np.ndarray:
         """L(theta) = sum_i log Pr(report i | theta), of any distribution [P1 eq 15, P4 eq 10].
@@ -297,7 +390,7 @@ class Estimate(Solution):
                 None,
                 "Ask the joint estimate, or estimate(tally, attributes=[...]) anew",
             )
-        return log_likelihood_at(self.data, theta)
+        return log_likelihood_at(self._one.data, theta)
 
     def mean(self) -> Quantity | tuple[Quantity, ...]:
         """The mean of the values, sum_x theta_x point_x; see :mod:`warner.results.summaries`.
@@ -313,7 +406,7 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
-        return summaries.mean(self)
+        return summaries.mean(self._one)
 
     def variance(self) -> Quantity | tuple[Quantity, ...]:
         """The variance of the values. The numbers in a bin are taken as spread evenly over it.
@@ -329,7 +422,7 @@ class Estimate(Solution):
             ArgumentTypeError: the values are not points.
             IdentifiabilityError: the method estimates no shares.
         """
-        return summaries.variance(self)
+        return summaries.variance(self._one)
 
     def quantile(self, q: float) -> Quantity:
         """The smallest value whose cumulative share reaches q.
@@ -346,7 +439,7 @@ class Estimate(Solution):
             ArgumentError: q outside [0, 1].
             IdentifiabilityError: the method estimates no shares.
         """
-        return summaries.quantile(self, q)
+        return summaries.quantile(self._one, q)
 
     def range(self, low: float, high: float) -> Quantity:
         """The share of the values from low to high, both included.
@@ -363,7 +456,7 @@ class Estimate(Solution):
             ArgumentError: a limit outside the domain, or ``low`` above ``high``.
             IdentifiabilityError: the method estimates no shares.
         """
-        return summaries.mass(self, low, high)
+        return summaries.mass(self._one, low, high)
 
     def marginal(self, names: str | Sequence[str]) -> Estimate:
         """The estimate of some attributes of a Product, as sums over the others.
@@ -392,12 +485,7 @@ class Estimate(Solution):
         >>> result.marginal("age").domain, result.marginal(["age", "sex"]).domain.shape
         (Integers(low=0, high=2), (3, 2))
         """
-        solution = marginals.marginal_estimate(self, names)
-        if solution is self:
-            return self
-        return Estimate(
-            solution.fit, solution.data, solution.estimator, solution.attribute, solution.sums
-        )
+        return _estimate_of(marginals.marginal_estimate(self._one, names))
 
     def cramers_v(self, first: str, second: str) -> Association:
         """Cramer's V of two attributes of a Product, corrected for the noise.
@@ -414,7 +502,7 @@ class Estimate(Solution):
                 too many possible reports.
             EmptyError: fewer than two reports.
         """
-        return cramers_v(self.data, first, second)
+        return cramers_v(self._one.data, first, second)
 
     def conditional(self, key: Any) -> conditional.Conditional:
         """The distribution of the second attribute among people with one value of the first.
@@ -430,7 +518,7 @@ class Estimate(Solution):
             ArgumentTypeError: the domain is not a Product of two attributes.
             ArgumentError: the key is not a value of the first attribute.
         """
-        return conditional.conditional(self, key)
+        return conditional.conditional(self._one, key)
 
     def answered(self) -> Answered:
         """The distribution among the people who answered, where nonresponse is a value of its own.
@@ -442,7 +530,7 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: nonresponse is no value of the domain.
         """
-        return conditional.answered(self)
+        return conditional.answered(self._one)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every value of the first of two attributes, such as of every key.
@@ -462,7 +550,7 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the domain is not a Product of two attributes.
         """
-        return conditional.frequencies(self, level, target)
+        return conditional.frequencies(self._one, level, target)
 
     def key_rows(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every key and the mean of its values, from reports of KeyValue.
@@ -481,7 +569,7 @@ class Estimate(Solution):
 
             The list is empty where the reports are not of keys with values.
         """
-        return conditional.key_rows(self, level, target)
+        return conditional.key_rows(self._one, level, target)
 
     def rows(
         self, level: float = 0.95, target: str = "population", kind: str | None = None
@@ -507,7 +595,13 @@ class Estimate(Solution):
               :func:`warner.results.intervals.intervals_of_table`.
 
             The list is empty where only means were estimated.
+
+            Of groups, one dict for each group and value: the public columns by name, ``"value"``,
+            ``"estimate"`` (None where nothing is known of the group), ``"low"``, ``"high"``,
+            ``"reports"`` of the group, and ``"status"``.
         """
+        if self.groups is not None:
+            return self.groups.rows(level, target, kind)
         return tables.rows(self, level, target, kind)
 
     def means(
@@ -527,7 +621,7 @@ class Estimate(Solution):
         Raises:
             ArgumentTypeError: the values are not points.
         """
-        return tables.means(self, level, target, kind)
+        return tables.means(self._one, level, target, kind)
 
     def to_json(
         self, level: float = 0.95, target: str = "population", kind: str | None = None
@@ -544,6 +638,8 @@ class Estimate(Solution):
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
+        if self.groups is not None:
+            return tables.groups_to_json(self, level, target, kind)
         return tables.to_json(self, level, target, kind)
 
     def to_frame(
@@ -569,7 +665,7 @@ class Estimate(Solution):
         Raises:
             ArgumentError: no such library is installed, or a column of the table by that name.
         """
-        return tables.to_frame(self, backend, level, target, columns)
+        return frame_of_rows(tables.frame_rows(self, level, target), backend, columns)
 
     def plot(
         self,
@@ -579,8 +675,11 @@ class Estimate(Solution):
         target: str = "population",
         top: int | None = None,
         title: str | None = None,
+        values: Sequence[Any] | None = None,
     ) -> Any:
         """A chart of shares and intervals; see :mod:`warner.results.charts`.
+
+        Of groups it has one panel for each value: groups as dots with bars, or a line over time.
 
         Args:
             path: the file to save the chart to (.png, .svg, .pdf, .html or .json); None saves no
@@ -589,48 +688,69 @@ class Estimate(Solution):
             level: coverage of the intervals, in [0.5, 1).
             target: ``"population"`` or ``"respondents"``.
             top: draw this many of the largest shares, and the others together. Their intervals
-                hold for all values at once. None draws all, and 20 of more than 60 labels.
+                hold for all values at once. None draws all, and 20 of more than 60 labels. Of
+                groups, the number of panels, 12 where there is none.
             title: the title, in place of the attribute's name.
+            values: of groups, the values to draw instead, in this order, such as ``["often"]``.
 
         Returns:
             The Altair chart.
 
         Raises:
             ArgumentError: the method estimates no shares, ``truth`` is not a distribution of K
-                shares, ``top`` is below 1, or the path has another suffix.
+                shares, ``top`` is below 1, values that are not in the domain, or the path has
+                another suffix.
             FileError: the file cannot be written.
             MissingExtraError: the extra 'plot' is not installed.
         """
-        picture = charts.chart(
-            [self], None if truth is None else [truth], level, target, top, title
-        )
+        if self.groups is not None:
+            for name, given in (("truth", truth), ("title", title)):
+                choice(f"{name} of groups", given, (None,))
+            picture = charts.chart_of_groups(self, level, target, top, values)
+        else:
+            choice("values of one group", values, (None,))
+            truths = None if truth is None else [truth]
+            picture = charts.chart([self], truths, level, target, top, title)
         if path is not None:
             charts.save(picture, path)
         return picture
 
 
 def estimate(
-    tally: Tally | Iterable[Tally],
+    tally: TalliesOfGroups | Iterable[Tally],
     method: Estimator | str | None = None,
     attributes: Sequence[str] | None = None,
     values: Any = None,
+    *,
+    pool: str | None = None,
+    time: str | None = None,
 ) -> Estimate:
     """Estimate the distribution of the true values from the tally of their reports.
 
     Args:
         tally: a tally, or several. Tallies of one mechanism are added. Tallies of different
-            mechanisms or budgets on one domain are estimated from together.
+            mechanisms or budgets on one domain are estimated from together. A tally by public
+            columns, or a mapping {public values: tally}, gives the estimates of its groups.
         method: an estimator such as ``MaximumLikelihood()``, or its name on the command line,
             such as ``"mle"`` or ``"em:100"``; None for the recommended one, see
-            :func:`warner.results.recommend.recommended`.
+            :func:`warner.results.recommend.recommended`. Pooled groups take none.
         attributes: for tallies of several attributes (PerAttribute), the names of those whose joint
             distribution is estimated, in this order; None for all.
         values: a list of the values that are possible; ``"reported"`` for those that some report
             names; None for all. Other values have share 0 by assumption, and are not in the
-            estimate. See below.
+            estimate. Not for groups. See below.
+        pool: for groups, ``"partial"`` draws the shares of each group towards the mean by as much
+            as the reports warrant; ``"path"`` draws them towards the groups before and after in
+            time; ``"none"`` estimates each group alone. None is ``"path"`` where ``time`` is named,
+            else ``"partial"`` from three groups on. It is ``"none"`` for two groups, with a
+            ``method``, and for reports whose noise has no known covariance.
+        time: for groups on a path, the public column with the time: numbers or dates. Groups that
+            are alike in the other columns are one path. The only column of a plain dict has no
+            name: ``time="week"`` gives it one.
 
     Returns:
-        Estimate: shares (K,) in the domain's order, with a status and intervals.
+        Estimate: shares (K,) in the domain's order, or (G, K) of groups, with a status and
+        intervals.
 
     With ``values``, everything is about distributions on these values. A status of a unique maximum
     says that no other distribution on them is as likely, and the gap bounds the likelihood of all
@@ -650,6 +770,8 @@ def estimate(
         MethodWarning: the method named is advised against for these reports; the warning names a
             better one.
 
+    Source of the pooled estimates: METHODS 10.5.
+
     >>> from warner import Integers, UnaryEncoding
     >>> mechanism = UnaryEncoding(Integers(0, 3), 2.0, variant="oue")
     >>> estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 500))).probabilities.shape
@@ -657,13 +779,86 @@ def estimate(
     >>> two = estimate(mechanism.tally(mechanism.randomize([1, 2] * 500)), values=[1, 2])
     >>> two.domain.labels
     [1, 2]
+    >>> weeks = {w: mechanism.tally(mechanism.randomize([0, 1, 2, 3] * 50)) for w in range(5)}
+    >>> series = estimate(weeks, time="week")
+    >>> series.pool, series.names
+    ('path', ('week',))
     """
     named = None if method is None else estimator_of(method)
-    data = likelihood_data(tally, attributes)
-    if values is not None:
-        data = data.restricted(possible_values(data, values))
-    chosen, fit = recommended_fit(data) if named is None else (named, named.fit(data))
-    result = Estimate(fit, data, chosen)
+    if isinstance(tally, Mapping) or (isinstance(tally, Tally) and tally.columns):
+        if values is not None:
+            rule = "are not chosen for groups"
+            raise ArgumentError("values", rule, None, "Estimate each group by itself")
+        return _of_groups(tally, named, attributes, pool, time)
+    for name, given in (("pool", pool), ("time", time)):
+        if given is not None:
+            rule = "goes with a tally by public columns, or a mapping {public values: tally}"
+            raise ArgumentTypeError(name, rule)
+    result = _of_one(tally, named, attributes, values)
     if named is not None and result.advice is not None:
         warnings.warn(result.advice, MethodWarning, stacklevel=2)
     return result
+
+
+def _of_one(
+    tally: Tally | Iterable[Tally],
+    method: Estimator | None,
+    attributes: Sequence[str] | None,
+    values: Any = None,
+) -> Estimate:
+    """The estimate of one group of people."""
+    data = likelihood_data(tally, attributes)
+    if values is not None:
+        data = data.restricted(possible_values(data, values))
+    chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
+    return Estimate(fit, data, chosen)
+
+
+def _of_groups(
+    groups: TalliesOfGroups,
+    method: Estimator | None,
+    attributes: Sequence[str] | None,
+    pool: str | None,
+    time: str | None,
+) -> Estimate:
+    """The estimates of groups, pooled as asked."""
+    table = GroupTable.of(groups, attributes, only=time)
+    chosen = chosen_pool(table, method, choice("pool", pool, (*POOLS, None)), time)
+    axis = None
+    if chosen != "none":
+        axis = pooled_axis(table, chosen, time, must_pool=pool is not None or time is not None)
+    if axis is not None:
+        fit = Fit(axis.probabilities, Status.COMPLETED)
+        return Estimate(fit, table.whole, PooledShares(chosen), groups=axis)
+    # A group without reports gets equal shares and no interval.
+    shares = np.full((len(table.keys), table.domain.size), 1 / table.domain.size)
+    members: list[Estimate | None] = []
+    for g, tally in enumerate(steps(list(groups.values()), "estimating groups")):
+        member = _of_one(tally, method, attributes) if tally.n else None
+        members.append(member)
+        if member is not None:
+            shares[g] = member.probabilities
+            warned = member
+    if method is not None and warned.advice is not None:
+        warnings.warn(warned.advice, MethodWarning, stacklevel=3)
+    fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
+    axis = GroupAxis(table, "none", shares, None, tuple(members))
+    return Estimate(fit, table.whole, warned.estimator, groups=axis)
+
+
+def _estimate_of(solution: Solution) -> Estimate:
+    """A solution with the methods of an estimate."""
+    if isinstance(solution, Estimate):
+        return solution
+    s = solution
+    return Estimate(s.fit, s.data, s.estimator, s.attribute, s.sums, s.normal)
+
+
+def group_table(groups: Any, attributes: Sequence[str] | None = None) -> GroupTable:
+    """The reports of groups, of a mapping of tallies or of their estimate."""
+    if not isinstance(groups, Estimate) or groups.groups is None:
+        return GroupTable.of(groups, attributes)
+    if attributes is not None:
+        rule = "are those of the estimates given"
+        raise ArgumentError("attributes", rule, None, "Pass the tallies of the groups")
+    return groups.groups.table

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,18 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
+from warner._core.table import as_text
 from warner._core.text import canonical
-from warner.channels import stacked
+from warner.channels import LikelihoodOperator, stacked
+from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import from_header
+from warner.privacy.guarantees import Guarantee
+from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
+from warner.reports.tally_kinds import require_different
+from warner.results.share_noise import covariance_of
 
 
 def likelihood_data(
@@ -138,3 +145,215 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
     weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
     most = max(part.reports_per_person for part in parts)
     return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most)
+
+
+# -----------------------------------------------------------------------------------------------
+# The reports of several groups as arrays: group sizes, unbiased estimates, and their noise.
+
+
+Key = tuple[Any, ...]
+
+# The columns of tables of groups. A public column of such a name is called otherwise.
+RESERVED = ("value", "estimate", "low", "high", "reports", "status", "attribute", "weight")
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTable:
+    """The reports of G groups about one question, which one mechanism randomised.
+
+    Attributes:
+        names: the names of the public columns.
+        keys: G tuples, the values of the public columns of each group.
+        sizes: int64 (G,), the number of reports of each group; 0 for a group without reports.
+        shares: (G, K) the unbiased estimates. They are 0 for a group without reports.
+        whole: the data of all groups together.
+        parts: the data of each group; None for a group without reports.
+        guarantee: the privacy guarantee of one report.
+    """
+
+    names: tuple[str, ...]
+    keys: tuple[Key, ...]
+    sizes: np.ndarray
+    shares: np.ndarray
+    whole: LikelihoodData
+    parts: tuple[LikelihoodData | None, ...]
+    guarantee: Guarantee
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.names)
+        return (
+            f"GroupTable({len(self.keys)} groups by {by}, K={self.domain.size}, n={self.whole.n})"
+        )
+
+    @property
+    def domain(self) -> Domain:
+        """The K values."""
+        return self.whole.domain
+
+    @property
+    def channel(self) -> LikelihoodOperator:
+        """The channel of all groups together."""
+        return self.whole.channel
+
+    @property
+    def per_person(self) -> int:
+        """The most reports that one person sent."""
+        return self.whole.reports_per_person
+
+    @property
+    def labels(self) -> list[str]:
+        """The groups as texts."""
+        return [label(key) for key in self.keys]
+
+    @classmethod
+    def of(
+        cls, groups: Any, attributes: Sequence[str] | None = None, only: str | None = None
+    ) -> GroupTable:
+        """The table of a mapping from public values to tallies."""
+        tallies, keys = _tallies_of(groups)
+        names = _names_of(groups, len(keys[0]), only)
+        sizes = np.array([t.n for t in tallies], dtype=np.int64)
+        if not sizes.any():
+            rule = "must have at least one report in some group"
+            raise EmptyError("groups", rule, None, "Tally the reports by group")
+        total = _total(tallies)
+        whole = likelihood_data(total, attributes)
+        parts = _parts(tallies, total, whole, attributes)
+        shares = np.zeros((len(keys), whole.domain.size))
+        filled = np.flatnonzero(sizes)
+        shares[filled] = _inverted([parts[g] for g in filled])
+        guarantee = from_header(total.header).guarantee
+        return cls(names, keys, sizes, shares, whole, tuple(parts), guarantee)
+
+    def position(self, key: Any) -> int | None:
+        """The position of a group, by its public values or their text; None without one."""
+        values = key if isinstance(key, tuple) else (key,)
+        if values in self.keys:
+            return self.keys.index(values)
+        labels = self.labels
+        return labels.index(key) if isinstance(key, str) and labels.count(key) == 1 else None
+
+    def place(self, key: Any, name: str = "group") -> int:
+        """The position of a group, which must be one."""
+        if (position := self.position(key)) is not None:
+            return position
+        shown = "; ".join(self.labels[:8]) + ("; ..." if len(self.labels) > 8 else "")
+        raise ArgumentError(name, f"must be one of the groups {shown}", repr(key))
+
+    def covariance(self, centre: np.ndarray) -> np.ndarray:
+        """The covariance (K, K) of the unbiased estimates per report, at the shares ``centre``.
+
+        Several reports of one person add (t - 1) (diag theta - theta theta'), the variance of the
+        values where all values of a person are alike.
+        """
+        return covariance_of(self.whole, centre)
+
+
+def label(key: Key) -> str:
+    """The public values of a group as a text.
+
+    >>> label(("north", 3))
+    'north, 3'
+    """
+    return ", ".join(as_text(value) if _plain(value) else str(value) for value in key)
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
+    """The tallies of a mapping, and its keys as tuples of one length."""
+    if isinstance(groups, Tally) and not groups.columns:
+        rule, remedy = "must be by public columns", "mechanism.tally(reports, by)"
+        raise ArgumentError("groups", rule, "a tally of all people together", remedy)
+    if not isinstance(groups, Mapping | Tally):
+        rule = "must be a tally by public columns, or {public values: Tally}"
+        raise ArgumentTypeError("groups", rule, kind(groups))
+    if not groups:
+        raise EmptyError("groups", "must not be empty")
+    keys = tuple(key if isinstance(key, tuple) else (key,) for key in groups)
+    if len({len(key) for key in keys}) > 1 or not keys[0]:
+        rule = "must have keys with one value for each public column"
+        raise ArgumentError("groups", rule, "keys of several lengths")
+    tallies = list(groups.values())
+    for tally in tallies:
+        if not isinstance(tally, Tally) or tally.columns:
+            rule, remedy = "must hold Tally objects", "Make one with mechanism.tally(reports)"
+            raise ArgumentTypeError("groups", rule, kind(tally), remedy)
+    first = tallies[0]
+    require_same_origin([t.simulated for t in tallies], "groups")
+    for key, tally in zip(keys, tallies, strict=True):
+        alike = tally.header == first.header and tally.kind == first.kind
+        if not alike or (tally.rows is None and tally.counts.shape != first.counts.shape):
+            rule = "must hold reports of one mechanism, budget and domain"
+            remedy = "Compare estimates of different mechanisms by compare_groups(a, b)"
+            raise MismatchError("groups", rule, _unlike(keys[0], first, key, tally), remedy)
+    if not isinstance(groups, Tally):  # groups of one tally are of different reports
+        require_different(keys, tallies)
+    return tallies, keys
+
+
+def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
+    """How the reports of two groups differ, in words."""
+    for name, entry in ours.header.items():
+        if (found := theirs.header.get(name)) != entry:
+            plain = _plain(entry) and _plain(found)
+            values = f"{entry} in {label(key)} and {found} in {label(other)}" if plain else ""
+            return f"another {name}: {values}" if plain else f"another {name} in {label(other)}"
+    return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
+
+
+def _names_of(groups: Any, width: int, only: str | None) -> tuple[str, ...]:
+    """The names of the public columns, apart from those of other columns of a table."""
+    names = tuple(map(str, getattr(groups, "names", ())))
+    if len(names) == width:
+        return tuple(f"{name} (public)" if name in RESERVED else name for name in names)
+    if isinstance(only, str) and only and only not in RESERVED and width == 1:
+        return (only,)
+    return ("group",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
+
+
+def _total(tallies: Sequence[Tally]) -> Tally:
+    """The sum of tallies of one mechanism."""
+    groups = Groups({"group": None}, [(i,) for i in range(len(tallies))], np.arange(len(tallies)))
+    return Tally.side_by_side(tallies, groups).total()
+
+
+def _parts(
+    tallies: Sequence[Tally],
+    total: Tally,
+    whole: LikelihoodData,
+    attributes: Sequence[str] | None,
+) -> list[LikelihoodData | None]:
+    """The data of each group; groups share one channel where their rows are the same."""
+    most = total.reports_per_person
+    parts: list[LikelihoodData | None] = []
+    channel, scale = whole.channel, whole.channel.rows_per_report
+    shared = total.rows is None and attributes is None and _rows_are_counts(total)
+    for tally in tallies:
+        if tally.n == 0:
+            parts.append(None)
+        elif shared and tally.is_consistent:
+            weights = tally.row_counts / (tally.n * scale)
+            parts.append(
+                LikelihoodData(channel, weights, tally.n, whole.domain, tally.simulated, most)
+            )
+        else:
+            parts.append(likelihood_data(tally.per_person(most), attributes))
+    return parts
+
+
+def _rows_are_counts(total: Tally) -> bool:
+    """Whether the frequencies of a channel's rows are those of the tally's own rows."""
+    counts = from_header(total.header).channel_for(total)[1]
+    return counts.shape == total.row_counts.shape and bool((counts == total.row_counts).all())
+
+
+def _inverted(parts: Sequence[LikelihoodData | None]) -> np.ndarray:
+    """The unbiased estimates (G, K) of groups: one product where they share a channel."""
+    data = [part for part in parts if part is not None]
+    if all(part.channel is data[0].channel for part in data):
+        together = np.stack([part.weights for part in data], axis=1)
+        return np.ascontiguousarray(data[0].channel.invert(together).T)
+    return np.stack([part.channel.invert(part.weights) for part in data])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from warner._core.checks import choice, confidence_level, integer, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 from warner._core.progress import stage
+from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
 from warner.results.average_coverage import average
@@ -148,7 +149,8 @@ def at_every_look(kind: str | None) -> str | None:
 
 def default_kind(solution: Solution, target: str) -> str:
     """The kind of intervals that is used if no kind is named."""
-    if solution.has_posterior_intervals and target == "population":
+    is_posterior = solution.has_posterior_intervals or solution.normal is not None
+    if is_posterior and target == "population":
         return "posterior"
     if solution.sums is not None:
         return solution.sums.kind
@@ -410,6 +412,8 @@ def posterior(
             None,
             "Use kind='bootstrap'",
         )
+    if solution.normal is not None and weights is None:
+        return solution.normal.interval(level, solution.probabilities)
     if solution.fit.posterior is None:
         raise ArgumentError(
             "kind",
@@ -578,7 +582,7 @@ def _clipped(
 
 
 # -----------------------------------------------------------------------------------------------
-# The row of one value in a table of shares.
+# Tables of shares: the row of one value, and the columns.
 
 
 def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
@@ -597,3 +601,20 @@ def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[st
         "high": float(high),
         "n": float(share * n),
     }
+
+
+def share_columns(level: float) -> list[Column]:
+    """The columns of a share with its interval, as numbers and as a picture, and of people."""
+    return [
+        Column("value"),
+        Column("estimate", unit="share"),
+        interval_column(level),
+        Column("estimate", "", "bar", ends=("low", "high")),
+        Column("n", "people", "people", priority=1),
+    ]
+
+
+def interval_column(
+    level: float, unit: str = "share", low: str = "low", high: str = "high"
+) -> Column:
+    return Column("interval", f"{100 * level:.4g} % interval", unit, ends=(low, high))

@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from warner._core import html
 from warner._core.checks import choice, confidence_level, integer, show
 from warner._core.errors import ArgumentError, WarnerError
+from warner._core.table import Column, Table, Tabular
 from warner.domains import Domain
-from warner.io.csv_format import Tabular, of_rows
 from warner.metrics import project
 from warner.results import intervals
-from warner.results.intervals import TARGETS, normal_quantile, share_row
+from warner.results.intervals import TARGETS, normal_quantile, share_columns, share_row
 from warner.results.share_noise import ShareNoise
 from warner.results.simultaneous import simulated_errors
 from warner.results.solution import Solution
-from warner.results.tables import as_text
 
 _DRAWS = 1000  # the 0.95 quantile of so many draws is that of a share within 0.007 (one sd)
 _MOST_PAIRED = 300  # values whose pairs are simulated; beyond, it takes seconds
@@ -81,10 +79,12 @@ class Ranks(Tabular):
     def __repr__(self) -> str:
         return f"Ranks(K={len(self)}, level={self.level:g})"
 
-    def _repr_html_(self) -> str:
-        order = np.argsort(-self.centre, kind="stable")
+    def table(self) -> Table:
+        """The ranks as a table, the commonest value first."""
         rows = self.rows()
-        return of_rows([rows[i] for i in order.tolist()], self.text, most=20)
+        ordered = [rows[i] for i in np.argsort(-self.centre, kind="stable").tolist()]
+        ranks = Column("rank", unit="number", ends=("low", "high"))
+        return Table(["value", ranks], ordered, [self.text])
 
     def _index(self, value: object) -> int:
         labels = list(self.domain.labels)
@@ -294,39 +294,13 @@ class Top(Tabular):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows())
 
+    def table(self) -> Table:
+        """The rows as a table."""
+        rank = Column("rank", unit="number", ends=("rank_low", "rank_high"))
+        return Table([*share_columns(self.level)[:-1], rank], self.rows(), [self.text])
+
     def __repr__(self) -> str:
-        cells = [["value", "share", "low", "high", "rank"], *self._cells()]
-        widths = [max(len(row[i]) for row in cells) for i in range(5)]
-        lines = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            )
-            for row in cells
-        ]
-        return "\n".join([*lines, self.text])
-
-    def _cells(self) -> list[list[str]]:
-        return [
-            [
-                as_text(row["value"]),
-                *(f"{row[name]:.4f}" for name in ("estimate", "low", "high")),
-                f"{row['rank_low']}-{row['rank_high']}",
-            ]
-            for row in self.rows()
-        ]
-
-    def _repr_html_(self) -> str:
-        largest = float(self.bounds.max()) or 1.0
-        rows = [
-            [*cells, html.interval_bar(float(share), float(low), float(high), largest)]
-            for cells, share, (low, high) in zip(
-                self._cells(), self.shares, self.bounds, strict=True
-            )
-        ]
-        return html.table(["value", "share", "low", "high", "rank", ""], rows, self.text)
+        return str(self.table())
 
 
 def top(solution: Solution, count: int, level: float, target: str) -> Top:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class Solution:
         estimator: the estimator.
         attribute: the name of the attribute, where it has one.
         sums: for a marginal, the joint solution that was summed over other attributes.
+        normal: for one of several groups that were pooled, the posterior of its shares.
     """
 
     fit: Fit = field(repr=False)
@@ -41,6 +43,7 @@ class Solution:
     estimator: Estimator
     attribute: str | None = None
     sums: Sums | None = field(default=None, repr=False)
+    normal: NormalPosterior | None = field(default=None, repr=False)
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -135,6 +138,20 @@ class Solution:
     def has_intervals(self) -> bool:
         """Whether the channel has an inverse that can be formed; intervals need it."""
         return self.data.channel.has_wald_intervals(self.data.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPosterior:
+    """Means and standard deviations of shares, (K,) or (G, K) of several groups."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    def interval(self, level: float, shares: np.ndarray) -> np.ndarray:
+        """Intervals (.., 2) that hold the estimated shares, too."""
+        half = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
+        low, high = np.clip(self.mean - half, 0.0, 1.0), np.clip(self.mean + half, 0.0, 1.0)
+        return np.stack([np.minimum(low, shares), np.maximum(high, shares)], axis=-1)
 
 
 def same(a: Solution, b: Solution) -> bool:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from warner._core import html
-from warner._core.checks import choice
-from warner._core.table import frame_of_rows
+from warner._core.checks import choice, confidence_level
+from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
 from warner.domains import Domain
-from warner.io.csv_format import of_rows
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
 from warner.results.intervals import (
     TARGETS,
     at_every_look,
     available_kind,
+    interval_column,
     intervals_of_table,
+    share_columns,
     share_row,
     with_plan,
 )
 from warner.results.solution import Solution
+
+_MOST = 20  # rows in a notebook; of more values the largest shares are shown
+_MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
 
 
 def reports_of(n: int, simulated: bool) -> str:
@@ -69,6 +71,28 @@ def means(
         {"estimate": float(value), "low": float(low), "high": float(high)}
         for value, (low, high) in zip(coordinates, bounds, strict=True)
     ]
+
+
+def groups_to_json(result: Any, level: float, target: str, kind: str | None) -> dict[str, Any]:
+    """The estimates of groups as JSON data."""
+    used = result.interval_kind(target, kind)
+    return {
+        "format": "warner-groups",
+        "schema": 1,
+        "columns": list(result.names),
+        "pool": result.pool,
+        "concentration": result.groups.concentration,
+        "n": result.n,
+        **({"simulated": True} if result.data.simulated else {}),
+        "interval": {
+            "kind": used,
+            "level": confidence_level(level),
+            "target": target,
+            "holds": "on average over groups" if used == "posterior" else "for every group",
+        },
+        "domain": result.domain.spec(),
+        "shares": result.rows(level, target, kind),
+    }
 
 
 def to_json(
@@ -126,33 +150,105 @@ def _given(solution: Solution, level: float, target: str, kind: str | None) -> d
     }
 
 
-def to_frame(
-    solution: Solution,
-    backend: str = "pyarrow",
-    level: float = 0.95,
-    target: str = "population",
-    columns: Mapping[str, Any] | None = None,
-) -> Any:
-    """The rows as a data frame: see :meth:`warner.Estimate.to_frame`."""
-    if solution.fit.keys is not None:
-        table = key_rows(solution, level, target)
-    else:  # a column of numbers, also where no share is shrunk out of its interval
-        table = [
-            row | {"shrunk_from": math.nan if row["shrunk_from"] is None else row["shrunk_from"]}
-            for row in rows(solution, level, target)
+def estimate_table(
+    result: Any, level: float = 0.95, target: str = "population", kind: str | None = None
+) -> Table:
+    """The table of an estimate: see :meth:`warner.Estimate.table`."""
+    about = about_estimate(result)
+    simulated = result.data.simulated
+    if result.groups is None and result.fit.keys is not None:
+        keys = key_rows(result, level, target)
+        mean = (
+            interval_column(level, "number", "mean_low", "mean_high"),
+            Column("mean", unit="number"),
+        )
+        columns = [*share_columns(level), mean[1], mean[0], Column("status", priority=2)]
+        return Table(columns, keys, (), about, simulated)
+    if result.groups is None and result.fit.probabilities is None:
+        columns = [Column("estimate", unit="number"), interval_column(level, "number")]
+        return Table(columns, means(result, level, target, kind), (), about, simulated)
+    if result.groups is not None:
+        columns = [
+            *(Column(name) for name in result.names),
+            *share_columns(level)[:-1],
+            Column("reports", unit="people", priority=1),
+            Column("status", priority=2),
         ]
-    if len({type(row["value"]) for row in table}) > 1:  # numbers, and nonresponse
-        table = [{**row, "value": as_text(row["value"])} for row in table]
-    return frame_of_rows(table, backend, columns)
+        used = result.interval_kind(target, kind)
+        average = ", which hold on average over groups" * (used == "posterior")
+        notes = [f"Intervals: {used}, {target}{average}."]
+        if result.groups.time is not None:
+            notes.append(result.groups.spent_text)
+        return Table(columns, result.rows(level, target, kind), notes, about, simulated)
+    shares = rows(result, level, target, kind)
+    if any(row["shrunk_from"] is not None for row in shares):
+        shrunk = [Column("shrunk_from", "shrunk from", "share", priority=1)]
+    else:
+        shrunk = [Column("shrunk_from", unit="data")]
+    notes = [f"Intervals: {available_kind(result, target, kind)}, {target}.", _mean(result)]
+    return Table([*share_columns(level), *shrunk], shares, notes, about, simulated)
 
 
-def as_text(value: Any) -> str:
-    """A value of a domain as a label: a string as it is, any other value as JSON.
+def notebook_table(result: Any) -> Table:
+    """The table of an estimate with the rows that a notebook shows: the largest shares."""
+    table, rows = estimate_table(result), []
+    size = result.domain.size
+    if result.fit.probabilities is None:
+        return table
+    if result.groups is None:
+        if size <= _MOST:
+            return table
+        largest = np.argsort(-result.probabilities, kind="stable")[:_MOST]
+        rows = [table.rows[x] for x in largest.tolist()]
+        return replace(
+            table, rows=rows, notes=[f"The {_MOST} largest of {size:,} shares.", *table.notes]
+        )
+    series = result.groups.time is not None
+    most = max(1, min(_MOST_VALUES, _MOST_ROWS // len(result))) if series else _MOST_VALUES
+    people = np.where(result.sizes[:, None] > 0, result.probabilities, 0.0).T @ result.sizes
+    shown = np.argsort(-people, kind="stable")[:most].tolist()
+    if series:  # the rows of a value stand together, so that they read as a series
+        rows = [row for x in shown for row in table.rows[x::size]]
+    else:
+        rows = [row for i, row in enumerate(table.rows) if i % size in shown]
+    values = f"{most} values" if most > 1 else "value"
+    notes = [f"The {values} of {size:,} with the largest shares."] if size > most else []
+    if len(rows) > _MOST_ROWS:
+        notes.append(f"The first {_MOST_ROWS} of {len(rows):,} rows.")
+    return replace(table, rows=rows[:_MOST_ROWS], notes=[*notes, *table.notes])
 
-    >>> as_text("x"), as_text(3), as_text((1, 2))
-    ('x', '3', '[1, 2]')
-    """
-    return value if isinstance(value, str) else json.dumps(value)
+
+def about_estimate(result: Any) -> str:
+    """What an estimate is of, how it was made and how it ended."""
+    name = f"{result.attribute}: " if result.attribute else ""
+    reports = reports_of(result.n, result.data.simulated)
+    if result.groups is not None:
+        return f"{name}{reports} of {len(result):,} groups, pool {result.pool}."
+    return f"{name}{reports}, {result.method}, {result.status.value}."
+
+
+def _mean(solution: Solution) -> str:
+    """The mean of numbers, in words; nothing for labels and places."""
+    if solution.domain.dimension != 1 or solution.domain.points is None:
+        return ""
+    mean = summaries.mean(solution)
+    return "" if isinstance(mean, tuple) else f"Mean {float(mean):.4g}."
+
+
+def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
+    """The rows of a data frame: numbers where rows can have None, one type of values."""
+    if result.groups is not None:
+        return list(result.rows(level, target))
+    if result.fit.keys is not None:
+        return key_rows(result, level, target)
+    # A column of numbers, also where no share is shrunk out of its interval.
+    shares = [
+        row | {"shrunk_from": math.nan if row["shrunk_from"] is None else row["shrunk_from"]}
+        for row in rows(result, level, target)
+    ]
+    if len({type(row["value"]) for row in shares}) > 1:  # numbers, and nonresponse
+        shares = [{**row, "value": as_text(row["value"])} for row in shares]
+    return shares
 
 
 def name_of(value: Any, domain: Domain | None = None) -> str:
@@ -166,71 +262,3 @@ def name_of(value: Any, domain: Domain | None = None) -> str:
     if isinstance(value, dict):
         return ", ".join(name_of(part) for part in value.values())
     return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))
-
-
-# -----------------------------------------------------------------------------------------------
-# Results as they show themselves in a notebook: a table with a small picture in each row.
-
-
-_MOST = 20  # rows; of more values the largest shares are shown
-
-
-def of_estimate(solution: Any) -> str:
-    """An estimate as HTML."""
-    if solution.fit.keys is not None:
-        return of_rows(key_rows(solution), _caption(solution))
-    if solution.fit.probabilities is None:
-        return of_rows(means(solution), _caption(solution))
-    return _shares(solution)
-
-
-def _shares(solution: Any) -> str:
-    """The shares of all values, or of those with the largest shares, with pictures."""
-    shares, (bounds, alone) = solution.probabilities, solution.usual_intervals
-    size = solution.domain.size
-    places = np.arange(size)
-    chosen = ""
-    if size > _MOST:
-        places = np.argsort(-shares, kind="stable")[:_MOST]
-        chosen = f" The {_MOST} largest of {size:,} shares."
-    largest = max(float(bounds[places].max()), float(shares[places].max()), 1e-12)
-    rows = [
-        [
-            as_text(value),
-            *share_cells(share, low, high),
-            "" if np.isnan(unbiased) else f"{100 * unbiased:.2f} %",
-            html.interval_bar(share, low, high, largest),
-        ]
-        for value, share, (low, high), unbiased in zip(
-            solution.domain.decode(places),
-            shares[places].tolist(),
-            bounds[places].tolist(),
-            alone[places].tolist(),
-            strict=True,
-        )
-    ]
-    kind = available_kind(solution)
-    head = ["value", "share", "95 % from", "to", "shrunk from", ""]
-    if np.isnan(alone[places]).all():
-        head, rows = [*head[:4], ""], [[*row[:4], row[5]] for row in rows]
-    caption = f"{_caption(solution)} Intervals: {kind}, population.{chosen}"
-    return html.table(head, rows, caption + _mean(solution))
-
-
-def share_cells(share: float, low: float, high: float) -> list[str]:
-    """A share and its limits in per cent."""
-    return [f"{100 * figure:.2f} %" for figure in (share, low, high)]
-
-
-def _caption(solution: Solution) -> str:
-    name = f"{solution.attribute}: " if solution.attribute else ""
-    reports = reports_of(solution.n, solution.data.simulated)
-    return f"{name}{reports}, {solution.method}, {solution.status.value}."
-
-
-def _mean(solution: Solution) -> str:
-    """The mean of numbers, in words; nothing for labels and places."""
-    if solution.domain.dimension != 1 or solution.domain.points is None:
-        return ""
-    found = summaries.mean(solution)
-    return "" if isinstance(found, tuple) else f" Mean {float(found):.4g}."

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.spec.app._command import run
-from tests.spec.groups._tallies import MECHANISM, SHARES, drawn
-from warner import difference, estimate, weighted
+from tests.spec.results._tallies import MECHANISM, SHARES, drawn
+from warner import compare_groups, estimate, weighted
 from warner.app.what_files_hold import read_groups
 
 
@@ -75,7 +75,7 @@ def test_differences_have_intervals_and_a_test(here: Path) -> None:
     out = run(
         "estimate", *FILES, "--reference", "north", "--of", "mean", "--json", "--compare-groups"
     ).stdout
-    expected = difference(read_groups(FILES, False)["value"], reference="north", of="mean")
+    expected = compare_groups(read_groups(FILES, False)["value"], reference="north", of="mean")
     (data,) = json.loads(out)
     assert data["differences"] == json.loads(json.dumps(expected.rows()))
     shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
@@ -129,7 +129,7 @@ def test_a_tally_of_groups_is_one_file(here: Path) -> None:
     out = run(
         "estimate", "all.json", "--by", "ward", "--reference", "s", "--json", "--compare-groups"
     ).stdout
-    expected = difference(groups.by("ward"), reference="s").rows()
+    expected = compare_groups(groups.by("ward"), reference="s").rows()
     assert json.loads(out)[0]["differences"] == json.loads(json.dumps(expected))
     lines = [*(f"ward,{w},1" for w in "nsw"), *(f"week,{w},1" for w in (1, 2, 3))]
     Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")

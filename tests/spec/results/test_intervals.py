@@ -148,8 +148,8 @@ def test_a_probability_of_error_is_no_level() -> None:
         lambda level: one.variance().interval(level),
         lambda level: one.quantile(0.5).interval(level),
         lambda level: joint.cramers_v("a", "b").interval(level),
-        lambda level: warner.difference(groups, level=level),
-        lambda level: warner.difference(groups, of=0.5, level=level),
+        lambda level: warner.compare_groups(groups, level=level),
+        lambda level: warner.compare_groups(groups, of=0.5, level=level),
         lambda level: warner.weighted(groups, weights={"a": 1, "b": 2}).interval(level),
         lambda level: estimate(groups).interval(level),
     ]

@@ -60,7 +60,7 @@ SHOWN: dict[str, Any] = {
     "top": RESULT.top(20),
     "ranks": RESULT.ranks(),
     "groups": estimate(SERIES, time="week"),
-    "differences": warner.difference(SERIES, reference=1),
+    "differences": warner.compare_groups(SERIES, reference=1),
     "plan": warner.plan(Categorical(["a", "b", "c"]), 1.0, 1000),
     "comparison": warner.compare(_weeks(1)[0], [Inversion(), MaximumLikelihood()], runs=2),
     "audit": warner.audit(COIN),
@@ -236,11 +236,12 @@ def test_series_of_weeks() -> None:
     with pytest.raises(ArgumentError, match="different groups"):
         Tally.from_tallies("week", {"2026-01-05": weeks[0], "2026-01-06": weeks[1]}, days)
     result = estimate(Tally.from_tallies("week", weeks), time="week")
-    assert result.rounds == 3 and 2.99 < result.spent.epsilon <= 3
-    assert "epsilon = 3" in result.spent_text and "epsilon = 3" in result._repr_html_()
+    spent = result.groups
+    assert spent is not None and spent.rounds == 3 and 2.99 < spent.spent.epsilon <= 3
+    assert "epsilon = 3" in spent.spent_text and "epsilon = 3" in result._repr_html_()
     assert len({row["week"] for row in result.to_frame("polars").rows(named=True)}) == 3
     wards = estimate({"a": weeks[0], "b": weeks[1]})
-    assert wards.rounds == 1 and wards.spent.epsilon <= 1
+    assert wards.groups.rounds == 1 and wards.groups.spent.epsilon <= 1
 
 
 def test_pictures_of_the_top_values_over_weeks() -> None:

@@ -49,18 +49,18 @@ from warner.app.what_files_hold import (
     tallies_together,
     warn_of_simulation,
 )
-from warner.groups.differences import difference
-from warner.groups.estimates import POOLS, estimate as estimate_groups
-from warner.groups.weights import weighted
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
 from warner.results.csv_table import csv_of, csv_of_groups
-from warner.results.estimate import Estimate
+from warner.results.differences import compare_groups
+from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.intervals import at_every_look, with_plan
 from warner.results.named_summaries import summary_rows
+from warner.results.pooling import POOLS
 from warner.results.recommend import method
 from warner.results.redistribution import has_tags, redistribute
+from warner.results.weights import weighted
 
 _FILES = "file"  # --by file: a group for each file
 # Options that are of one way to estimate alone, with what they go with.
@@ -403,7 +403,7 @@ def _estimate_by(request: EstimateRequest) -> None:
         if len(results) > 1:
             rule = "shows one attribute"
             raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
-        next(iter(results.values())).plot(request.plot_path, *intervals)
+        next(iter(results.values())).plot(request.plot_path, None, *intervals)
         say_written(request.plot_path)
 
     def show() -> None:
@@ -427,7 +427,7 @@ def _estimate_by(request: EstimateRequest) -> None:
                 shares = {key: row[key] for key in ("value", "estimate", "low", "high")}
                 yield {"attribute": name, "group": "all, weighted", **shares}
 
-    is_simulated = any(result.table.whole.simulated for result in results.values())
+    is_simulated = any(result.data.simulated for result in results.values())
     request.output.write(show, data, lambda: csv_of_rows(rows(), is_simulated))
 
 
@@ -435,7 +435,7 @@ def _compare_groups(request: EstimateRequest) -> None:
     """Compare the groups of each attribute."""
     of = _quantity(request.quantity)
     results = {
-        name: difference(
+        name: compare_groups(
             parts,
             reference=request.reference,
             of=of,

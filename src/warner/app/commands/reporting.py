@@ -35,9 +35,9 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.estimators import Estimator
-from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import Tally
+from warner.results.from_tally import label
 from warner.results.recommend import method
 from warner.studies.study import Study
 

@@ -24,8 +24,7 @@ from warner._core.text import (
 from warner.app.show_estimates import figures_of
 from warner.domains import Domain
 from warner.estimators.base import Status
-from warner.groups.differences import Differences
-from warner.groups.hypotheses import shown_p
+from warner.results.differences import Differences, shown_p
 from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.summaries import mass

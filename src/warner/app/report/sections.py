@@ -43,12 +43,12 @@ from warner.design.privacy_words import (
 )
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.groups.differences import Differences, difference, sentence
-from warner.groups.table import label
 from warner.mechanisms import Mechanism, from_header
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
+from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
+from warner.results.from_tally import label
 from warner.results.named_summaries import Named, summary_rows
 from warner.results.tables import name_of
 
@@ -293,7 +293,7 @@ class Question:
         if self._keys:
             return ["There is no test for keys with values."]
         try:
-            found = difference(
+            found = compare_groups(
                 self.groups,
                 reference=self.settings.reference,
                 of=of,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.spec.groups._tallies import drawn
+from tests.spec.results._tallies import drawn
 from warner import Tally, estimate, weighted
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError
-from warner.groups.weights import WeightStatus
+from warner.results.weights import WeightStatus
 
 
 def _crossed() -> dict[tuple[str, str], Tally]:
@@ -22,7 +22,7 @@ def _crossed() -> dict[tuple[str, str], Tally]:
 def test_post_stratification_weights_groups_by_their_part_of_the_population() -> None:
     groups = drawn(1, [100, 300])
     found = weighted(groups, {"group": {"a": 900, "b": 100}})
-    shares = estimate(groups, pool="none").table.shares
+    shares = estimate(groups, pool="none").groups.table.shares
     assert found.weights.tolist() == [0.9, 0.1]
     assert found.unbiased == pytest.approx(0.9 * shares[0] + 0.1 * shares[1])
     # n sum W_g^2 / n_g

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from warner import Categorical, RandomizedResponse, UnaryEncoding
-from warner.groups.pooling import Coordinates, along_time, exchangeable, project_rows
 from warner.metrics import project
+from warner.results.pooling import Coordinates, along_time, exchangeable, project_rows
 
 SIZES = np.array([30, 400, 1, 0, 90])
 DOMAIN = Categorical(["a", "b", "c", "d"])

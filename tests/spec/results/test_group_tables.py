@@ -15,7 +15,7 @@ from warner import (
     HadamardResponse,
     RandomizedResponse,
     Tally,
-    difference,
+    compare_groups,
     estimate,
 )
 from warner.errors import ArgumentError, MismatchError
@@ -37,7 +37,7 @@ def test_a_tally_is_in_one_group_only() -> None:
         lambda: estimate(series),
         lambda: estimate({1: week, 2: week + other}),
         lambda: estimate({1: week, 2: pickle.loads(pickle.dumps(week))}, time="group"),
-        lambda: difference({"a": week, "b": week}),
+        lambda: compare_groups({"a": week, "b": week}),
         lambda: Tally.from_tallies("week", [week, other, week]),
         lambda: Tally.from_tallies("week", {1: week, 3: week}),
     ):
@@ -46,7 +46,7 @@ def test_a_tally_is_in_one_group_only() -> None:
     with pytest.raises(ArgumentError, match="one tally in 1 and 3"):
         estimate(series)
     with pytest.raises(ArgumentError, match="one tally in 'a' and 'b'"):
-        difference({"a": week, "b": week})
+        compare_groups({"a": week, "b": week})
     assert len(estimate({1: week, 2: week.of_others()})) == 2
     assert len(Tally.from_tallies("week", [week, week.of_others()])) == 2
     # Groups with equal counts are of different people where their tallies are different ones.
@@ -112,6 +112,6 @@ def test_groups_of_different_mechanisms_are_named(other: Any, words: str) -> Non
 
 
 def test_a_table_of_groups_shows_no_arrays() -> None:
-    table = estimate({w: _tally() for w in range(4)}).table
+    table = estimate({w: _tally() for w in range(4)}).groups.table
     assert repr(table) == "GroupTable(4 groups by group, K=3, n=480)"
     assert isinstance(table.shares, np.ndarray)

@@ -7,9 +7,8 @@ import pytest
 
 from warner import Categorical, PerAttribute, Product, RandomizedResponse
 from warner.estimators.base import LikelihoodData
-from warner.groups.differences import dealt_moments
-from warner.groups.hypotheses import independence, quadratic
 from warner.metrics import project
+from warner.results.differences import dealt_moments, independence, quadratic
 
 SIZES = np.array([12, 6, 4])
 COUNTS = np.array([10, 5, 3, 2, 1, 1])

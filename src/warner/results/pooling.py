@@ -16,12 +16,29 @@ groups are. With few groups s is uncertain, and both the estimates and the inter
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 import numpy as np
 
+from warner._core.checks import choice, show
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, WarnerError
 from warner._core.progress import steps
+from warner.estimators import Estimator
+from warner.estimators.base import Fit, LikelihoodData, Status
+from warner.metrics import project
+from warner.privacy.guarantees import Guarantee, compose
+from warner.results.from_tally import GroupTable
+from warner.results.intervals import TARGETS, interval, normal_quantile, score, wald
+from warner.results.recommend import recommended
+from warner.results.solution import NormalPosterior, Solution
+
+POOLS = ("partial", "path", "none")
+KINDS_OF_GROUPS = ("posterior", "score", "wald")
+_FEW_GROUPS = 3  # from here on, groups tell how much they differ
 
 # -----------------------------------------------------------------------------------------------
 # Coordinates in which the noise of group estimates and their differences are independent.
@@ -136,6 +153,11 @@ class Pooled:
     def concentration(self) -> float:
         """kappa of the Dirichlet prior, 1 / s - 1."""
         return 1 / self.spread - 1
+
+    @property
+    def of_shares(self) -> NormalPosterior:
+        """The posterior of the shares of all groups."""
+        return NormalPosterior(self.mean, self.deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,3 +337,262 @@ def project_rows(shares: np.ndarray) -> np.ndarray:
     last = (ordered > shift).sum(axis=1) - 1
     out = np.maximum(below - np.take_along_axis(shift, last[:, None], axis=1), 0.0)
     return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
+# -----------------------------------------------------------------------------------------------
+# The groups of an estimate.
+
+
+class GroupStatus(Enum):
+    """How the estimate of a group was made; the text is for people."""
+
+    POOLED = "estimated from its reports, and drawn towards the other groups"
+    ALONE = "estimated from its reports alone"
+    NO_REPORTS = "has no reports: its shares are not known, or those expected from other groups"
+
+
+@dataclass(frozen=True, repr=False)
+class PooledShares(Estimator):
+    """The method of shares that are drawn towards those of other groups."""
+
+    pool: str
+
+    summary = "shares of groups, drawn towards each other by as much as the reports warrant"
+
+    def __repr__(self) -> str:
+        return f"PooledShares({self.pool!r})"
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        rule = "is of groups, and these reports are of one"
+        raise ArgumentTypeError("pool", rule, self.pool, "Use kind='score', or estimate the groups")
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAxis:
+    """The groups of an estimate of several, and how they were pooled.
+
+    Attributes:
+        table: the reports of the groups.
+        pool: how groups were pooled: ``"partial"``, ``"path"`` or ``"none"``.
+        probabilities: (G, K) the shares of each group; a row sums to 1.
+        posterior: what pooling made of all groups; None where each was estimated alone.
+        members: the estimates of groups that were estimated alone, None for those without reports.
+        time: the public column with the time, where one is named.
+    """
+
+    table: GroupTable
+    pool: str
+    probabilities: np.ndarray
+    posterior: Pooled | None = None
+    members: tuple[Any, ...] = ()
+    time: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.table.keys)
+
+    @property
+    def concentration(self) -> float | None:
+        """kappa of the Dirichlet prior: a group counts as kappa more answers. None without one."""
+        return self.posterior.concentration if self.posterior and self.pool == "partial" else None
+
+    @property
+    def statuses(self) -> tuple[GroupStatus, ...]:
+        """How the estimate of each group was made."""
+        used = GroupStatus.ALONE if self.pool == "none" else GroupStatus.POOLED
+        return tuple(used if n else GroupStatus.NO_REPORTS for n in self.table.sizes)
+
+    @property
+    def rounds(self) -> int:
+        """The number of times at which one person can have been asked; 1 where no time is named."""
+        if self.time is None:
+            return 1
+        column = self.table.names.index(self.time)
+        return len({key[column] for key in self.table.keys})
+
+    @property
+    def spent(self) -> Guarantee:
+        """The guarantee of a person who reported at every time, of all these reports together.
+
+        Reports of one person at several times are composed: epsilons add up. Where no time is
+        named, the groups are of different people, and it is the guarantee of one report.
+
+        >>> from warner import Categorical, RandomizedResponse, Tally, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> weeks = [coin.tally(coin.randomize(["no", "yes"] * 50)) for _ in range(4)]
+        >>> series = estimate(Tally.from_tallies("week", weeks), time="week").groups
+        >>> series.rounds, 3.99 < series.spent.epsilon <= 4
+        (4, True)
+        """
+        reports = max(self.rounds, self.table.per_person)
+        return compose([self.table.guarantee] * reports)
+
+    @property
+    def spent_text(self) -> str:
+        """What a person who reported at every time has spent, in words."""
+        return (
+            f"A person who reported at all {self.rounds} times has spent epsilon = "
+            f"{self.spent.epsilon:.6g} in all."
+        )
+
+    def interval(self, level: float, target: str, kind: str | None) -> np.ndarray:
+        """Intervals (G, K, 2) of the shares of all groups: see :meth:`warner.Estimate.interval`."""
+        normal_quantile(level)
+        choice("target", target, TARGETS)
+        choice("kind", kind, (*KINDS_OF_GROUPS, None))
+        if kind is None and self.posterior is not None and target == "population":
+            kind = "posterior"
+        if kind == "posterior":
+            if self.posterior is None or target != "population":
+                rule = "'posterior' needs pooled groups and the target 'population'"
+                raise ArgumentError("kind", rule, None, "Use kind='score'")
+            return self.posterior.of_shares.interval(level, self.probabilities)
+        bounds = np.tile([0.0, 1.0], (*self.probabilities.shape, 1))
+        for g, data in enumerate(steps(self.table.parts, "intervals of groups")):
+            member = self.members[g] if self.members and kind is None else None
+            if member is not None:
+                bounds[g] = interval(member, level, target)
+            elif data is not None and kind == "wald":
+                bounds[g] = wald(data, level, target)
+            elif data is not None:
+                bounds[g] = score(data, self.probabilities[g], level, target)
+        return bounds
+
+    def interval_kind(self, target: str) -> str:
+        """The intervals of a table: ``"posterior"``, ``"score"``, or ``"own"`` of each group."""
+        if self.posterior is not None and target == "population":
+            return "posterior"
+        return "own" if self.members else "score"
+
+    def rows(self, level: float, target: str, kind: str | None) -> list[dict[str, Any]]:
+        """The shares of all values in all groups: see :meth:`warner.Estimate.rows`."""
+        bounds = self.interval(level, target, kind)
+        labels, table = self.table.domain.labels, self.table
+        rows = []
+        for g, key in enumerate(table.keys):
+            public = dict(zip(table.names, key, strict=True))
+            is_estimated = table.sizes[g] > 0 or self.pool != "none"
+            about = {"reports": int(table.sizes[g]), "status": self.statuses[g].name.lower()}
+            for x, value in enumerate(labels):
+                low, high = bounds[g, x].tolist()
+                share = float(self.probabilities[g, x]) if is_estimated else None
+                shares = {"value": value, "estimate": share, "low": low, "high": high}
+                rows.append({**public, **shares, **about})
+        return rows
+
+    def solution(self, key: Any) -> Solution:
+        """The solution of one group."""
+        g = self.table.place(key)
+        data = self.table.parts[g]
+        if data is None:
+            rule, remedy = "has no reports", "rows() says what is expected of it"
+            raise EmptyError(f"group {self.table.labels[g]}", rule, None, remedy)
+        if self.posterior is None:
+            member: Solution = self.members[g]
+            return member
+        fit = Fit(self.probabilities[g].copy(), Status.COMPLETED)
+        posterior = self.posterior.of_shares
+        normal = NormalPosterior(posterior.mean[g], posterior.deviation[g])
+        return Solution(fit, data, PooledShares(self.pool), self.table.labels[g], normal=normal)
+
+
+def pooled_axis(
+    table: GroupTable, pool: str, time: str | None, must_pool: bool
+) -> GroupAxis | None:
+    """The pooled estimates of groups; None where their noise has no known covariance.
+
+    That is refused where the caller asked for pooling.
+    """
+    centre = _centre(table)
+    try:
+        noise = table.covariance(centre)
+    except ArgumentError:
+        # Bit sums of several attributes do not say how the noise of the shares is correlated.
+        if must_pool:
+            raise
+        return None
+    coordinates = Coordinates.of(centre, noise)
+    z = coordinates.to(table.shares)
+    z[table.sizes == 0] = 0.0
+    if pool == "path":
+        column = _time_column(table, time)
+        times, series = _paths(table, column)
+        at = along_time(z, table.sizes, coordinates.ratios, times, series)
+        time = table.names[column]
+    else:
+        at = exchangeable(z, table.sizes, coordinates.ratios, table.per_person)
+    posterior = pooled(at, coordinates, table.sizes)
+    shares = to_simplex(posterior.mean, np.maximum(table.sizes, 1e-9))
+    return GroupAxis(table, pool, shares, posterior, (), time if pool == "path" else None)
+
+
+def chosen_pool(
+    table: GroupTable, method: Estimator | None, pool: str | None, time: str | None
+) -> str:
+    """How groups are pooled, where the caller leaves it open."""
+    if method is not None and pool in ("partial", "path"):
+        rule = "is not used for pooled groups"
+        raise ArgumentError("method", rule, repr(method), "Pass pool='none', or no method")
+    if time is not None and pool in ("partial", "none"):
+        rule = "goes with pool='path'"
+        raise ArgumentError("time", rule, show(pool))
+    if pool is not None:
+        return pool
+    if method is not None:
+        return "none"
+    if time is not None:
+        return "path"
+    return "partial" if np.count_nonzero(table.sizes) >= _FEW_GROUPS else "none"
+
+
+def _centre(table: GroupTable) -> np.ndarray:
+    """The shares of all groups together, each above 0.
+
+    It is the recommended estimate, or the projected inversion where that one fails. Half an answer
+    is added for each value, so that no share is ruled out.
+    """
+    data = table.whole
+    try:
+        shares = np.maximum(recommended(data.domain, data.channel).fit(data).shares, 0.0)
+    except WarnerError:
+        shares = project(data.channel.invert(data.weights))
+    counts = data.n * shares / shares.sum() + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def _time_column(table: GroupTable, time: str | None) -> int:
+    """The position of the column of the time."""
+    if time is None and len(table.names) == 1:
+        return 0
+    if time not in table.names:
+        rule = f"must be one of the public columns {', '.join(table.names)}"
+        raise ArgumentError("time", rule, show(time))
+    return table.names.index(time)
+
+
+def _paths(table: GroupTable, column: int) -> tuple[np.ndarray, np.ndarray]:
+    """The times (G,) as numbers, and the number (G,) of the path of each group."""
+    times = np.array([time_as_number(table.names[column], key[column]) for key in table.keys])
+    rest = [key[:column] + key[column + 1 :] for key in table.keys]
+    number = {key: i for i, key in enumerate(dict.fromkeys(rest))}
+    return times, np.array([number[key] for key in rest])
+
+
+def time_as_number(name: str, value: Any) -> float:
+    """A time as a number: a number itself, or the days of a date, also as text (2024-03-01).
+
+    >>> time_as_number("week", 3), time_as_number("week", "1970-W02")
+    (3.0, 4.0)
+    """
+    if isinstance(value, int | float | np.integer | np.floating) and np.isfinite(value):
+        return float(value)
+    text = value.isoformat() if isinstance(value, datetime.date) else value
+    if isinstance(text, str):
+        if len(text) == 7 and text[4] == "-" and text[5:].isdigit():
+            text = f"{text}-01"
+        try:
+            days = datetime.date.fromisoformat(text[:10]).toordinal()
+            return float(days - datetime.date(1970, 1, 1).toordinal())
+        except ValueError:
+            pass
+    rule = "must hold numbers or dates, such as 2024-03-01, 2024-W09 or 2024-03"
+    raise ArgumentError(name, rule, show(value))

@@ -11,14 +11,23 @@ towards 0, and its interval would not hold for every pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from warner._core.checks import choice, confidence_level, kind, probability, real, show
+from warner._core.checks import (
+    choice,
+    confidence_level,
+    distribution,
+    kind,
+    probability,
+    real,
+    show,
+)
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,26 +35,25 @@ from warner._core.errors import (
     MismatchError,
 )
 from warner._core.progress import steps
+from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
-from warner.groups.estimates import GroupEstimates, table_of
-from warner.groups.hypotheses import WaldTest, shown_p
-from warner.groups.pooling import Coordinates
-from warner.groups.table import GroupTable
-from warner.io.csv_format import Tabular, of_rows
 from warner.metrics import project
 from warner.reports.tally import TalliesOfGroups, Tally
+from warner.results.association import pair_of
+from warner.results.estimate import Estimate, group_table
+from warner.results.from_tally import GroupTable, likelihood_data
 from warner.results.intervals import TARGETS, normal_quantile
+from warner.results.pooling import Coordinates
 from warner.results.share_noise import covariance_of
+from warner.results.solution import Solution
 from warner.results.summaries import Cumulative, Quantile, cumulative_on
-from warner.results.tables import as_text
 
 REST = "all other groups"
 _HALVINGS = 50  # of the level, in the search for a p-value
 _LEAST_REPORTS = 2
 _TRACE = 1e-9  # of noise, where respondents have none
-_MOST_ROWS = 50  # in a notebook
 _SHOWN = 10  # names of groups in a sentence
 
 
@@ -119,8 +127,8 @@ class Compared:
 class Differences(Tabular):
     """Differences of shares, means or quantiles between groups.
 
-    Made by :func:`difference`. The interval of a row holds for that row alone. ``p`` is the p-value
-    of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons together:
+    Made by :func:`compare_groups`. The interval of a row holds for that row alone. ``p`` is the
+    p-value of that row alone, and ``p_holm`` is corrected by Holm's method for all comparisons:
     the probability that any row with a true difference of 0 has ``p_holm`` below a level is at most
     that level. Where there are two values, both rows of their shares are one comparison.
 
@@ -132,11 +140,11 @@ class Differences(Tabular):
         left_out: groups of fewer than two reports, of which nothing is compared.
         simulated: whether the reports were made with a generator that can be repeated.
 
-    >>> from warner import Categorical, RandomizedResponse, difference
+    >>> from warner import Categorical, RandomizedResponse, compare_groups
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
     >>> north = coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 2100))
     >>> south = coin.tally(coin.randomize(["yes"] * 2400 + ["no"] * 600))
-    >>> found = difference({"north": north, "south": south}, reference="north")
+    >>> found = compare_groups({"north": north, "south": south}, reference="north")
     >>> found.rows()[1]["value"], bool(found.rows()[1]["difference"] > 0.3)
     ('yes', True)
     >>> found.test.degrees, found.test.p_value < 1e-6
@@ -156,7 +164,7 @@ class Differences(Tabular):
         return f"Differences(of={self.of!r}, rows={len(self._rows)}, p={self.test.p_value:.2g})"
 
     def rows(self) -> list[dict[str, Any]]:
-        """The differences as a table.
+        """The differences as plain data.
 
         Returns:
             One dict per pair of groups and quantity: ``"group"``, ``"reference"``, ``"value"``
@@ -167,22 +175,44 @@ class Differences(Tabular):
         """
         return [dict(row) for row in self._rows]
 
+    def table(self) -> Table:
+        """The differences as a table: the group less the reference."""
+        points, share = ("points", "share") if self.of == "shares" else ("number", "number")
+        columns = [
+            *(Column(key) for key in ("group", "reference", "value")),
+            Column("estimate", unit=share, priority=3),
+            Column("reference_estimate", "of reference", share, priority=3),
+            Column("difference", unit=points),
+            Column("interval", f"{100 * self.level:.4g} % interval", points, ends=("low", "high")),
+            Column("p", unit="probability"),
+            Column("p_holm", "p (Holm)", "probability", priority=1),
+        ]
+        notes = [self._about_left_out, self.test.text]
+        mark = ", of simulated reports" if self.simulated else ""
+        title = f"The group less the reference{mark}"
+        return Table(columns, self._rows, notes, title, self.simulated)
+
+    @property
+    def _about_left_out(self) -> str:
+        if not self.left_out:
+            return ""
+        more = ", ..." if len(self.left_out) > _SHOWN else ""
+        return f"Left out, with fewer than 2 reports: {', '.join(self.left_out[:_SHOWN])}{more}."
+
     def _repr_html_(self) -> str:
-        rows, caption = self.rows(), f"{100 * self.level:g} % intervals. {self.test.text}"
-        if len(rows) <= _MOST_ROWS:
-            return of_rows(rows, caption)
-        count = f"{_MOST_ROWS} of {len(rows):,} rows: those with the smallest p."
-        found = sorted(rows, key=lambda row: row["p"])[:_MOST_ROWS]
-        return of_rows(found, f"{caption} {count}")
+        table = self.table()
+        if len(table) > MOST:
+            rows = sorted(table.rows, key=lambda row: row["p"])[:MOST]
+            count = f"{MOST} of {len(table):,} rows: those with the smallest p."
+            table = replace(table, rows=rows, notes=[count, *table.notes])
+        return table.html()
 
     @property
     def text(self) -> str:
         """The differences in plain words, a sentence each, and the test of all."""
         lines = [sentence(row, self.of, self.level) for row in self._rows]
         if self.left_out:
-            more = ", ..." if len(self.left_out) > _SHOWN else ""
-            few = ", ".join(self.left_out[:_SHOWN]) + more
-            lines.append(f"Left out, with fewer than 2 reports: {few}.")
+            lines.append(self._about_left_out)
         if self.simulated:
             lines.append("The reports are simulated.")
         return "\n".join([*lines, self.test.text])
@@ -204,22 +234,6 @@ class Differences(Tabular):
             "text": self.text.split("\n"),
         }
 
-    def table(self) -> str:
-        """The differences as a text in columns."""
-        scale = 100 if self.of == "shares" else 1
-        lines = [["group", "reference", "value", "difference", "low", "high", "p", "p (Holm)"]]
-        for row in self._rows:
-            figures = [f"{scale * row[k]:.4g}" for k in ("difference", "low", "high")]
-            chances = [f"{row[k]:.3g}" for k in ("p", "p_holm")]
-            lines.append(
-                [row["group"], row["reference"], as_text(row["value"]), *figures, *chances]
-            )
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
-
 
 _INTERVALS = {
     "wald": "unbiased estimates and the sum of their exact variances",
@@ -227,7 +241,7 @@ _INTERVALS = {
 }
 
 
-def difference(
+def compare_groups(
     a: Any,
     b: Any = None,
     *,
@@ -289,7 +303,7 @@ def difference(
     >>> from warner import Integers, RandomizedResponse, estimate
     >>> ages = RandomizedResponse(Integers(0, 9), 4.0)
     >>> young, old = (estimate(ages.tally(ages.randomize([x, x + 1] * 2000))) for x in (2, 5))
-    >>> found = difference(old, young, of="mean", names=("town", "village"))
+    >>> found = compare_groups(old, young, of="mean", names=("town", "village"))
     >>> round(found.rows()[0]["difference"])
     3
     """
@@ -297,7 +311,7 @@ def difference(
     choice("target", target, TARGETS)
     kind_of_number = _checked(of)
     left_out: tuple[str, ...]
-    if isinstance(a, Mapping | GroupEstimates | Tally):
+    if isinstance(a, Mapping | Tally) or getattr(a, "groups", None) is not None:
         if b is not None:
             rule = "goes with two estimates, not with a mapping of groups"
             raise ArgumentError("b", rule, kind(b), "Name a group by reference=")
@@ -361,7 +375,7 @@ def _sample(result: Any, name: str, target: str) -> Sample:
 
 
 def _pairs_of_groups(
-    groups: TalliesOfGroups | GroupEstimates,
+    groups: TalliesOfGroups | Estimate,
     reference: Any,
     target: str,
     attributes: Sequence[str] | None,
@@ -370,7 +384,7 @@ def _pairs_of_groups(
 
     Groups of fewer than two reports are left out, because nothing is known of their noise.
     """
-    table = table_of(groups, attributes)
+    table = group_table(groups, attributes)
     labels, samples = table.labels, {}
     for g, part in enumerate(table.parts):
         if part is not None and part.n >= _LEAST_REPORTS:
@@ -702,3 +716,232 @@ def sentence(row: Mapping[str, Any], of: str | float, level: float) -> str:
         f"The {about} is {d:.2g}{unit} {way} in {row['group']} than in {row['reference']} "
         f"({100 * level:.4g} % interval {low:.2g} to {high:.2g}, {p}{more})."
     )
+
+
+# -----------------------------------------------------------------------------------------------
+# Tests of hypotheses about shares, from the exact covariance of the unbiased estimates.
+#
+# A statistic (T - theta_0)' V^+ (T - theta_0) is compared with a chi-square law, whose degrees of
+# freedom are the rank of the covariance V. V is taken at the shares of the hypothesis, and V^+ is
+# its pseudo-inverse. The tests are asymptotic: they keep their level where some hundred reports
+# were made, and where no share of the hypothesis is so small that hardly a report supports it.
+
+
+_LEAST_REPORTS = 2
+_RANK = 1e-9  # relative size of an eigenvalue that counts as 0
+_IMPOSSIBLE = 1e-15  # a report's probability by that at even shares; the rounding of a share of 0
+
+
+@dataclass(frozen=True)
+class WaldTest:
+    """The result of a chi-square test.
+
+    Attributes:
+        hypothesis: what was tested, in words.
+        statistic: chi-square; it is near ``degrees`` where the hypothesis holds, and infinite where
+            the reports rule it out.
+        degrees: the degrees of freedom.
+        p_value: the probability of as large a statistic where the hypothesis holds.
+        n: the number of reports.
+
+    >>> print(WaldTest("a and b are alike", 9.2, 2, 0.01, 500).text)
+    The hypothesis that a and b are alike: chi-square 9.20 on 2 degrees of freedom, p = 0.01.
+    """
+
+    hypothesis: str
+    statistic: float
+    degrees: int
+    p_value: float
+    n: int
+
+    @classmethod
+    def of(
+        cls,
+        hypothesis: str,
+        statistic: float,
+        degrees: int,
+        n: int,
+        moments: tuple[float, float] | None = None,
+    ) -> WaldTest:
+        """The test, with the p-value of a chi-square that has these moments times a number.
+
+        Args:
+            hypothesis, statistic, degrees, n: of the test.
+            moments: mean and variance where the hypothesis holds; None for ``degrees`` and twice
+                that.
+        """
+        from scipy.stats import chi2
+
+        mean, variance = moments or (degrees, 2.0 * degrees)
+        if variance <= _RANK * mean**2:  # the statistic cannot be another one by chance
+            p = float(statistic <= mean * (1 + _RANK))
+            return cls(hypothesis, statistic, degrees, p, n)
+        p = float(chi2.sf(statistic * 2 * mean / variance, 2 * mean**2 / variance))
+        return cls(hypothesis, statistic, degrees, p, n)
+
+    @property
+    def text(self) -> str:
+        """The result in words."""
+        freedom = "1 degree" if self.degrees == 1 else f"{self.degrees:,} degrees"
+        return (
+            f"The hypothesis that {self.hypothesis}: chi-square {self.statistic:.2f} on {freedom} "
+            f"of freedom, {shown_p(self.p_value)}."
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The result as a table of one row."""
+        return [
+            {
+                "hypothesis": self.hypothesis,
+                "statistic": self.statistic,
+                "degrees": self.degrees,
+                "p": self.p_value,
+                "n": self.n,
+            }
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON data."""
+        (row,) = self.rows()
+        if np.isinf(self.statistic):
+            row["statistic"] = None  # JSON has no infinity
+        return {"format": "warner-test", "schema": 1, **row, "text": self.text}
+
+
+def shown_p(p: float) -> str:
+    """A p-value as a text.
+
+    >>> shown_p(0.0312), shown_p(0.00001)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def data_of(result: Solution | LikelihoodData | Tally | Iterable[Tally]) -> LikelihoodData:
+    """The reports of an estimate, or of tallies."""
+    data = result if isinstance(result, LikelihoodData) else getattr(result, "data", None)
+    if data is None:
+        data = likelihood_data(result)  # type: ignore[arg-type]
+    elif getattr(result, "sums", None) is not None:
+        rule = "must be a joint estimate, or one of these attributes alone"
+        remedy = "Estimate them from the tally: estimate(tally, attributes=[...])"
+        raise ArgumentError("estimate", rule, "a marginal", remedy)
+    if data.n < _LEAST_REPORTS:
+        raise EmptyError("n", "must be at least 2 reports for a test", str(data.n))
+    return data
+
+
+def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLike) -> WaldTest:
+    """Test whether the true shares are given ones.
+
+        n (T - theta_0)' C(theta_0)^+ (T - theta_0),   chi-square on K - 1 degrees of freedom
+
+    T is the unbiased estimate, and C the exact covariance of one report's contribution where the
+    shares are theta_0. Where one person sent several reports, C is that for alike values. If there
+    are reports that cannot be made where the shares are theta_0, such as those of a value of share
+    0 that needs no protection, the statistic is infinite and p is 0.
+
+    Args:
+        result: an estimate or a tally. The method of an estimate does not matter.
+        shares: theta_0 (K,), a distribution.
+
+    Returns:
+        WaldTest.
+
+    Raises:
+        ArgumentError: not a distribution of K shares.
+        EmptyError: fewer than two reports.
+        IdentifiabilityError: the channel has no inverse.
+
+    Source: METHODS 10.5.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    >>> tally = coin.tally(coin.randomize(["no"] * 2000 + ["yes"] * 6000))
+    >>> goodness_of_fit(tally, [0.5, 0.5]).p_value < 1e-6
+    True
+    """
+    data = data_of(result)
+    expected = distribution("shares", shares, data.domain.size, tolerance=1e-6)
+    expected = expected / expected.sum()
+    found = Coordinates.of(expected, covariance_of(data, expected))
+    z = found.to(data.channel.invert(data.weights)[None])[0]
+    statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
+    return WaldTest.of("the shares are those given", statistic, found.rank, data.n)
+
+
+def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
+    """Whether some of the reports are impossible at these shares."""
+    even = np.full(shares.size, 1 / shares.size)
+    least = _IMPOSSIBLE * data.channel.matvec(even)
+    return bool((data.weights[data.channel.matvec(shares) <= least] > 0).any())
+
+
+def independence(
+    result: Solution | LikelihoodData | Tally | Iterable[Tally], first: str, second: str
+) -> WaldTest:
+    """Test whether two protected attributes are independent.
+
+        n d' S^+ d,   d the entries of D = T - a b',   chi-square on (r - 1)(c - 1) degrees
+
+    T (r, c) is the unbiased estimate of the joint shares, with the marginals a and b. S is the
+    exact covariance of one report's contribution to (I - a 1') T (I - b 1')', where the shares are
+    a b'. How strong the dependence is, ``estimate.cramers_v`` says.
+
+    Args:
+        result: a joint estimate or a tally of both attributes.
+        first, second: names of two attributes.
+
+    Returns:
+        WaldTest.
+
+    Raises:
+        ArgumentError: not two attributes of the domain, or reports whose noise is not listed.
+        EmptyError: fewer than two reports.
+
+    Source: METHODS 10.5.
+
+    >>> from warner import Categorical, Product, RandomizedResponse
+    >>> domain = Product(a=Categorical(["x", "y"]), b=Categorical(["p", "q"]))
+    >>> both = RandomizedResponse(domain, 3.0)
+    >>> answers = [{"a": "x", "b": "p"}, {"a": "y", "b": "q"}] * 500
+    >>> independence(both.tally(both.randomize(answers)), "a", "b").p_value < 1e-6
+    True
+    """
+    data = data_of(result)
+    pair = pair_of(data, first, second)
+    table = pair.channel.invert(pair.weights).reshape(pair.shape)
+    sides = [project(table.sum(axis=1 - side)) for side in (0, 1)]
+    # A cell that nobody has would have no variance under the hypothesis.
+    sides = [(pair.n * side + 0.5) / (pair.n + 0.5 * side.size) for side in sides]
+    contrasts = [np.eye(side.size) - side[:, None] for side in sides]
+    d = contrasts[0] @ table @ contrasts[1].T
+    degrees = (pair.shape[0] - 1) * (pair.shape[1] - 1)
+    channels = pair.channel.factors(pair.shape)
+    if channels is not None and data.reports_per_person == 1:
+        # Attributes that were randomised separately: S is the Kronecker product of both noises.
+        for side, contrast, channel in zip(sides, contrasts, channels, strict=True):
+            noise = contrast @ channel.covariance(side) @ contrast.T
+            d = Coordinates.of(side, noise).to(d.T + side)
+        statistic = float((d**2).sum())
+    else:
+        even = np.multiply.outer(*sides).ravel()
+        covariance = pair.channel.covariance(even)
+        if data.reports_per_person > 1:
+            more = data.reports_per_person - 1
+            covariance = covariance + more * (np.diag(even) - np.multiply.outer(even, even))
+        contrast = np.kron(*contrasts)
+        statistic = quadratic(d.ravel(), contrast @ covariance @ contrast.T, degrees)
+    name = f"{first} and {second} are independent"
+    return WaldTest.of(name, pair.n * statistic, degrees, pair.n)
+
+
+def quadratic(d: np.ndarray, covariance: np.ndarray, rank: int) -> float:
+    """d' V^+ d, with the ``rank`` largest eigenvalues of V (J, J)."""
+    scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    size, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
+    kept = size > _RANK * max(float(size[-1]), 1e-300)
+    kept[: size.size - rank] = False
+    z = (vectors[:, kept].T @ (d / scale)) / np.sqrt(size[kept])
+    return float(z @ z)

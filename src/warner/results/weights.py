@@ -23,11 +23,11 @@ import numpy as np
 from warner._core.checks import choice, kind, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
 from warner._core.progress import steps
-from warner.groups.estimates import table_of
-from warner.groups.table import GroupTable, label
-from warner.io.csv_format import Tabular, of_rows
+from warner._core.table import Table, Tabular
 from warner.metrics import project
-from warner.results.intervals import TARGETS, holding, normal_quantile, share_row
+from warner.results.estimate import group_table
+from warner.results.from_tally import GroupTable, label
+from warner.results.intervals import TARGETS, holding, normal_quantile, share_columns, share_row
 from warner.results.tables import reports_of
 
 _ROUNDS = 1000  # of raking
@@ -65,14 +65,14 @@ class WeightedEstimate(Tabular):
     (True, [0.75, 0.25])
     """
 
-    table: GroupTable = field(repr=False)
+    groups: GroupTable = field(repr=False)
     weights: np.ndarray = field(repr=False)
     status: WeightStatus
     margins: tuple[str, ...]
 
     @property
     def unbiased(self) -> np.ndarray:
-        return np.asarray(self.weights @ self.table.shares)
+        return np.asarray(self.weights @ self.groups.shares)
 
     @property
     def probabilities(self) -> np.ndarray:
@@ -80,15 +80,15 @@ class WeightedEstimate(Tabular):
 
     @property
     def domain(self) -> Any:
-        return self.table.domain
+        return self.groups.domain
 
     @property
     def keys(self) -> tuple[tuple[Any, ...], ...]:
-        return self.table.keys
+        return self.groups.keys
 
     @property
     def n(self) -> int:
-        return self.table.whole.n
+        return self.groups.whole.n
 
     @property
     def design_effect(self) -> float:
@@ -97,7 +97,7 @@ class WeightedEstimate(Tabular):
         u_g = W_g / n_g is the weight of one person of group g [Kish 1965]. It is 1 for equal
         weights.
         """
-        sizes = self.table.sizes
+        sizes = self.groups.sizes
         used = sizes > 0
         return float(self.n * (self.weights[used] ** 2 / sizes[used]).sum())
 
@@ -114,7 +114,7 @@ class WeightedEstimate(Tabular):
         of all people.
         """
         choice("target", target, TARGETS)
-        table = self.table
+        table = self.groups
         everyone = project(self.unbiased)
         least = 1 / (table.whole.n + 1)
         everyone = (1 - least) * everyone + least / everyone.size
@@ -160,14 +160,16 @@ class WeightedEstimate(Tabular):
     def __repr__(self) -> str:
         return f"WeightedEstimate({len(self.keys)} groups, K={self.domain.size}, n={self.n})"
 
-    def _repr_html_(self) -> str:
-        return of_rows(self.rows(), self.text)
+    def table(self, level: float = 0.95, target: str = "population") -> Table:
+        """The rows as a table."""
+        about, simulated = self.text, self.groups.whole.simulated
+        return Table(share_columns(level), self.rows(level, target), (), about, simulated)
 
     @property
     def text(self) -> str:
         """The weighting in plain words."""
         return (
-            f"{reports_of(self.n, self.table.whole.simulated)} of {len(self.keys):,} groups, "
+            f"{reports_of(self.n, self.groups.whole.simulated)} of {len(self.keys):,} groups, "
             f"weighted by "
             f"{', '.join(self.margins)}: {self.status.value}. Design effect "
             f"{self.design_effect:.3g}: as much as {self.effective_n:,.0f} reports of equal weight."
@@ -179,7 +181,7 @@ class WeightedEstimate(Tabular):
             "format": "warner-weighted",
             "schema": 1,
             "n": self.n,
-            **({"simulated": True} if self.table.whole.simulated else {}),
+            **({"simulated": True} if self.groups.whole.simulated else {}),
             "status": self.status.name.lower(),
             "status_text": self.status.value,
             "margins": list(self.margins),
@@ -188,7 +190,7 @@ class WeightedEstimate(Tabular):
             "interval": {"kind": "wald", "level": level, "target": target},
             "domain": self.domain.spec(),
             "groups": [
-                {**dict(zip(self.table.names, key, strict=True)), "weight": float(w)}
+                {**dict(zip(self.groups.names, key, strict=True)), "weight": float(w)}
                 for key, w in zip(self.keys, self.weights, strict=True)
             ],
             "shares": self.rows(level, target),
@@ -235,7 +237,7 @@ def weighted(
     >>> weighted(groups, both).weights.round(3).tolist()
     [0.3, 0.3, 0.4]
     """
-    table = table_of(groups, attributes)
+    table = group_table(groups, attributes)
     if (margins is None) == (weights is None):
         rule = "or weights must be given, and not both"
         raise ArgumentError("margins", rule)

@@ -15,9 +15,9 @@ def test_holm_counts_yes_and_no_once() -> None:
         (name,): device.tally(device.randomize(rng.choice(["no", "yes"], 900, p=[1 - p, p]), rng))
         for name, p in (("a", 0.2), ("b", 0.3), ("c", 0.4))
     }
-    two = warner.difference({key: groups[key] for key in [("a",), ("b",)]}, reference="a")
+    two = warner.compare_groups({key: groups[key] for key in [("a",), ("b",)]}, reference="a")
     assert [row["p_holm"] for row in two.rows()] == pytest.approx([row["p"] for row in two.rows()])
-    rows = warner.difference(groups, reference="a").rows()
+    rows = warner.compare_groups(groups, reference="a").rows()
     least = min(row["p"] for row in rows)
     assert min(row["p_holm"] for row in rows) == pytest.approx(2 * least)
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, RandomizedResponse, Tally, estimate
+from warner import Categorical, Estimate, RandomizedResponse, Tally, estimate
 from warner.errors import ArgumentError
-from warner.groups.estimates import GroupEstimates
 
 MANY = Categorical([f"s{i}" for i in range(60)])
 
@@ -22,7 +21,7 @@ def _tally(seed: int, domain: Categorical = MANY, times: int = 20) -> Tally:
     return mechanism.tally(mechanism.randomize(list(domain.labels) * times, rng))
 
 
-def _series(weeks: int, domain: Categorical = MANY) -> GroupEstimates:
+def _series(weeks: int, domain: Categorical = MANY) -> Estimate:
     tallies = {week: _tally(week, domain) for week in range(1, weeks + 1)}
     return estimate(tallies, time="week")
 
@@ -37,7 +36,7 @@ def test_time_names_the_column_of_a_mapping() -> None:
     tallies = {week: _tally(week, Categorical(["a", "b", "c"])) for week in range(4)}
     series = estimate(tallies, time="week")
     same = estimate(Tally.from_tallies("week", tallies), time="week")
-    assert series.names == ("week",) and series.time == "week" and series.pool == "path"
+    assert series.names == ("week",) and series.groups.time == "week" and series.pool == "path"
     assert (series.probabilities == same.probabilities).all() and series.rows() == same.rows()
     assert estimate(tallies, time="group").names == ("group",)
     assert estimate(tallies).names == ("group",)
@@ -53,7 +52,7 @@ def test_time_names_the_column_of_a_mapping() -> None:
 def test_estimates_of_groups_are_gone_through_by_their_keys() -> None:
     series = _series(3, Categorical(["a", "b"]))
     assert list(series) == [(1,), (2,), (3,)] == list(series.keys)
-    assert all(series[key].shape == (2,) for key in series)
+    assert all(series[key].probabilities.shape == (2,) for key in series)
     assert 2 in series and (2,) in series and 9 not in series and "2" in series
 
 
@@ -87,12 +86,12 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     rng = np.random.default_rng(4)
     mechanism = RandomizedResponse(MANY, 3.0)
     often = mechanism.tally(mechanism.randomize([*MANY.labels] * 20 + ["s55"] * 900, rng))
-    found = warner.difference({"before": _tally(1), "after": often}, reference="before")
+    found = warner.compare_groups({"before": _tally(1), "after": often}, reference="before")
     text = found._repr_html_()
     shown = _cells(text)
     assert len(shown) == 50 and shown[0][2] == "s55"
     assert "50 of 60 rows: those with the smallest p." in text
-    few = warner.difference(
+    few = warner.compare_groups(
         {"a": _tally(1, Categorical(["no", "yes"])), "b": _tally(2, Categorical(["no", "yes"]))}
     )
     assert [row[2] for row in _cells(few._repr_html_())][:2] == ["no", "yes"]

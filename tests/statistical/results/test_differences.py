@@ -14,7 +14,7 @@ from warner import (
     Integers,
     RandomizedResponse,
     UnaryEncoding,
-    difference,
+    compare_groups,
     goodness_of_fit,
     independence,
 )
@@ -22,8 +22,8 @@ from warner.domains import Product
 from warner.domains.derived import Optional
 from warner.estimators import Inversion
 from warner.estimators.base import LikelihoodData
-from warner.groups.differences import Sample, no_difference
 from warner.mechanisms import Mechanism
+from warner.results.differences import Sample, no_difference
 from warner.results.estimate import Estimate
 
 RUNS = 300
@@ -52,7 +52,7 @@ def _pairs(of: str | float, runs: int = RUNS) -> list[tuple[Estimate, Estimate, 
     found = []
     for _ in range(runs):
         a, b = _drawn(FINE, SHARES, 1500, rng), _drawn(COARSE, SHARES[::-1], 3000, rng)
-        found.append((a, b, difference(a, b, of=of).rows()[0]))
+        found.append((a, b, compare_groups(a, b, of=of).rows()[0]))
     return found
 
 
@@ -65,7 +65,7 @@ def test_intervals_of_means_of_those_who_answered_cover_the_truth() -> None:
     for _ in range(RUNS):
         a = _drawn(first, np.append(0.7 * SHARES, 0.3), 1500, rng)
         b = _drawn(second, np.append(0.5 * SHARES[::-1], 0.5), 3000, rng)
-        (row,) = difference(a, b, of="mean").rows()
+        (row,) = compare_groups(a, b, of="mean").rows()
         covered.append(row["low"] <= truth <= row["high"])
         # c'T divided by a number f that is taken as known.
         variance = 0.0
@@ -114,7 +114,7 @@ def test_no_difference_is_rejected_as_often_as_the_level_says(alike: bool) -> No
     for _ in range(RUNS):
         other = FINE if alike else COARSE
         a, b = _drawn(FINE, SHARES, 800, rng), _drawn(other, SHARES, 2500, rng)
-        p_values.append(difference(a, b).test.p_value)
+        p_values.append(compare_groups(a, b).test.p_value)
         if alike:
             # The mutant that takes reports for answers: the chi-square of shares without noise.
             counts = [e.n * np.clip(e.probabilities, 1e-3, 1) for e in (a, b)]
@@ -155,7 +155,7 @@ def test_a_difference_is_found_as_often_as_theory_says() -> None:
     rng = np.random.default_rng(3)
     other = np.array([0.40, 0.25, 0.2, 0.15])
     p_values = [
-        difference(_drawn(FINE, SHARES, 2000, rng), _drawn(FINE, other, 2000, rng)).test.p_value
+        compare_groups(_drawn(FINE, SHARES, 2000, rng), _drawn(FINE, other, 2000, rng)).test.p_value
         for _ in range(RUNS)
     ]
     channel = FINE.channel()

@@ -1,1 +1,0 @@
-"""Groups of people: their estimates, differences, tests and weights."""
