@@ -98,7 +98,7 @@ def regress(
         against = None if reference is None else _value(reference, domain.labels)
         result = regress_answer(own, chosen, written_formula, against, errors, attribute)
     output.write(
-        lambda: click.echo(f"{name}\n{result.to_text(level)}"),
+        lambda: click.echo(f"{name}\n{result.table(level)}"),
         lambda: {"attribute": name, **result.to_json(level)},
         lambda: csv_of_rows(result.rows(level), result.simulated),
     )
