@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from warner._core.errors import (
     ReportError,
     WarnerError,
 )
+from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.sampling import Source
 from warner.domains import Domain
@@ -39,9 +40,6 @@ from warner.reports.reports import Reports
 from warner.reports.source import count
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["randomize", "tally"]
 
@@ -168,7 +166,6 @@ class _Randomizing:
 
     def _rows(self, reports: dict[str, Reports], index: dict[str, np.ndarray]) -> pa.RecordBatch:
         """One report a row."""
-        import pyarrow as pa
 
         columns = {name: to_arrow(self.public[name], i) for name, i in index.items()}
         for name, mechanism in self.mechanisms.items():
@@ -183,7 +180,6 @@ class _Randomizing:
         self, reports: dict[str, Reports], index: dict[str, np.ndarray], people: int
     ) -> pa.RecordBatch:
         """Blocks of reports, each of people with the same public values."""
-        import pyarrow as pa
 
         assert self.blocks is not None
         place = np.zeros(people, dtype=np.int64)
@@ -472,7 +468,6 @@ def _rows(attribute: int, tally: Tally) -> Iterator[_Row]:
 
 def _row_batch(rows: list[_Row]) -> pa.RecordBatch:
     """Rows of the schema _ROWS as an Arrow batch."""
-    import pyarrow as pa
 
     types = [pa.int32(), pa.string(), pa.int64(), pa.binary(), pa.int64()]
     names = ["part", "people", "cell", "kept", "reports"]

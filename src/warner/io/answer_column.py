@@ -6,17 +6,14 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
+from warner._core.extras import pa, pc
 from warner.domains import NO_ANSWER, Domain, TextForm
 from warner.domains.categorical import SPELLING
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _EMPTY = "an empty cell"
 _MISSING = ("no answer", _EMPTY)
@@ -53,8 +50,6 @@ class AnswerColumn:
 
     def absent(self, column: pa.Array) -> np.ndarray:
         """Which answers (n,) of an Arrow column are missing, as the domain says."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         missing, column = self.domain.missing, _plain(column)
         # That NaN is no number of the domain is for the domain to say, unless it means nonresponse.
@@ -130,8 +125,6 @@ class AnswerColumn:
 
         Some answer stands in for each placeholder meanwhile, so that rows keep their numbers.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         untagged, placeholders = self.domain.untagged, self.domain.placeholders
         place = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
@@ -147,8 +140,6 @@ class AnswerColumn:
 
     def _labels(self, column: pa.Array, labels: list[str], any_case: bool) -> np.ndarray:
         """Indices of texts that must be among ``labels``."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         if any_case:
             column = pc.ascii_lower(column)
@@ -165,8 +156,6 @@ class AnswerColumn:
         self, column: pa.Array, form: TextForm, encode: Callable[[Any], np.ndarray]
     ) -> np.ndarray:
         """The numbers (n,) in texts, or (n, d) where an answer is d numbers."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
 
         if form.number is float and self.decimal_comma:
             column = self._with_points(column)
@@ -190,7 +179,6 @@ class AnswerColumn:
 
         A point in such a column could be between thousands, so it is refused.
         """
-        import pyarrow.compute as pc
 
         if not pc.any(pc.match_substring(column, ",")).as_py():
             return column
@@ -252,7 +240,6 @@ def _zeros(values: Any) -> np.ndarray:
 
 def _are_empty(column: pa.Array) -> np.ndarray:
     """Which texts (n,) are empty."""
-    import pyarrow.compute as pc
 
     lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
     return np.asarray(lengths == 0)
@@ -260,34 +247,28 @@ def _are_empty(column: pa.Array) -> np.ndarray:
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column without a dictionary."""
-    import pyarrow as pa
 
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _is_text(column: pa.Array) -> bool:
-    import pyarrow as pa
 
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _is_number(column: pa.Array) -> bool:
-    import pyarrow as pa
 
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
 def _are_floats(column: pa.Array) -> bool:
     """Whether a column holds floats."""
-    import pyarrow as pa
 
     return bool(pa.types.is_floating(column.type))
 
 
 def _as_integers(column: pa.Array) -> pa.Array:
     """Integers that became floats because NaN or null stood among them, as integers again."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_floating(column.type):
         found = column.to_numpy(zero_copy_only=False)
@@ -298,8 +279,6 @@ def _as_integers(column: pa.Array) -> pa.Array:
 
 def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:
     """Which texts are labels but for upper and lower case or spaces around."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     try:
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))

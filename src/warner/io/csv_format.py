@@ -11,12 +11,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from warner._core import html
 from warner._core.errors import FileError
+from warner._core.extras import arrow_csv, pa
 from warner._core.table import frame_of_rows
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
@@ -29,10 +30,6 @@ from warner.io.file_format import (
 )
 from warner.io.public_values import arrow_type
 from warner.reports.rules import smallest_dtype
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # -----------------------------------------------------------------------------------------------
 # Results that are tables: rows, the same as a data frame, and as HTML for notebooks.
@@ -212,8 +209,6 @@ class CsvFormat(FileFormat):
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
         """The lines between the header's and the end's."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
         types = {name: arrow_type(domain) for name, domain in public.items()} | {
             name: pa.from_numpy_dtype(smallest_dtype(size)) for name, size in columns.items()
@@ -251,8 +246,6 @@ class CsvFormat(FileFormat):
         self, path: str | BinaryIO, names: list[str], bare: bool = False
     ) -> Iterator[pa.RecordBatch]:
         """The columns ``names`` as text, a batch at a time; an empty line holds empty cells."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
         source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
         shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
@@ -311,8 +304,6 @@ def _delimiter(begin: bytes, names: list[str], bare: bool) -> tuple[str, list[st
     It is a comma, unless the first line has more of the columns with a semicolon or a tab. Without
     names, the first lines must have as many cells as there are columns.
     """
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
     read = arrow_csv.ReadOptions(column_names=names if bare else None)
     lines = b"\n".join(begin.splitlines()[: _BARE_LINES if bare else 1]) + b"\n"
@@ -336,8 +327,6 @@ class _CsvSink(ReportSink):
         self._first = True
 
     def write(self, columns: Mapping[str, Any]) -> None:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
         options = arrow_csv.WriteOptions(include_header=self._first)
         arrow_csv.write_csv(pa.table(dict(columns)), self._file, options)

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 
 from warner._core.atomic_files import temporary_file
 from warner._core.errors import FileError, WarnerError
+from warner._core.extras import duckdb
 from warner._core.text import in_one_line, visible
 from warner.io.formats import FORMATS
 from warner.io.parquet_format import (
@@ -293,7 +294,6 @@ def _state(told: Mapping[str, Any]) -> FileState:
 
 def _listed_by_duckdb(address: str) -> list[str]:
     """The files at an address, by DuckDB's own extension."""
-    import duckdb
 
     is_file = _PATTERN.search(address) or ending(address)
     pattern = address if is_file else f"{address.rstrip('/')}/**"
@@ -323,7 +323,6 @@ def state_of(address: str) -> FileState:
 
 def _state_by_duckdb(address: str) -> FileState:
     """The size and the time of the last change, by DuckDB's own extension."""
-    import duckdb
 
     # A time itself would need pytz.
     sql = f"SELECT size, epoch_us(last_modified) FROM read_blob({file_name_in_sql(address)})"

@@ -14,18 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
 from warner._core.errors import FileError
+from warner._core.extras import pa
 from warner._core.progress import steps
 from warner.domains import Domain
 from warner.reports.schema import ReportSchema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 # -----------------------------------------------------------------------------------------------
 # The columns of a file that hold the reports of an attribute.

@@ -20,11 +20,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, ReportError, message
+from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
 from warner.domains import Domain
@@ -59,11 +60,6 @@ from warner.mechanisms import Mechanism
 from warner.reports.reports import START, from_texts
 from warner.reports.source import By, count
 from warner.reports.tally import Tally
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
-
 
 # -----------------------------------------------------------------------------------------------
 # What is wrong with a file that another program wrote. A failed count asks for it.
@@ -293,7 +289,6 @@ def content_digest(path: str) -> str:
 
 def _safely(file: ForeignFile, work: Callable[[], Any]) -> Any:
     """The result of work in the database, whose errors may quote the file and are not shown."""
-    import duckdb
 
     try:
         with interruptible():
@@ -460,7 +455,6 @@ def _decoded(
     values: Mapping[str, str],
 ) -> pa.Table:
     """The columns that are counted, with those of texts as numbers."""
-    import pyarrow as pa
 
     others = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
     kept = _cells(file, others, by, values)

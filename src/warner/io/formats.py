@@ -6,20 +6,18 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
+from warner._core.extras import pa
 from warner._core.text import canonical
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
 from warner.io.parquet_format import ParquetFormat, is_remote, redacted_address
 from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # -----------------------------------------------------------------------------------------------
 # Files in the wire format of reports, as ``Reports.save`` writes them.
@@ -71,7 +69,6 @@ class WireFormat(FileFormat):
     def batches(
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
 
         head = read_wire_head(path)
         arrays = [

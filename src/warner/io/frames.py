@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
+from warner._core.extras import pa, pc
 from warner._core.foreign_tables import ColumnNames
 from warner._core.table import frame
 from warner.domains import Domain
@@ -202,8 +203,6 @@ def records_in(
     A report is its record, as :meth:`Reports.records <warner.Reports.records>` gives them: for bits
     the packed bytes. A block is several records, one behind the other.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -226,7 +225,6 @@ def records_in(
 
 def _bytes_of(chunk: Any) -> np.ndarray:
     """All bytes of an Arrow array of binary values without gaps, uint8."""
-    import pyarrow as pa
 
     chunk = chunk.cast(pa.large_binary())
     _, offsets, data = chunk.buffers()
@@ -383,7 +381,6 @@ def _of_ibis(table: Any, rows: int) -> Any:
 def frames_of(parts: Iterable[Any]) -> Iterator[Any]:
     """Batches of Arrow or Polars as eager Narwhals frames."""
     import narwhals.stable.v2 as nw
-    import pyarrow as pa
 
     for batch in parts:
         is_arrow = isinstance(batch, pa.RecordBatch)
@@ -756,8 +753,6 @@ def _stream_of_reports(data: Any) -> FrameOfReports | None:
     import narwhals.stable.v2 as nw
 
     try:
-        import pyarrow as pa
-
         # A data set reads its files anew for each scanner.
         stream = data.scanner().to_reader() if hasattr(data, "scanner") else data
         reader = pa.RecordBatchReader.from_stream(stream)

@@ -11,11 +11,12 @@ from contextvars import ContextVar
 from math import prod
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from warner._core.errors import FileError
+from warner._core.extras import duckdb, pa, pq
 from warner._core.progress import stage
 from warner._core.text import without_secrets
 from warner.domains import Domain
@@ -32,11 +33,6 @@ from warner.reports.counting import count_values
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.source import Histograms
-
-if TYPE_CHECKING:
-    import duckdb
-    import pyarrow as pa
-
 
 # -----------------------------------------------------------------------------------------------
 # Columns of Parquet files, counted while they are read, in several threads.
@@ -80,7 +76,6 @@ class StreamedColumns:
 
 def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarray | None:
     """The number of rows with each tuple of values in some columns of Parquet files."""
-    import pyarrow as pa
 
     if prod(columns.values()) > _MOST:
         return None
@@ -110,8 +105,6 @@ def count_columns(paths: Sequence[str], columns: Mapping[str, int]) -> np.ndarra
 
 def _shares(path: str, names: list[str], threads: int) -> Iterator[tuple[list[int], Any]]:
     """The row groups of a file in some shares for each thread, and its metadata."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     metadata = pq.read_metadata(os.path.abspath(path))
     schema = metadata.schema.to_arrow_schema()
@@ -130,7 +123,6 @@ def _count(
     path: str, groups: list[int], metadata: Any, columns: Mapping[str, int], stop: Event
 ) -> np.ndarray | None:
     """The counts of some row groups of a file; see :func:`count_columns`."""
-    import pyarrow.parquet as pq
 
     sizes = tuple(columns.values())
     total = np.zeros(prod(sizes), dtype=np.int64)
@@ -197,7 +189,6 @@ class ParquetFormat(FileFormat):
     def batches(
         self, path: str, columns: Mapping[str, int], public: Mapping[str, Domain] = NO_PUBLIC
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
 
         names = [*public, *columns]
         rows = max(1, min(ROWS_PER_BATCH, _CELLS // len(names)))
@@ -206,7 +197,6 @@ class ParquetFormat(FileFormat):
             yield from file.iter_batches(rows, columns=names)
 
     def block_batches(self, path: str, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
 
         with pq.ParquetFile(os.path.abspath(path)) as file:
             yield from file.iter_batches(rows, columns=names)
@@ -218,7 +208,6 @@ class ParquetFormat(FileFormat):
         columns: Mapping[str, int],
         public: Mapping[str, Domain] = NO_PUBLIC,
     ) -> ReportSink:
-        import pyarrow as pa
 
         fields = {name: arrow_type(domain) for name, domain in public.items()}
         fields |= {n: pa.from_numpy_dtype(smallest_dtype(size)) for n, size in columns.items()}
@@ -226,7 +215,6 @@ class ParquetFormat(FileFormat):
         return _ParquetSink(path, header, fields, use_dictionary=True)
 
     def block_sink(self, path: str, header: str, names: list[str]) -> ReportSink:
-        import pyarrow as pa
 
         fields = dict.fromkeys(names, pa.binary())
         return _ParquetSink(path, header, fields, use_dictionary=False)
@@ -234,7 +222,6 @@ class ParquetFormat(FileFormat):
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
 
         file = pq.ParquetFile(path)
         require_columns(str(path), names, file.schema_arrow.names)
@@ -249,7 +236,6 @@ _SYSTEM: ContextVar[Any] = ContextVar("file system", default=None)
 
 def connection() -> duckdb.DuckDBPyConnection:
     """A database of its own: settings and errors stay apart from the shared default connection."""
-    import duckdb
 
     shared, system = _SHARED.get(), _SYSTEM.get()
     database = duckdb.connect(":memory:") if shared is None else shared.cursor()
@@ -269,7 +255,6 @@ def _register(database: duckdb.DuckDBPyConnection, system: Any) -> None:
 @contextmanager
 def shared_connection() -> Iterator[None]:
     """Let all connections of the block be to one database: making one takes as long as a file."""
-    import duckdb
 
     with duckdb.connect(":memory:") as database:
         # No bytes of a file are kept: the next file may have its name.
@@ -294,7 +279,6 @@ def read_by(system: Any) -> Iterator[None]:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt where Ctrl-C stops a query; DuckDB raises errors of its own."""
-    import duckdb
 
     try:
         yield
@@ -309,7 +293,6 @@ def interruptible() -> Iterator[None]:
 
 def _query(path: str, sql: str) -> list[Any]:
     """All rows of a query of a Parquet file."""
-    import duckdb
 
     with connection() as database:
         try:
@@ -377,8 +360,6 @@ class _ParquetSink(ReportSink):
     def __init__(
         self, path: str, header: str, fields: Mapping[str, pa.DataType], use_dictionary: bool
     ) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
         self._schema = pa.schema(list(fields.items()), metadata={"warner": header})
         self._writer = pq.ParquetWriter(
@@ -390,7 +371,6 @@ class _ParquetSink(ReportSink):
         )
 
     def write(self, columns: Mapping[str, Any]) -> None:
-        import pyarrow as pa
 
         arrays = [
             column if isinstance(column, pa.Array) else pa.array(column, field.type)

@@ -9,17 +9,15 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError, ValuesError, message
+from warner._core.extras import pa
 from warner.domains import Domain
 from warner.io.answer_column import AnswerColumn
 from warner.reports.public_columns import Groups, Value, groups_of_codes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def holds_integers(domain: Domain) -> bool:
@@ -37,14 +35,12 @@ def holds_integers(domain: Domain) -> bool:
 
 def arrow_type(domain: Domain) -> pa.DataType:
     """The Arrow type of a public column in a file."""
-    import pyarrow as pa
 
     return pa.int64() if holds_integers(domain) else pa.string()
 
 
 def to_arrow(domain: Domain, index: np.ndarray) -> pa.Array:
     """The values at ``index`` (n,) of a public column, as an Arrow array of its type."""
-    import pyarrow as pa
 
     different, place = np.unique(index, return_inverse=True)
     labels = domain.decode(different)
@@ -189,7 +185,6 @@ class _Coded(NamedTuple):
 
 def _coded(column: pa.Array) -> _Coded | None:
     """The numbers of a column's texts; None for a column that has no texts, such as lists."""
-    import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

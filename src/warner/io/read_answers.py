@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
+from warner._core.extras import pa, pc, pq
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
@@ -24,9 +25,6 @@ from warner.io.csv_format import SEPARATOR
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_values(
@@ -193,7 +191,6 @@ def require_group(path: str, column: str, group: str) -> None:
     Raises:
         ValuesError: another group, by its row.
     """
-    import pyarrow as pa
 
     if path == "-":
         return
@@ -224,7 +221,6 @@ def _parts(
 
     The rows number ``k size`` and ``k size + 1`` are never in one part, for whole k.
     """
-    import pyarrow as pa
 
     shown = _shown(path)
     batches = answer_batches(path, names, bare)
@@ -520,9 +516,6 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
 def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
     """The character between the columns, None for no CSV; and the names of all columns."""
     if Path(path).suffix.lower() == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         with contextlib.suppress(pa.ArrowException, OSError):
             return None, list(pq.read_schema(path).names)
         return None, list(columns)  # what reads the answers says what is wrong with the file
@@ -559,8 +552,6 @@ def _first_line(path: str) -> str | None:
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column without a dictionary, with texts of one type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     return pc.cast(column, pa.string()) if pa.types.is_large_string(column.type) else column
@@ -601,23 +592,18 @@ def _kind_of_texts(counts: Mapping[Kind, int], answered: int) -> Kind:
 
 def _answered(column: pa.Array) -> pa.Array:
     """The texts of a column without spaces around them, of those who answered."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     texts = pc.utf8_trim_whitespace(pc.drop_null(column))
     return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(_MISSING, texts.type))))
 
 
 def _matches(texts: pa.Array, pattern: str) -> int:
-    import pyarrow.compute as pc
 
     return pc.sum(pc.match_substring_regex(texts, pattern)).as_py() or 0
 
 
 def _ends(column: pa.Array, pattern: str) -> list[float]:
     """The smallest and the largest number of a column; [] where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     if _kind_of_type(column) is None:
         texts = _answered(column)
@@ -637,8 +623,6 @@ def _number(number: Any) -> float:
 
 def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     """The different answers of a column of labels, as they are written."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     present = pc.drop_null(column)
     if _kind_of_type(column) is None:
@@ -655,8 +639,6 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
 
 def _as_texts(column: pa.Array) -> pa.Array | None:
     """A column as texts; None where Arrow cannot do so. Its errors may quote answers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     with contextlib.suppress(pa.ArrowException):
         return pc.cast(column, pa.string())

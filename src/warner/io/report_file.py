@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from warner._core.errors import (
     ReportError,
     WarnerError,
 )
+from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import can_name_a_file, unreadable
 from warner.domains import Domain
@@ -54,9 +55,6 @@ from warner.reports.reports import Reports
 from warner.reports.rules import WholeNumbers, smallest_dtype
 from warner.reports.source import Batch, By, Histograms, Progress, count
 from warner.reports.tally import MOST_PER_PERSON, Tally, require_same
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # Versions of the headers of report files, of which the lowest is written: 1 knows neither.
 SCHEMA_OF_PUBLIC, SCHEMA_OF_BLOCKS = 2, 3
@@ -220,7 +218,6 @@ class ReportFile:
 
     def _safely(self, source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches of a source that are not empty, with its errors as those of a file."""
-        import pyarrow as pa
 
         while True:
             try:
@@ -265,7 +262,6 @@ class ReportFile:
 
 def _checked(column: Any, name: str, size: int) -> np.ndarray:
     """An Arrow column as an array; refused unless it holds 0..size-1 in the smallest type."""
-    import pyarrow as pa
 
     if column.null_count:
         raise ReportError("reports", f"{name} has rows without a report")
@@ -485,7 +481,6 @@ def tally_file(
 
 def _stored_groups(path: str, values: Mapping[str, list[Any]], by: Any, n: int) -> Groups:
     """The groups of n different rows of public values, as a file stores them."""
-    import pyarrow as pa
 
     groups = groups_in(
         by,
@@ -503,7 +498,6 @@ def _stored_groups(path: str, values: Mapping[str, list[Any]], by: Any, n: int) 
 @contextmanager
 def _readable(path: str) -> Iterator[None]:
     """Errors of the database, which may quote the file, as one that does not."""
-    import duckdb
 
     with suppress(duckdb.Error), interruptible():
         yield

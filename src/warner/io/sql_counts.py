@@ -37,6 +37,7 @@ import numpy as np
 
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError, FileError, MissingExtraError, ReportError
+from warner._core.extras import pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.text import canonical
 from warner.domains import Domain
@@ -591,7 +592,6 @@ class CountsTable:
         self, rows: list[_Row], by: Mapping[str, Domain]
     ) -> tuple[Groups | None, dict[tuple[str, ...], int]]:
         """The groups of people, and the place of each tuple of public values as it is written."""
-        import pyarrow as pa
 
         if not by:
             return None, {(): 0}

@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_format, "_ANSWER_BLOCK", 2**14)
     monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 1000)
     monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
-    monkeypatch.setattr(_shuffle, "_ROWS", 1500)
+    monkeypatch.setattr(_shuffle, "_SHUFFLED", 1500)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 300)
 
 

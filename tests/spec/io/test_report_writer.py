@@ -47,7 +47,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_format, "_ANSWER_BLOCK", 2**14)
     monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 1000)
     monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
-    monkeypatch.setattr(_shuffle, "_ROWS", 1500)
+    monkeypatch.setattr(_shuffle, "_SHUFFLED", 1500)
     monkeypatch.setattr(_shuffle, "_PERMUTED", 300)
 
 
@@ -173,7 +173,7 @@ def test_batches_have_a_size_that_the_study_alone_gives(
 def test_people_are_written_in_random_order_each_with_all_her_reports(
     here: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
 ) -> None:
-    monkeypatch.setattr(_shuffle, "_ROWS", rows)
+    monkeypatch.setattr(_shuffle, "_SHUFFLED", rows)
     path, people = f"r.{suffix}", _sorted_people()
     mechanisms = open_mechanisms(people)
     write_reports(people, path)

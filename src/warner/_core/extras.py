@@ -1,0 +1,81 @@
+"""Packages that are optional: they are imported when they are first used.
+
+One that is not installed is refused by a MissingExtraError with the command that installs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from warner._core.errors import MissingExtraError
+
+__all__ = ["arrow_csv", "duckdb", "imported", "pa", "pc", "pq"]
+
+_EXTRAS = {
+    "altair": "plot",
+    "click": "cli",
+    "duckdb": "files",
+    "formulaic": "formula",
+    "httptools": "serve",
+    "jinja2": "serve",
+    "ot": "emd",
+    "psycopg": "postgres",
+    "pyarrow": "files",
+    "pyxform": "xlsform",
+    "rich": "cli",
+    "sqlglot": "sql",
+    "starlette": "serve",
+    "typst": "report",
+    "uvicorn": "serve",
+    "vl_convert": "plot",
+}
+
+
+def imported(name: str, purpose: str | None = None) -> ModuleType:
+    """Import a module of an extra.
+
+    Args:
+        name: the module.
+        purpose: what needs it, for the message; None for the package itself.
+
+    Raises:
+        MissingExtraError: its package is not installed.
+    """
+    package = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or package).partition(".")[0] != package:
+            raise
+    rule = "is not installed" if purpose is None else f"needs {package}, which is not installed"
+    remedy = f'Run pip install "warner[{_EXTRAS[package]}]"'
+    raise MissingExtraError(purpose or package, rule, None, remedy)
+
+
+class _Extra:
+    """Stands for a module, and imports it when one of its names is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module: ModuleType | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # tools look for such names in everything
+        if self._module is None:
+            self._module = imported(self._name)
+        return getattr(self._module, name)
+
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.csv as arrow_csv
+    import pyarrow.parquet as pq
+else:
+    duckdb = _Extra("duckdb")
+    pa, pc = _Extra("pyarrow"), _Extra("pyarrow.compute")
+    arrow_csv, pq = _Extra("pyarrow.csv"), _Extra("pyarrow.parquet")
