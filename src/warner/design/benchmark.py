@@ -68,19 +68,12 @@ Losses = dict[str, float]
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of a benchmark: a truth, a mechanism at a budget, and a number of people.
+    """One setting of a benchmark: a truth, a mechanism at a budget, and a number of people."""
 
-    Attributes:
-        truth: the name of the distribution.
-        mechanism: the name of the mechanism.
-        epsilon: the budget that was asked for, in nats.
-        n: the number of people.
-    """
-
-    truth: str
-    mechanism: str
-    epsilon: float
-    n: int
+    truth: str  # the name of the distribution
+    mechanism: str  # the name of the mechanism
+    epsilon: float  # the budget that was asked for, in nats
+    n: int  # the number of people
 
 
 @dataclass(frozen=True, eq=False, repr=False)

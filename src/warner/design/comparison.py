@@ -32,19 +32,14 @@ _TOP = 0.1
 
 @dataclass(frozen=True)
 class Loss:
-    """One way to measure how far an estimate is from the truth.
+    """One way to measure how far an estimate is from the truth."""
 
-    Attributes:
-        words: the loss in words, with its unit.
-        error: a function of the truth (K,), the fit and the domain that returns the loss.
-        axes: the requirement on the values: ``"any"``, ``"places"`` (with coordinates) or
-            ``"line"``.
-        of_mean: whether it is a loss of the mean. Methods without shares can then be compared too.
-    """
-
-    words: str
+    words: str  # the loss in words, with its unit
+    # A function of the truth (K,), the fit and the domain that returns the loss.
     error: Callable[[np.ndarray, Fit, Domain], float]
+    # The requirement on the values: ``"any"``, ``"places"`` (with coordinates) or ``"line"``.
     axes: str = "any"
+    # Whether it is a loss of the mean. Methods without shares can then be compared too.
     of_mean: bool = False
 
     def require(self, name: str, domain: Domain) -> None:
@@ -259,17 +254,11 @@ class RankedMethod:
 
 @dataclass(frozen=True)
 class Truth:
-    """A distribution that tallies were simulated from, or several of one kind.
+    """A distribution that tallies were simulated from, or several of one kind."""
 
-    Attributes:
-        name: where it comes from, in words.
-        runs: number of simulated tallies.
-        errors: {method: mean loss}, from the least to the largest.
-    """
-
-    name: str
-    runs: int
-    errors: Mapping[str, float]
+    name: str  # where it comes from, in words
+    runs: int  # number of simulated tallies
+    errors: Mapping[str, float]  # {method: mean loss}, from the least to the largest
 
 
 @dataclass(frozen=True, repr=False)

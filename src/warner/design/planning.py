@@ -261,32 +261,20 @@ class RankedMechanism:
 
 @dataclass(frozen=True)
 class WantedDifference:
-    """A difference that a survey should detect.
+    """A difference that a survey should detect."""
 
-    Attributes:
-        difference: of the share of a value, between two groups.
-        groups: the number of groups, of equal size.
-        power: the probability to detect it, by a test of size 5 %.
-    """
-
-    difference: float
-    groups: int
-    power: float
+    difference: float  # of the share of a value, between two groups
+    groups: int  # the number of groups, of equal size
+    power: float  # the probability to detect it, by a test of size 5 %
 
 
 @dataclass(frozen=True)
 class BudgetRow:
-    """What one budget buys.
+    """What one budget buys."""
 
-    Attributes:
-        epsilon: the budget in nats.
-        mechanism: the name of the mechanism that needs the fewest people.
-        people: how many it needs.
-    """
-
-    epsilon: float
-    mechanism: str
-    people: int
+    epsilon: float  # the budget in nats
+    mechanism: str  # the name of the mechanism that needs the fewest people
+    people: int  # how many it needs
 
 
 @dataclass(frozen=True, repr=False)

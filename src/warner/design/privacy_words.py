@@ -199,26 +199,19 @@ _MOST_LISTED = 2**12  # probabilities, which are exact fractions
 
 @dataclass(frozen=True)
 class Odds:
-    """How much surer of an answer one report can make somebody who sees it.
+    """How much surer of an answer one report can make somebody who sees it."""
 
-    Attributes:
-        epsilon: the realised epsilon in nats, of any two values.
-        factor: by how much the odds of two answers can change, e^epsilon.
-        answer, other: the two answers that a report tells apart best; None where the reports are
-            too many to list.
-        sent: of 100 people with ``answer``, those who send that report; None as above.
-        sent_by_other: of 100 people with ``other``, those who send it; None as above.
-        delta: of approximate privacy; 0 otherwise.
-        of_sensitive: whether this holds for sensitive answers only. A report can show others.
-    """
-
-    epsilon: float
-    factor: float
+    epsilon: float  # the realised epsilon in nats, of any two values
+    factor: float  # by how much the odds of two answers can change, e^epsilon
+    # The two answers that a report tells apart best; None where the reports are too many to list.
     answer: Any = None
     other: Any = None
+    # Of 100 people with ``answer``, those who send that report; None as above.
     sent: float | None = None
+    # Of 100 people with ``other``, those who send it; None as above.
     sent_by_other: float | None = None
-    delta: float = 0.0
+    delta: float = 0.0  # of approximate privacy; 0 otherwise
+    # Whether this holds for sensitive answers only. A report can show others.
     of_sensitive: bool = False
 
     def surer(self, before: float = 0.5) -> float:

@@ -57,43 +57,31 @@ _GRID = 64  # estimates over which a closed form of a width is averaged
 
 @dataclass(frozen=True)
 class Expected:
-    """What to expect of the estimate of one survey.
+    """What to expect of the estimate of one survey."""
 
-    Attributes:
-        error: the mean loss of the estimate: the sum of squared errors of labels; of numbers and
-            places the Wasserstein-1 distance in their unit.
-        margin: the standard error of ``error``.
-        share: the mean width of the interval of the share of :class:`Scenario`; None where reports
-            bound no share.
-        mean: the mean width of the interval of the mean of numbers; None for other values.
-        kind: the kind of these intervals, see :meth:`warner.Estimate.interval`; ``"none"`` where
-            reports bound no share.
-    """
-
+    # The mean loss of the estimate: the sum of squared errors of labels; of numbers and places the
+    # Wasserstein-1 distance in their unit.
     error: float
-    margin: float
+    margin: float  # the standard error of ``error``
+    # The mean width of the interval of the share of :class:`Scenario`; None where reports bound no
+    # share.
     share: float | None
+    # The mean width of the interval of the mean of numbers; None for other values.
     mean: float | None
+    # The kind of these intervals, see :meth:`warner.Estimate.interval`; ``"none"`` where reports
+    # bound no share.
     kind: str
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A distribution that people could have, and the share whose interval is judged.
+    """A distribution that people could have, and the share whose interval is judged."""
 
-    Attributes:
-        domain: K values.
-        theta: (K,) the distribution.
-        share: the share that is judged, in (0, 1).
-        value: of labels, the index of the value that has this share.
-        level: the coverage of the intervals.
-    """
-
-    domain: Domain
-    theta: np.ndarray
-    share: float
-    value: int
-    level: float
+    domain: Domain  # K values
+    theta: np.ndarray  # (K,) the distribution
+    share: float  # the share that is judged, in (0, 1)
+    value: int  # of labels, the index of the value that has this share
+    level: float  # the coverage of the intervals
 
     @cached_property
     def functions(self) -> np.ndarray:
@@ -271,31 +259,21 @@ Scenarios: TypeAlias = tuple[Scenario, ...]
 
 @dataclass(frozen=True)
 class Offer:
-    """The mechanism that is proposed at one epsilon, and what to expect of its estimate.
+    """The mechanism that is proposed at one epsilon, and what to expect of its estimate."""
 
-    Attributes:
-        epsilon: the budget in nats, of any two values.
-        name: the mechanism and its variant.
-        mechanism: the mechanism.
-        options: {option: value} of the mechanism, beside its domain and epsilon.
-        expected: the error and the widths of intervals.
-        people: number of people at whom the interval of the share has the wanted width; None where
-            reports bound no share, or above 10^15.
-        odds: what the report can tell somebody who sees it.
-        others: {name: error} of all mechanisms that were compared, from the least error on. The
-            errors are those they were ranked by; compare them with each other only.
-        left_out: {name: reason} of those that cannot be used here.
-    """
-
-    epsilon: float
-    name: str
-    mechanism: Mechanism
-    options: Mapping[str, Any]
-    expected: Expected
+    epsilon: float  # the budget in nats, of any two values
+    name: str  # the mechanism and its variant
+    mechanism: Mechanism  # the mechanism
+    options: Mapping[str, Any]  # {option: value} of the mechanism, beside its domain and epsilon
+    expected: Expected  # the error and the widths of intervals
+    # Number of people at whom the interval of the share has the wanted width; None where reports
+    # bound no share, or above 10^15.
     people: int | None
-    odds: Odds
+    odds: Odds  # what the report can tell somebody who sees it
+    # {name: error} of all mechanisms that were compared, from the least error on. The errors are
+    # those they were ranked by; compare them with each other only.
     others: Mapping[str, float]
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, str]  # {name: reason} of those that cannot be used here
 
     def row(self) -> dict[str, Any]:
         """The offer as a dict of JSON data."""
@@ -316,28 +294,17 @@ class Offer:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What is proposed for one question.
+    """What is proposed for one question."""
 
-    Attributes:
-        domain: the values that can be answered.
-        n: number of people.
-        level: coverage of the intervals.
-        share: the share whose interval is judged; of numbers, the share of the largest ones.
-        width: the wanted width of its interval.
-        best: the offer that is proposed.
-        offers: the offers at all epsilons that were tried, by epsilon.
-        meets: whether ``best`` has the wanted widths.
-        scenarios: the distributions at which the proposed mechanism was judged.
-    """
-
-    domain: Domain
-    n: int
-    level: float
-    share: float
-    width: float
-    best: Offer
-    offers: tuple[Offer, ...]
-    meets: bool
+    domain: Domain  # the values that can be answered
+    n: int  # number of people
+    level: float  # coverage of the intervals
+    share: float  # the share whose interval is judged; of numbers, the share of the largest ones
+    width: float  # the wanted width of its interval
+    best: Offer  # the offer that is proposed
+    offers: tuple[Offer, ...]  # the offers at all epsilons that were tried, by epsilon
+    meets: bool  # whether ``best`` has the wanted widths
+    # The distributions at which the proposed mechanism was judged.
     scenarios: Scenarios = field(repr=False)
 
     @property

@@ -169,15 +169,11 @@ class _Scanner:
 
 
 class Problem(NamedTuple):
-    """One problem.
+    """One problem."""
 
-    Attributes:
-        path: the keys from the top of the file, or from the table that is read, to what is wrong.
-        text: the place, the rule and the remedy in words.
-    """
-
+    # The keys from the top of the file, or from the table that is read, to what is wrong.
     path: Path
-    text: str
+    text: str  # the place, the rule and the remedy in words
 
     def within(self, path: Path) -> Problem:
         """The same problem, seen from the table around the one that it is told of."""

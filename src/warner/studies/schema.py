@@ -60,44 +60,29 @@ _TABLES_OF_DOMAINS = ("attributes", "public")
 
 @dataclass(frozen=True)
 class Key:
-    """One key of a table.
+    """One key of a table."""
 
-    Attributes:
-        form: what its value must be: a :class:`Table`, or a type made of str, int, float, bool,
-            datetime, Literal, list, tuple, dict and unions. A date is checked elsewhere, because
-            TOML has other kinds of dates too, and JSON has texts.
-        description: one line for the JSON schema.
-        is_needed: whether the key must be stated.
-        default: its value where it is left out; None for none.
-        entries: the least number of entries of a list or a table.
-        limits: {"ge", "gt", "le" or "lt": number}.
-    """
-
+    # What its value must be: a :class:`Table`, or a type made of str, int, float, bool, datetime,
+    # Literal, list, tuple, dict and unions. A date is checked elsewhere, because TOML has other
+    # kinds of dates too, and JSON has texts.
     form: Any
-    description: str = ""
-    is_needed: bool = False
-    default: Any = None
-    entries: int = 0
-    limits: Mapping[str, float] = field(default_factory=dict)
+    description: str = ""  # one line for the JSON schema
+    is_needed: bool = False  # whether the key must be stated
+    default: Any = None  # its value where it is left out; None for none
+    entries: int = 0  # the least number of entries of a list or a table
+    limits: Mapping[str, float] = field(default_factory=dict)  # {"ge", "gt", "le" or "lt": number}
 
 
 @dataclass(frozen=True)
 class Table:
-    """One kind of table.
+    """One kind of table."""
 
-    Attributes:
-        name: of the table in the JSON schema.
-        keys: its keys.
-        header: where it stands in a file, in words; "" for the table of a domain.
-        is_open: whether further keys are options of a mechanism, which its constructor checks.
-        one_of: keys of which exactly one must be stated.
-    """
-
-    name: str
-    keys: Mapping[str, Key]
-    header: str = ""
+    name: str  # of the table in the JSON schema
+    keys: Mapping[str, Key]  # its keys
+    header: str = ""  # where it stands in a file, in words; "" for the table of a domain
+    # Whether further keys are options of a mechanism, which its constructor checks.
     is_open: bool = False
-    one_of: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()  # keys of which exactly one must be stated
 
     def options(self, table: Mapping[str, Any]) -> dict[str, Any]:
         """The further keys of a table."""
