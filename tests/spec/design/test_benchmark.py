@@ -1,8 +1,9 @@
-"""Benchmarks: mean losses of mechanisms with methods on a known truth."""
+"""Benchmarks: mean losses of mechanisms with methods on a known truth, their store and tables."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,10 @@ import numpy as np
 import pytest
 
 import warner
+import warner.design.benchmark as module
 from tests.own_parts import Forced, Shrunk
-from warner import Categorical, Integers, Inversion, RandomizedResponse, benchmark
+from warner import Categorical, Integers, Inversion, MatrixMechanism, RandomizedResponse, benchmark
+from warner.design.benchmark import Cell, _generator, number
 from warner.design.comparison import LOSSES
 from warner.estimators.base import LikelihoodData
 
@@ -26,12 +29,10 @@ def test_a_mean_is_that_of_the_losses_of_the_simulated_tallies() -> None:
     """By a slow twin, which draws a tally and estimates from it for each run."""
     found = benchmark(TRUTH, DOMAIN, [RandomizedResponse], ["project", "eb"], n=500, runs=3)
     channel = RandomizedResponse(DOMAIN, 1.0).channel()
-    from warner.design.benchmark import Cell, _generator
-
     cell, theta = Cell("truth", "RandomizedResponse", 1.0, 500), np.array(TRUTH) / sum(TRUTH)
     losses = []
-    for number in range(3):
-        rng = _generator(0, theta, cell, number)
+    for k in range(3):
+        rng = _generator(0, theta, cell, k)
         operator, w = channel.simulate_tally(theta, 500, rng)
         fit = Inversion("project").fit(LikelihoodData(operator, w, 500, DOMAIN))
         losses.append(LOSSES["l2"].error(theta, fit, DOMAIN))
@@ -74,8 +75,6 @@ def test_results_depend_on_the_contents_alone() -> None:
 
 
 def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import warner.design.benchmark as module
-
     store = tmp_path / "out" / "league.jsonl"
     first = run(n=[200], runs=3, store=store)
     whole = store.read_text()
@@ -107,8 +106,6 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_code_of_own_methods_is_part_of_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:
-    import warner.design.benchmark as module
-
     before = module._key_of_method(Shrunk()), module._key_of_method(Inversion())
     monkeypatch.setattr(module.inspect, "getsource", lambda _: "changed")
     assert module._key_of_method(Shrunk()) != before[0]
@@ -161,23 +158,6 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
     assert "raised ZeroDivisionError: no reports" in text and "steps is left out" in text
 
 
-def test_wrong_arguments_are_refused_with_a_remedy() -> None:
-    for mechanisms, said in (
-        (["RandomisedResponse"], "Is 'RandomizedResponse' meant"),
-        (["OUE"], "Here it is 'UnaryEncoding optimized'"),
-        (["k-RR"], "Here it is 'RandomizedResponse'"),
-        ([lambda domain, epsilon: None], "need names"),
-        ([RandomizedResponse(DOMAIN, 1.0)], "must be classes"),
-        ("RandomizedResponse", "must be a list"),
-    ):
-        with pytest.raises(warner.WarnerError, match=said):
-            benchmark(TRUTH, DOMAIN, mechanisms, ["mle"])  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.ArgumentError, match="Is 'mle' meant"):
-        benchmark(TRUTH, DOMAIN, [RandomizedResponse], ["mel"])
-    with pytest.raises(warner.errors.ArgumentError, match="w1"):
-        benchmark([0.5, 0.5], Categorical(["a", "b"]), [RandomizedResponse], ["mle"], loss="w1")
-
-
 def test_progress_is_told_and_a_partial_has_a_name() -> None:
     told: list[str] = []
     with warner.progress(lambda stages: told.extend(map(str, stages))):
@@ -187,14 +167,10 @@ def test_progress_is_told_and_a_partial_has_a_name() -> None:
     assert {row["mechanism"] for row in found.rows()} == {"UnaryEncoding variant='oue'"}
 
 
-def test_pictures_are_saved(tmp_path: Path) -> None:
-    run(epsilon=[0.5, 1.0], n=[200, 400], runs=2).plot(str(tmp_path / "league.json"))
-    assert json.loads((tmp_path / "league.json").read_text())["facet"]
-
-
-def test_each_panel_of_a_picture_has_its_own_rows() -> None:
+def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
     found = run(epsilon=[0.5, 1.0], n=[200, 400], runs=2)
-    chart = found.plot().to_dict()
+    chart = found.plot(str(tmp_path / "league.json")).to_dict()
+    assert json.loads((tmp_path / "league.json").read_text())["facet"]
     assert chart["facet"]["column"]["field"] == "column" and chart["facet"]["row"]["field"] == "row"
     data = json.loads(chart["data"]["values"])
     assert {row["row"] for row in data} == {"epsilon 0.5", "epsilon 1"}
@@ -203,3 +179,167 @@ def test_each_panel_of_a_picture_has_its_own_rows() -> None:
     assert across["spec"]["layer"][0]["encoding"]["x"]["field"] == "mechanism"
     with pytest.raises(warner.errors.ArgumentError, match="x"):
         found.plot(x="method")
+
+
+NUMBERS = Integers(0, 3)
+FOUR = [0.4, 0.3, 0.2, 0.1]
+small = partial(
+    benchmark, FOUR, NUMBERS, mechanisms=[RandomizedResponse], methods=["mle"], n=100, runs=2
+)
+
+
+def _blind(domain: Any, epsilon: float) -> MatrixMechanism:
+    """A channel without an inverse: the values 0 and 1 make the same reports."""
+    return MatrixMechanism(domain, [[0.6, 0.6, 0.4, 0.4], [0.4, 0.4, 0.6, 0.6]], epsilon)
+
+
+def test_a_refusal_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a store in which each call does the runs of refused methods again, and adds lines."""
+    store = tmp_path / "league.jsonl"
+    league = partial(
+        benchmark, FOUR, NUMBERS, {"blind": _blind}, ["inversion", "mle"], runs=3, store=store
+    )
+    first = league()
+    lines = store.read_text().splitlines()
+    assert len(lines) == 1 + 3 + 1 and [key[1] for key in first.left_out] == ["inversion"]
+    monkeypatch.setattr(module, "_work_on", lambda *task: pytest.fail("done again"))
+    again = league()
+    assert again.rows() == first.rows() and again.left_out == first.left_out
+    assert store.read_text().splitlines() == lines
+
+
+def test_a_refusal_by_one_loss_is_not_one_by_the_method(tmp_path: Path) -> None:
+    """A method that is refused for one loss may have another."""
+    store = tmp_path / "league.jsonl"
+    league = partial(benchmark, FOUR, NUMBERS, [RandomizedResponse], ["mean"], runs=2, store=store)
+    assert not league(loss="l2").rows()
+    assert [row["loss"] for row in league(loss="mae_mean").rows()] == ["mae_mean"]
+
+
+def test_other_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    store = tmp_path / "league.jsonl"
+    store.touch()
+    small(store=store)  # an empty file holds nothing that could be lost
+    lines = store.read_text().splitlines()
+    for wrong in ("garbage", "[1]"):
+        store.write_text("\n".join([*lines[:-1], wrong, lines[-1], ""]))
+        with pytest.raises(warner.errors.FileError, match=r"line 3: is no finished .* Remove"):
+            small(store=store)
+    with pytest.raises(warner.errors.FileError, match="is a folder"):
+        small(store=tmp_path)
+
+
+def test_an_interrupt_says_where_the_finished_runs_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*task: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_work_on", stop)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        small(store=tmp_path / "league.jsonl")
+    assert "league.jsonl: the same call goes on" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
+        ({"mechanisms": ["OUE"]}, "Here it is 'UnaryEncoding optimized'"),
+        ({"mechanisms": ["k-RR"]}, "Here it is 'RandomizedResponse'"),
+        ({"mechanisms": [lambda domain, epsilon: None]}, "need names"),
+        ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must be classes"),
+        ({"mechanisms": "RandomizedResponse"}, "must be a list"),
+        ({"methods": ["mel"]}, "Is 'mle' meant"),
+        ({"domain": Categorical(list("abcd")), "loss": "w1"}, "w1"),
+        ({"epsilon": []}, "epsilon: must hold at least one"),
+        ({"epsilon": [0.5, -1.0]}, "epsilon: must be greater than 0; got -1"),
+        ({"n": []}, "n: must hold"),
+        ({"loss": []}, "loss: must hold"),
+        ({"seed": None}, "seed: must be an integer; got None"),
+        ({"mechanisms": []}, "got an empty list"),
+        ({"methods": []}, "got an empty list"),
+        ({"methods": [warner.MaximumLikelihood]}, "got a class"),
+        ({"mechanisms": {"x": lambda d, e: None}}, "mechanism 'x': must be made .*; got None"),
+        (
+            {"mechanisms": {"x": lambda d, e: RandomizedResponse(d, 2 * e)}},
+            "at most the budget of its row, 1.0; got 2.0",
+        ),
+        (
+            {"mechanisms": {"x": lambda d, e: RandomizedResponse(Categorical(["a", "b"]), e)}},
+            "must be of the domain of the benchmark; got Categorical",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None:
+    """Rejects leagues with no rows, and rows of a mechanism that spends more than they say."""
+    usual = {"domain": NUMBERS, "mechanisms": [RandomizedResponse], "methods": ["mle"], "runs": 2}
+    with pytest.raises(warner.WarnerError, match=said):
+        benchmark(FOUR, **(usual | changed))
+
+
+def test_a_function_that_fails_is_named() -> None:
+    with pytest.raises(TypeError) as caught:
+        small(mechanisms={"OUE": partial(warner.UnaryEncoding, form="optimized")})
+    assert "'OUE'" in caught.value.__notes__[0]
+
+
+def test_a_lambda_with_a_name_and_no_protection_are_mechanisms() -> None:
+    rows = benchmark(
+        FOUR,
+        NUMBERS,
+        {
+            "RR": lambda d, e: RandomizedResponse(d, e),
+            "none": lambda d, e: warner.RandomizedResponse(d, float("inf")),
+        },
+        ["inversion"],
+        epsilon=[1.0, 1.0],
+        runs=2,
+    ).rows()
+    assert [row["mechanism"] for row in rows] == ["RR", "none"]
+
+
+FOUND = benchmark(
+    {"a_b": FOUR, "even": [0.25] * 4},
+    Integers(0, 3),
+    {"R&R": RandomizedResponse, "steps": "TruncatedGeometric"},
+    ["mle", "inversion"],
+    epsilon=[0.5, 1.0],
+    n=[100, 200],
+    runs=2,
+)
+
+
+def test_each_column_has_its_least_mean_in_bold() -> None:
+    text = FOUND.to_latex(digits=4)
+    first, second = text.split("\n\n")
+    assert first.startswith("% a_b\n") and second.startswith("% even\n")
+    rows = [row for row in FOUND.rows() if row["truth"] == "even"]
+    for epsilon in (0.5, 1.0):
+        for n in (100, 200):
+            here = [row["mean"] for row in rows if (row["epsilon"], row["n"]) == (epsilon, n)]
+            assert rf"\textbf{{{number(min(here), 4)}}}" in second
+    assert second.count(r"\textbf") >= 4 and r"R\&R" in second
+    assert r"\multicolumn{2}{c}{$\varepsilon = 0.5$}" in second
+    widths = {
+        len(line.split(" & ")) for line in second.splitlines() if re.search(r"\d \\\\$", line)
+    }
+    assert widths == {6}
+    assert FOUND.to_latex(digits=1).count(r"\textbf") >= text.count(r"\textbf")
+
+
+def test_what_is_left_out_is_a_dash() -> None:
+    def only_much(domain: Any, epsilon: float) -> MatrixMechanism:
+        return MatrixMechanism(domain, [[0.7, 0.3], [0.3, 0.7]], epsilon)  # needs 0.847
+
+    found = benchmark(
+        [0.5, 0.5], Integers(0, 1), [RandomizedResponse, only_much], ["mle"], [0.5, 1.0], 100, 2
+    )
+    line = found.to_latex().splitlines()[-3]
+    assert line.startswith(r"only\_much & mle & -- & ")
+
+
+def test_every_source_is_named_once() -> None:
+    text = FOUND.bibtex()
+    keys = re.findall(r"@\w+\{([\w-]+),", text)
+    assert len(keys) == len(set(keys)) and {"warner1965", "ghosh2009", "warner"} <= set(keys)

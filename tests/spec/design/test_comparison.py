@@ -1,24 +1,42 @@
-"""Rankings of methods by parametric bootstrap."""
+"""Rankings of methods by parametric bootstrap: their losses, and the truths they are compared on."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import warner
+from tests.registry import ESTIMATORS
 from tests.spec.design._tally import _tally
 from warner import (
     Categorical,
     EmpiricalBayes,
+    Grid,
     Integers,
+    Interval,
     Inversion,
+    KeyValue,
     LogSpline,
     MaximumLikelihood,
     RandomizedResponse,
+    SampleMean,
+    SquareWave,
+    Tally,
 )
+from warner.app.cli import main
+from warner.design.comparison import LOSSES, Comparison, _truths, compare, truths_of, usual_methods
+from warner.errors import ArgumentError, ArgumentTypeError, ValuesError
 from warner.estimators import Uniform
+from warner.metrics import project
+from warner.results.from_tally import likelihood_data
+from warner.results.recommend import recommended
+from warner.results.summaries import variance_of_shares
 
 
 def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
@@ -93,6 +111,9 @@ def test_wrong_arguments_are_refused() -> None:
     for methods in ([], Inversion(), ["mle", 3], "mle"):
         with pytest.raises(warner.errors.ArgumentTypeError, match="methods"):
             warner.compare(tally, methods)  # type: ignore[arg-type]
+    for other in (None, 3, [3]):
+        with pytest.raises(ArgumentTypeError, match="tall"):
+            compare(other)  # type: ignore[arg-type]
     for wrong in ({"loss": "l3"}, {"runs": 1}, {"runs": 2.5}):
         with pytest.raises(warner.WarnerError):
             warner.compare(tally, [Inversion()], **wrong)
@@ -102,7 +123,7 @@ def test_wrong_arguments_are_refused() -> None:
         warner.compare(rows, [Inversion()])
 
 
-def test_rankings_have_one_form() -> None:
+def test_rankings_have_one_form_and_one_table() -> None:
     pair = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 1))
     coin = warner.RandomizedResponse(pair, 2.0)
     tally = coin.tally(
@@ -117,6 +138,323 @@ def test_rankings_have_one_form() -> None:
         data = json.loads(json.dumps(ranking.to_json()))
         assert {"loss", "n", "results", "left_out"} <= set(data) and data["loss"] == "l2"
         assert data["results"] == json.loads(json.dumps(ranking.rows()))
-        assert ranking.best is ranking.results[0]
+        assert ranking.best is ranking.results[0] and ranking.best not in ranking.ties
+        first = str(next(iter(ranking.rows()[0].values())))
+        assert (first in str(ranking) and "for 100" in ranking._repr_html_()) or ranking.n == 200
+        assert ranking.to_latex().startswith("% Mean l2 error for")
+        assert ranking.to_frame("pandas")["error"].tolist() == [r.error for r in ranking]
         assert len(ranking.results) == len(data["results"]) >= 2
         assert all(row["error"] > 0 for row in data["results"])
+
+
+def _counted(mechanism: RandomizedResponse) -> Tally:
+    return mechanism.tally(mechanism.randomize([*mechanism.domain.labels] * 100))
+
+
+def test_the_usual_methods_are_compared() -> None:
+    tally = _counted(RandomizedResponse(Categorical(["a", "b", "c"]), 1.0))
+    ranking = compare(tally, runs=2)
+    assert ranking == compare(tally, usual_methods(tally), runs=2)
+    assert len(ranking.results) + len(ranking.left_out) == len(usual_methods(tally)) == 10
+    assert compare(iter([tally]), runs=2) == ranking
+
+
+def test_a_loss_of_the_mean_ranks_the_mean() -> None:
+    tally = _counted(RandomizedResponse(Integers(1, 3), 1.0))
+    assert "mean" in usual_methods(tally, "mae_mean") and "mean" not in usual_methods(tally)
+    names = [repr(row.method) for row in compare(tally, loss="mae_mean", runs=2).results]
+    assert "SampleMean()" in names
+
+
+def test_keys_have_methods_of_their_own() -> None:
+    mechanism = KeyValue(Categorical(["a", "b"]), Interval(-1, 1, bins=4), 2.0)
+    tally = mechanism.tally(
+        mechanism.randomize([{"key": "a", "value": 0.5}, {"key": "b", "value": -0.5}] * 50)
+    )
+    assert usual_methods(tally)[0] == "pckv"
+
+
+FIRST = "the recommended estimate"
+SECOND = "the projected inversion"
+DRAWS = "draws from the posterior of the recommended estimate"
+
+
+def test_a_method_that_only_the_default_truth_flatters_does_not_hold_on_all_truths() -> None:
+    """Few reports at a small budget: the default shrinks, and on tallies from it shrinking errs
+    least by far. On rougher truths, which the reports allow too, the maximum errs less.
+    """
+    labels = Categorical([f"v{i}" for i in range(20)])
+    mechanism, rng = RandomizedResponse(labels, 1.5), np.random.default_rng(3)
+    shares = 1 / np.arange(1.0, 21)
+    values = [f"v{i}" for i in rng.choice(20, 400, p=shares / shares.sum())]
+    tally = mechanism.tally(mechanism.randomize(values, rng))
+    found = warner.compare(tally, [Uniform(), EmpiricalBayes(), MaximumLikelihood()], runs=12)
+    names = [truth.name for truth in found.truths]
+    assert names[0] == FIRST and {SECOND, DRAWS} <= set(names)
+    assert [truth.runs for truth in found.truths] == [12] + [4] * (len(names) - 1)
+    assert found.runs == sum(truth.runs for truth in found.truths)
+    least = {truth.name: next(iter(truth.errors)) for truth in found.truths}
+    assert least[FIRST] == "EmpiricalBayes()" and least[SECOND].startswith("MaximumLikelihood")
+    assert found.best.holds < 1
+
+
+def test_the_error_is_the_mean_over_truths_and_holds_counts_them() -> None:
+    found = warner.compare(
+        _tally(Categorical([f"v{i}" for i in range(30)])),
+        [Inversion(), Inversion("project"), Uniform(), MaximumLikelihood()],
+        runs=6,
+    )
+    for line in found.results:
+        each = [truth.errors[repr(line.method)] for truth in found.truths]
+        assert line.error == pytest.approx(np.mean(each))
+        best = [truth.errors[repr(found.best.method)] for truth in found.truths]
+        if line is found.best:
+            first = [next(iter(truth.errors)) == repr(line.method) for truth in found.truths]
+            assert line.holds == pytest.approx(np.mean(first))
+        else:
+            assert line.holds == pytest.approx(
+                np.mean([a >= b for a, b in zip(each, best, strict=True)])
+            )
+    data = found.to_json()
+    assert json.loads(json.dumps(data)) == data
+    assert [truth["name"] for truth in data["truths"]] == [truth.name for truth in found.truths]
+
+
+def test_truths_that_are_one_are_used_once() -> None:
+    """Without noise the projected inversion and the maximum are the answers' shares."""
+    open_ = RandomizedResponse(Categorical(["a", "b"]), np.inf)
+    tally = open_.tally(open_.randomize(["a"] * 30 + ["b"] * 70))
+    found = warner.compare(tally, [Inversion()], runs=3)
+    assert [truth.name for truth in found.truths] == [FIRST]
+
+
+def test_badly_conditioned_inversions_are_no_truths() -> None:
+    wave = SquareWave(Interval(0, 1, 32), 1.0)
+    rng = np.random.default_rng(0)
+    tally = wave.tally(wave.randomize(rng.beta(2, 5, 2000), rng))
+    found = warner.compare(tally, [LogSpline(), MaximumLikelihood()], "w1", runs=2)
+    names = {truth.name for truth in found.truths}
+    assert SECOND not in names and {FIRST, DRAWS, "the maximum of the likelihood"} <= names
+
+
+UNIT = Interval(0.0, 1.0, 10)
+
+
+@pytest.mark.parametrize("domain", [UNIT, Integers(0, 9), Categorical(list("abcdefghij"))])
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        (np.full(10, 0.11), "sum 1.1"),
+        (np.full(9, 1 / 9), r"must have shape \(10,\); got \(9,\)"),
+        (np.r_[-0.1, np.full(9, 1.1 / 9)], "entries >= 0"),
+        (np.full(10, np.nan), "must be a distribution"),
+        ([], r"must have shape \(10,\)"),
+    ],
+)
+def test_wrong_shares_are_refused_as_shares(domain: Any, shares: Any, message: str) -> None:
+    """Rejects shares that count as answers: 10 shares of 0.11 were ten answers 0.11."""
+    with pytest.raises(ArgumentError, match=message):
+        truths_of({"mine": shares}, domain)
+
+
+def test_answers_are_counted() -> None:
+    answers = [0.05, 0.05, 0.95]
+    assert truths_of(answers, UNIT)["truth"].tolist() == [2 / 3, *[0] * 8, 1 / 3]
+    assert truths_of([0, 9], Integers(0, 9))["truth"][[0, 9]].tolist() == [0.5, 0.5]
+    with pytest.raises(ValuesError, match="position 2"):
+        truths_of([0.1, 0.2, 1.2], UNIT)
+    with pytest.raises(ArgumentError, match=r"must have shape \(10,\)"):
+        truths_of(np.array([3.0, 4.5]), Integers(0, 9))
+
+
+BINS = Interval(0.0, 10.0, 40)
+OF_SUMMARIES = ("mae_mean", "mae_variance", "mae_range", "mae_quantile")
+
+
+def _of_numbers(domain: warner.Domain = BINS, n: int = 3000) -> warner.Tally:
+    mechanism = warner.mechanisms.Piecewise(domain, 2.0, cells=256)
+    rng = np.random.default_rng(0)
+    return mechanism.tally(mechanism.randomize(10 * rng.beta(2, 4, n), rng))
+
+
+def _labels(n: int = 3000) -> warner.Tally:
+    domain, rng = Categorical([f"v{i}" for i in range(30)]), np.random.default_rng(1)
+    coin = RandomizedResponse(domain, 1.0)
+    index = rng.choice(30, n, p=rng.dirichlet(np.full(30, 0.5)))
+    return coin.tally(coin.randomize(domain.decode(index), rng))
+
+
+def _errors(found: Comparison) -> dict[str, float]:
+    """The errors on tallies that are simulated from the recommended estimate."""
+    return dict(found.truths[0].errors)
+
+
+@pytest.mark.parametrize("loss", OF_SUMMARIES)
+def test_the_losses_are_those_of_the_numbers_that_an_estimate_gives(loss: str) -> None:
+    """One run after the other: the mean, variance, ranges and quantiles of the shares themselves."""
+    tally = _of_numbers()
+    methods = [LogSpline(), MaximumLikelihood(), Uniform()]
+    found = _errors(warner.compare(tally, methods, loss=loss, runs=2))
+    data, rng = likelihood_data(tally), np.random.default_rng(0)
+    truth = _truths(data, 2, rng)["the recommended estimate"][0]
+    drawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(2)]
+    simulated = [replace(data, channel=channel, weights=w) for channel, w in drawn]
+
+    def numbers(shares: np.ndarray) -> np.ndarray:
+        fit = replace(Uniform().fit(data), probabilities=shares)
+        solution = warner.Estimate(fit, data, Uniform())
+        if loss == "mae_mean":
+            return np.array([solution.mean()])
+        if loss == "mae_variance":
+            return np.array([variance_of_shares(solution)])
+        if loss == "mae_quantile":
+            return np.array([solution.quantile(k / 10) for k in range(1, 10)])
+        # 37 ranges of 4 bins of 40, and 25 of 16, each width with half the weight.
+        edges = np.linspace(0, 10, 41)
+        return np.array([solution.range(edges[i], edges[i + 4]) for i in range(37)]), np.array(
+            [solution.range(edges[i], edges[i + 16]) for i in range(25)]
+        )
+
+    for method in methods:
+        errors = []
+        for each in simulated:
+            a, b = numbers(truth), numbers(method.fit(each).shares)
+            pairs = zip(a, b, strict=True) if loss == "mae_range" else [(a, b)]
+            errors.append(np.mean([np.abs(x - y).mean() for x, y in pairs]))
+        assert found[repr(method)] == pytest.approx(np.mean(errors), rel=1e-9)
+
+
+def test_the_sample_mean_is_ranked_by_the_error_of_the_mean_alone() -> None:
+    """Its error is sqrt(2 / pi) of its standard error, within four standard errors of 200 runs."""
+    tally = _of_numbers()
+    found = warner.compare(tally, [SampleMean()], loss="mae_mean", runs=200)
+    line = found.best
+    assert not found.left_out and "mean" in found.loss_name
+    assert "absolute error of the mean" in json.dumps(found.plot().to_dict())
+    fit = SampleMean().fit(likelihood_data(tally)).mean
+    assert fit is not None
+    expected = np.sqrt(2 / np.pi * fit.variance[0] / tally.n)
+    assert abs(line.error - expected) < 4 * line.margin + 0.03 * expected
+    for loss in ("l2", "mae_variance", "kl"):
+        assert (
+            "SampleMean()"
+            in warner.compare(tally, [SampleMean(), Uniform()], loss=loss, runs=2).left_out
+        )
+
+
+def test_reports_that_tell_the_mean_alone_are_compared_by_it() -> None:
+    mechanism = warner.mechanisms.StochasticRounding(Interval(0, 10, 8), 1.0)
+    tally = mechanism.tally(
+        mechanism.randomize([2.5] * 900 + [7.0] * 100, np.random.default_rng(2))
+    )
+    found = warner.compare(tally, [SampleMean(), Inversion()], loss="mae_mean", runs=4)
+    assert [line.method for line in found.results] == [SampleMean()]
+    assert "Inversion(constraint=None)" in found.left_out
+
+
+def test_places_have_means_and_no_quantiles() -> None:
+    mechanism = warner.PlanarGeometric(Grid(4, 4), 2.0)
+    cells = mechanism.domain.decode(np.arange(16).repeat(20))
+    tally = mechanism.tally(mechanism.randomize(cells, np.random.default_rng(3)))
+    found = warner.compare(tally, [MaximumLikelihood(), Uniform()], loss="mae_mean", runs=3)
+    assert len(found.results) == 2 and all(line.error >= 0 for line in found.results)
+    for loss in ("mae_variance", "mae_range", "mae_quantile", "w1"):
+        with pytest.raises(warner.errors.ArgumentError, match="order"):
+            warner.compare(tally, [Uniform()], loss=loss)
+    with pytest.raises(warner.errors.ArgumentError, match="numbers or places"):
+        warner.compare(_labels(), [Uniform()], loss="mae_mean")
+
+
+def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> None:
+    """Integers, and the same numbers as points in another order, with the same reports."""
+    rng = np.random.default_rng(4)
+    mixed = rng.permutation(12)
+    shares = rng.dirichlet(np.ones(12))
+    estimate = rng.dirichlet(np.ones(12))
+    fit = Uniform().fit(likelihood_data(_labels()))
+    for loss in ("mae_range", "mae_quantile", "mae_variance", "mae_mean"):
+        error = LOSSES[loss].error
+        straight = error(shares, replace(fit, probabilities=estimate), Integers(0, 11))
+        points = warner.Points(mixed[:, None].astype(float).tolist())
+        other = error(shares[mixed], replace(fit, probabilities=estimate[mixed]), points)
+        assert other == pytest.approx(straight)
+
+
+def test_divergences_and_the_most_common_values() -> None:
+    """A share of 0 makes the divergence infinite, so the method is left out and told why."""
+    tally = _labels(n=1000)
+    methods = [EmpiricalBayes(), Inversion("project"), Inversion(), Uniform()]
+    found = warner.compare(tally, methods, loss="kl", runs=3)
+    assert "infinite" in found.left_out["Inversion(constraint='project')"]
+    assert "'js'" in found.left_out["Inversion(constraint='project')"]
+    assert all(np.isfinite(line.error) and line.error > 0 for line in found.results)
+    finite = warner.compare(tally, methods, loss="js", runs=3)
+    assert len(finite.results) == 4 and not finite.left_out
+    assert all(line.error < np.log(2) for line in finite.results)
+    top = _errors(warner.compare(tally, [Inversion(), Uniform()], loss="mae_top", runs=40))
+    # Three of 30 values; the inversion's errors there are alike, so they have its closed form.
+    coin = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
+    data = likelihood_data(tally)
+    truth = project(recommended(data.domain, data.channel).fit(data).shares)
+    common = np.argsort(-truth)[:3]
+    expected = np.sqrt(2 / np.pi * coin.channel().variance(truth)[common] / tally.n).mean()
+    assert top["Inversion(constraint=None)"] == pytest.approx(expected, rel=0.25)
+    assert top["Uniform()"] == pytest.approx((truth[common] - 1 / 30).mean())
+
+
+def test_every_loss_has_words_and_a_place_in_the_command(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.json")
+    _of_numbers(n=400).save(path)
+    runner = CliRunner()
+    shown = "".join(runner.invoke(main, ["benchmark", "--help"]).output.split())
+    for name, loss in LOSSES.items():
+        assert f"{name}:{loss.words}".replace(" ", "") in shown
+    done = runner.invoke(main, ["benchmark", path, "--loss", "mae_mean", "--runs", "2", "--json"])
+    assert done.exit_code == 0
+    (ranking,) = json.loads(done.output).values()
+    assert ranking["loss"] == "mae_mean"
+    assert "SampleMean()" in [line["method"] for line in ranking["results"]]
+    done = runner.invoke(
+        main, ["benchmark", path, "--loss", "mae_quantile", "-m", "mle", "--runs", "2"]
+    )
+    assert done.exit_code == 0 and "nine deciles" in done.output
+
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+SLOW = (warner.estimators.literature.BiasCorrection, warner.LogSpline)  # their bootstraps
+
+
+EPSILONS = [1e-6, 1.0, 20.0]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_methods_are_compared_on_two_reports(epsilon: float) -> None:
+    coin = warner.RandomizedResponse(Integers(0, 1), epsilon)
+    found = compare(
+        coin.tally(coin.randomize([0, 0], np.random.default_rng(0))),
+        [m for m in ESTIMATORS if not isinstance(m, SLOW)][:8],
+        runs=2,
+    )
+    json.dumps(found.to_json(), allow_nan=False)
+    assert all(
+        np.isfinite([line.error, line.margin, line.excess_error]).all() for line in found.results
+    )
+
+
+def test_methods_that_differ_by_rounding_alone_win_alike() -> None:
+    """With one report a value the maximum of the likelihood and the projection are both the corner.
+    Rejects wins that are decided by rounding.
+    """
+    coin = warner.RandomizedResponse(Integers(0, 1), 1.0)
+    found = compare(
+        coin.tally(coin.randomize([0] * 50, np.random.default_rng(0))),
+        [warner.MaximumLikelihood(), warner.Inversion("project")],
+        runs=5,
+    )
+    assert [line.best_share for line in found.results] == [1.0, 1.0]
+    assert [line.method for line in found.results] == [
+        warner.MaximumLikelihood(),
+        warner.Inversion("project"),
+    ]

@@ -1,12 +1,31 @@
-"""A plan ranks mechanisms and counts people."""
+"""Plans: of labels, of numbers and places, and for a difference between groups."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from scipy.stats import norm
 
 import warner
-from warner import Integers
+from warner import Categorical, Grid, Integers, Interval, RandomizedResponse, plan
+from warner.app.cli import main
+from warner.design.planning import (
+    can_simulate,
+    candidates,
+    distance_of_values,
+    made_shares,
+    simulated_error,
+)
+from warner.errors import ArgumentError
+from warner.estimators.base import LikelihoodData
+from warner.mechanisms import Mechanism
+from warner.results.recommend import recommended
+from warner.theory import people_for_difference, power_for_difference
 
 DOMAIN = Integers(0, 9)
 
@@ -59,3 +78,236 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
             warner.plan(**({"domain": DOMAIN, "epsilon": 1.0, "n": 10} | wrong))  # type: ignore[arg-type]
     with pytest.raises(warner.WarnerError):
         warner.plan(10, 1.0, 10)  # type: ignore[arg-type]
+
+
+def _made(
+    domain: warner.Domain, epsilon: float, **kwargs: object
+) -> dict[str, warner.mechanisms.Mechanism]:
+    """The candidates that fit, by name."""
+    options = {"sensitive": None, "delta": None, "distance": None, "near": True} | kwargs
+    found = {}
+    for name, make in candidates(domain, **options):  # type: ignore[arg-type]
+        try:
+            found[name] = make(domain, epsilon)
+        except warner.errors.ArgumentTypeError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.7])
+@pytest.mark.parametrize("domain", [Integers(3, 17), Interval(0, 9, 6), Grid(3, 5, 0.7)])
+def test_every_candidate_keeps_the_budget_between_any_two_values(
+    domain: warner.Domain, epsilon: float
+) -> None:
+    """Wrong programs: an epsilon per unit of distance without division by the diameter."""
+    found = _made(domain, epsilon)
+    for name, mechanism in found.items():
+        assert mechanism.guarantee.between_any_values().epsilon <= epsilon, name
+    wanted = {
+        Integers: {
+            "SquareWave",
+            "Piecewise",
+            "Laplace",
+            "Geometric",
+            "TruncatedGeometric",
+            "Exponential",
+        },
+        Interval: {"SquareWave", "Piecewise", "Laplace"},
+        Grid: {"PlanarGeometric", "PlanarLaplace", "Exponential"},
+    }[type(domain)]
+    assert wanted <= found.keys() and "RandomizedResponse" in found
+    for other in {"PlanarGeometric", "Geometric", "SquareWave", "Exponential"} - wanted:
+        assert other not in found
+
+
+def test_metric_candidates_keep_the_epsilon_of_their_distance() -> None:
+    for distance in (1.0, 2.5):
+        for domain in (Integers(0, 15), Grid(4, 4)):
+            found = _made(domain, 1.0, distance=distance)
+            assert len(found) >= 3 and "RandomizedResponse" not in found
+            for name, mechanism in found.items():
+                guarantee = mechanism.guarantee
+                assert guarantee.is_metric and guarantee.epsilon * distance <= 1 + 1e-9, name
+
+
+def test_numbers_are_judged_by_simulated_estimates() -> None:
+    domain = Integers(0, 7)
+    ranking = plan(domain, 1.0, 10_000, loss="w1", runs=2, error=0.1)
+    names = [result.name for result in ranking.results]
+    assert {"SquareWave", "Geometric", "UnaryEncoding optimized"} <= set(names)
+    first = ranking.best
+    assert first.judged == "LogSpline(), 2 simulated tallies" and 0 < first.margin < first.error
+    assert first.people == pytest.approx(10_000 * (first.error / 0.1) ** 2, rel=1e-3)
+    assert ranking.no_protection.error < 0.2
+
+
+def test_what_uses_the_order_of_many_numbers_errs_less() -> None:
+    """Means of 4 runs with standard errors: 0.44 +- 0.05 against 2.3 +- 0.4."""
+    domain = Integers(0, 31)
+    wave, response = (
+        simulated_error(domain, make(domain, 1.0), made_shares(domain), 10_000, 4)
+        for make in (warner.SquareWave, warner.RandomizedResponse)
+    )
+    assert wave[0] + 4 * (wave[1] + response[1]) < 2 * response[0] and wave[0] < response[0] / 2
+
+
+def test_the_error_of_no_protection_is_that_of_shares() -> None:
+    """E W1 = h sum_x E |F_n(x) - F(x)|, with E |.| = sqrt(2 F (1 - F) / (pi n)) for large n."""
+    domain = Interval(0, 50, 10)
+    below = np.cumsum(made_shares(domain))[:-1]
+    expected = 5 * np.sqrt(2 * below * (1 - below) / (np.pi * 4000)).sum()
+    error, margin, _ = simulated_error(domain, None, made_shares(domain), 4000, 400)
+    assert abs(error - expected) < 4 * margin and margin < 0.05 * expected
+
+
+def test_losses_and_guarantees_that_values_do_not_have_are_refused() -> None:
+    labels = Categorical(["a", "b", "c"])
+    assert not can_simulate(labels) and not can_simulate(Integers(0, 5000))
+    for kwargs, rule in (
+        ({"loss": "w1"}, "needs values with coordinates"),
+        ({"delta": 0.1}, "goes with the loss 'w1'"),
+        ({"distance": 1.0}, "goes with the loss 'w1'"),
+    ):
+        with pytest.raises(ArgumentError, match=rule):
+            plan(labels, 1.0, 100, **kwargs)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="number of values"):
+        plan(Integers(0, 5000), 1.0, 100, loss="w1")
+    for kwargs in ({"distance": 0.0}, {"delta": 1.0}, {"runs": 1}):
+        with pytest.raises(ArgumentError):
+            plan(Integers(0, 9), 1.0, 100, loss="w1", **kwargs)  # type: ignore[arg-type]
+
+
+def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[attributes.q]\nvalues = ["a", "b", "c"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+        '[attributes.x]\nintegers = [0, 3]\nmechanism = "UnaryEncoding"\nvariant = 0.7\nepsilon = 1.0\n'
+        "[attributes.place]\ngrid = { rows = 3, columns = 3 }\n"
+        'mechanism = "PlanarGeometric"\nepsilon = 0.5\n'
+        '[attributes.noisy]\nintegers = [0, 3]\nmechanism = "Gaussian"\ndelta = 1e-3\nepsilon = 1.0\n'
+    )
+
+    def run(*args: str) -> str:
+        result = CliRunner().invoke(main, ["plan", str(study), "--runs", "2", *args])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    shown = run()
+    assert "the unbiased estimate, in closed form" in shown and "Wasserstein-1 distance" in shown
+    assert "PlanarGeometric (in the study)" in shown and "UnaryEncoding (in the study)" in shown
+    assert "Gaussian (in the study)" in shown and "TruncatedGeometric" in shown
+    closed = json.loads(run("--json", "--loss", "l2"))
+    assert list(closed) == ["q", "x"] and closed["x"]["results"][0]["margin"] == 0
+
+
+COIN = RandomizedResponse(Integers(0, 1), 1.0)
+
+
+def test_two_groups_need_what_the_normal_test_needs() -> None:
+    """m = (z_0.975 + z_0.8)^2 (V1 + V2) / d^2, up to the far tail and rounding up."""
+    p = np.e / (1 + np.e)
+    mu = 1 - p + (2 * p - 1) * np.array([0.49, 0.51])
+    variances = mu * (1 - mu) / (2 * p - 1) ** 2
+    m = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * variances.sum() / 0.02**2
+    found = people_for_difference(COIN, 0.02)
+    assert found % 2 == 0 and found == pytest.approx(2 * m, abs=4)
+    # Without protection, of proportions 0.49 and 0.51.
+    plain = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * 2 * 0.2499 / 0.02**2
+    assert people_for_difference(Integers(0, 1), 0.02) == pytest.approx(2 * plain, abs=4)
+
+
+def test_power_is_the_inverse_of_people() -> None:
+    for groups in (2, 3, 10):
+        n = people_for_difference(COIN, 0.05, [0.8, 0.2], groups, power=0.9)
+        assert n % groups == 0
+        assert power_for_difference(COIN, 0.05, n, [0.8, 0.2], groups) == pytest.approx(
+            0.9, abs=1e-3
+        )
+        assert power_for_difference(COIN, 0.05, n - groups, [0.8, 0.2], groups) < 0.9
+    assert people_for_difference(COIN, 0.05, groups=3) > people_for_difference(COIN, 0.05)
+
+
+def test_the_noisiest_value_decides() -> None:
+    protected = warner.UtilityOptimizedRR(Integers(0, 9), 1.0, sensitive=[0, 1])
+    everyone = RandomizedResponse(Integers(0, 9), 1.0)
+    some = people_for_difference(protected, 0.02)
+    assert (
+        people_for_difference(Integers(0, 9), 0.02) < some < people_for_difference(everyone, 0.02)
+    )
+
+
+def test_shares_stay_in_the_simplex() -> None:
+    for share in (0.0, 0.001, 1.0):
+        assert people_for_difference(COIN, 0.3, [1 - share, share]) > 0
+    assert people_for_difference(Integers(0, 99), 0.9, groups=4) > 0
+    assert people_for_difference(Integers(0, 1), 0.5, [1.0, 0.0], groups=3) > 0
+
+
+def test_a_plan_sorts_by_people_and_says_what_epsilon_buys() -> None:
+    found = plan(Integers(0, 9), 1.0, n=50_000, difference=0.02)
+    people = [result.people for result in found.results]
+    assert None not in people and people == sorted(people, key=lambda n: n or 0)
+    assert [row.epsilon for row in found.by_epsilon] == [0.25, 0.5, 1.0, 2.0, 4.0]
+    bought = [row.people for row in found.by_epsilon]
+    assert bought == sorted(bought, reverse=True) and bought[2] == people[0]
+    assert found.no_protection.people is not None and found.no_protection.people < bought[-1]
+    assert found.best.power is not None and 0.05 < found.best.power < 0.8
+    data = json.loads(json.dumps(found.to_json()))
+    assert data["wanted"] == {"difference": 0.02, "groups": 2, "power": 0.8}
+    assert data["by_epsilon"][2]["people"] == bought[2]
+    assert "power" not in plan(Integers(0, 9), 1.0, n=10).best.row()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"difference": 0.0}, "difference: must lie in"),
+        ({"difference": 1.0}, "difference: must lie in"),
+        ({"difference": 1e-9}, "difference: would need more than"),
+        ({"difference": 0.1, "groups": 1}, "groups: must lie in 2"),
+        ({"difference": 0.1, "power": 1.0}, "power: must lie strictly"),
+        ({"difference": 0.1, "power": 0.01}, "power: must be above"),
+        ({"difference": 0.1, "error": 0.1}, "error: does not go with a wanted difference"),
+        ({"difference": 0.1, "loss": "w1"}, "difference: goes with the losses"),
+    ],
+)
+def test_wrong_questions_are_named(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        plan(Integers(0, 3), 1.0, n=100, **options)
+
+
+def test_the_command_prints_both_tables(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[attributes.smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\n'
+        "epsilon = 1.0\n[attributes.age]\nintegers = [0, 9]\nmechanism = "
+        '"UnaryEncoding"\nepsilon = 1.0\n'
+    )
+    asked = ["plan", str(study), "--difference", "0.02", "--groups", "3", "--power", "0.9"]
+    shown = CliRunner().invoke(main, asked)
+    assert shown.exit_code == 0, shown.output
+    assert "in 3 groups of equal size together" in shown.output
+    n = people_for_difference(COIN, 0.02, groups=3, power=0.9)
+    assert shown.output.count(f"{n:,}") >= 2 and "no protection" in shown.output
+    data = json.loads(CliRunner().invoke(main, [*asked, "--json"]).output)
+    assert data["age"]["wanted"]["groups"] == 3 and data["age"]["loss"] == "l2"
+
+
+NUMBERS, CELLS = warner.Integers(0, 4), warner.Grid(2, 3, 1.0)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [warner.RandomizedResponse(NUMBERS, 1.0), warner.RandomizedResponse(CELLS, 1.0)]
+)
+def test_errors_of_a_plan_are_those_of_single_fits_and_do_not_change(mechanism: Mechanism) -> None:
+    domain, rng, errors = mechanism.domain, np.random.default_rng(0), []
+    theta, channel = made_shares(domain), mechanism.channel()
+    for _ in range(2):
+        operator, w = channel.simulate_tally(theta, 500, rng)
+        data = LikelihoodData(operator, w, 500, domain)
+        errors.append(
+            distance_of_values(recommended(domain, channel).fit(data).shares, theta, domain)
+        )
+    found = simulated_error(domain, mechanism, theta, 500, 2)
+    assert found[0] == pytest.approx(np.mean(errors), rel=1e-6)
+    assert simulated_error(domain, mechanism, theta, 500, 2) == found

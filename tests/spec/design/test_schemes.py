@@ -1,4 +1,4 @@
-"""Which way of asking several attributes errs least."""
+"""Which way of asking several attributes errs least, and clusters of those that depend."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import warner
-from tests.spec.results._attributes import DOMAIN, family, fitted
-from warner import Integers, Inversion, Product
-from warner.design.schemes import compare_schemes
+from tests.spec.results._attributes import DOMAIN, family, fitted, keep, seen
+from warner import Categorical, Estimate, Integers, Inversion, Product, RandomizedResponse
+from warner.channels import KroneckerChannel
+from warner.design.schemes import clusters, clusters_of, compare_schemes
 
 
 def test_schemes_are_compared_at_one_total_budget() -> None:
@@ -69,3 +70,39 @@ def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
     assert "RR-Joint" in found.left_out["RR-Clusters"] and all(
         line.scheme != "RR-Clusters" for line in found.results
     )
+
+
+def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:
+    pair = family(np.full(4, 0.25), 0.6)
+    domain = Product(a=Integers(0, 3), b=Integers(0, 3), c=Integers(0, 1), d=Integers(0, 1))
+    theta = np.multiply.outer(pair, family(np.full(2, 0.5), 0.3)).ravel()
+    assert clusters_of(domain, theta) == (("a", "b"), ("c", "d"))
+    assert clusters_of(domain, theta, threshold=0.5) == (("a", "b"), ("c",), ("d",))
+    assert clusters_of(domain, theta, largest=15) == (("a",), ("b",), ("c", "d"))
+    data = seen(KroneckerChannel([keep(d) for d in domain.shape]), theta, 100_000, domain)
+    assert (
+        clusters(data)
+        == clusters(Estimate(Inversion().fit(data), data, Inversion()))
+        == (("a", "b"), ("c", "d"))
+    )
+    with pytest.raises(warner.errors.ArgumentError, match="threshold"):
+        clusters(data, threshold=1.5)
+
+
+def test_clusters_come_from_a_tally_of_pairs() -> None:
+    """Three attributes of which two are one: no joint estimate of all is kept, and none is needed."""
+    three = Product(
+        a=Categorical(["x", "y"]), b=Categorical(["x", "y"]), c=Categorical(["x", "y", "z"])
+    )
+    survey = warner.PerAttribute(
+        three, {name: lambda domain: RandomizedResponse(domain, 2.0) for name in "abc"}
+    )
+    rng = np.random.default_rng(0)
+    x = rng.choice(["x", "y"], 5000)
+    tally = survey.tally(
+        survey.randomize({"a": x, "b": x, "c": rng.choice(["x", "y", "z"], 5000)}, rng), ways=2
+    )
+    assert clusters(tally) == (("a", "b"), ("c",))
+    plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
+    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
+        clusters(plain.tally(plain.randomize(x, rng)))

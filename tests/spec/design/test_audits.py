@@ -1,14 +1,24 @@
-"""Audits name the report that breaks a definition."""
+"""Audits name the report that breaks a definition, and samples find parts that say too much."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import warner
-from warner import LDP, Integers, UtilityOptimizedRappor, UtilityOptimizedRR
+from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
+from warner import (
+    LDP,
+    Integers,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    UtilityOptimizedRappor,
+    UtilityOptimizedRR,
+)
 from warner.design.audits import enumerated
 from warner.privacy import OSLDP, ULDP
 
@@ -90,3 +100,26 @@ def test_enumerated_counts_reports_that_serialise_alike_once() -> None:
         [b"a", b"a", b"b"], rows, np.array([True, False]), np.array([True, True, False])
     )
     assert ratio == 2 and problem is None
+
+
+def test_samples_find_parts_that_say_too_much() -> None:
+    class Blunt(RandomizedResponse):
+        """Says the truth to everyone who asks twice."""
+
+        def _sample(self, index: np.ndarray, source: Any) -> dict[str, np.ndarray]:
+            return {"report": index}
+
+    assert warner.audit(_survey(), samples=20_000).holds
+    worse = warner.audit(
+        PerAttribute(BOTH, {"sex": Blunt(SEX, 1.0), "age": RandomizedResponse(AGE, 1.0)}),
+        samples=20_000,
+    )
+    assert not worse.holds and "samples show" in str(worse.violation)
+    names = [f"q{i}" for i in range(9)]
+    sensitive_mask = PerAttribute(
+        Product(**dict.fromkeys(names, AGE)),
+        {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names},
+    )
+    assert warner.audit(sensitive_mask).holds
+    with pytest.raises(warner.errors.ArgumentError, match="one by one"):
+        warner.audit(sensitive_mask, samples=1000)

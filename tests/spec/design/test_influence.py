@@ -1,4 +1,4 @@
-"""The weight of one report."""
+"""The influence of one report, and what forged reports do."""
 
 from __future__ import annotations
 
