@@ -174,7 +174,7 @@ def decay(rng: np.random.Generator) -> str:
             return error.name
     shown = state.tallies["smokes"].counts, state.tallies["town"].counts  # type: ignore[union-attr]
     n = state.n
-    require(n == len(collector._spent) == shown[0].sum(), f"n = {n}, and other sums")
+    require(n == len(collector._ids["spent"]) == shown[0].sum(), f"n = {n}, and other sums")
     require(shown[1].max() <= n, "more people of a town than people")
     if flips == 1:
         require(np.array_equal(shown[0], smokes) and np.array_equal(shown[1], town), "wrong counts")

@@ -30,11 +30,12 @@ import secrets
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,7 +44,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import canonical
 from warner.collector.counts import BLOCK, Added, Counts
 from warner.collector.refusals import Refused
-from warner.collector.spent_ids import Read, Runs, first_of_each, load, words_of
+from warner.collector.spent_ids import IdSet, Runs, first_of_each, load, words_of
 from warner.collector.stores import (
     COUNTS,
     DISTINCT,
@@ -108,10 +109,8 @@ class _Group:
     pages: Mapping[str, Pages] = field(default_factory=dict)
     number: int = 0
     added: Added | None = None
-    words: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.uint64))
-    runs: Runs | None = None
-    invited: np.ndarray | None = None
-    invited_runs: Runs | None = None
+    ids: Mapping[str, np.ndarray] = field(default_factory=dict)  # new ones, by their table
+    runs: Mapping[str, Runs] = field(default_factory=dict)  # of tables of ids, afterwards
     rejects: dict[str, int] = field(default_factory=dict)
     wish: str | None = None
     dropped: bool = False
@@ -241,24 +240,30 @@ class Collector:
             new = {_STUDY: digest, _LAYOUT: layout, _MARK: mark}
             self._store.commit(Change(self._number + 1, new))
             self._number, facts = self._number + 1, {**facts, **new}
-        self._owner: bytes | None = facts.get(_OWNER)
         self._marks = [facts[_MARK].decode()] if _MARK in facts else []
-        self._remembered = {k: v for k, v in facts.items() if k.startswith(_REMEMBERED)}
+        self._remembered = {k: v for k, v in facts.items() if k.startswith((_REMEMBERED, _OWNER))}
         self._wish = facts.get(_WISH, b"").decode()
         if self._wish not in ("", OPEN, CLOSED):
             raise self._damaged("does not say whether the survey is open")
         self._dropped = _DROPPED in facts
-        self._rejects = _rejects_from(facts.get(_REJECTS, b""))
+        rejects = json.loads(facts.get(_REJECTS, b"{}"))
+        self._rejects = {str(name): int(count) for name, count in rejects.items()}
         self._counts.load(self._store.pages(COUNTS), self._store.pages(DISTINCT))
-        self._spent, self._runs = load(self._store.pages(SPENT))
-        self._invited, self._invited_runs = load(self._store.pages(INVITED))
-        if not self._dropped and len(self._spent) != self._counts.n:
+        self._load_ids(self._store.pages)
+        if not self._dropped and len(self._ids[SPENT]) != self._counts.n:
             rule = "counts other people than there are spent ids"
-            raise self._damaged(rule, f"{self._counts.n:,} and {len(self._spent):,}")
+            raise self._damaged(rule, f"{self._counts.n:,} and {len(self._ids[SPENT]):,}")
         if (problem := self._counts.contradiction()) is not None:
             raise self._damaged(problem)
         # The log of a process that was killed holds its last commits.
         self._dirty = not self._try(self._store.tidy)
+
+    def _load_ids(self, pages: Callable[[str], Iterable[tuple[int, bytes]]]) -> None:
+        """Take the ids of a store."""
+        self._ids: dict[str, IdSet] = {}
+        self._runs: dict[str, Runs] = {}
+        for table in (SPENT, INVITED):
+            self._ids[table], self._runs[table] = load(pages(table))
 
     def _damaged(self, rule: str, got: str | None = None) -> Refused:
         """The error of a store that contradicts itself."""
@@ -294,7 +299,7 @@ class Collector:
         if refused is not None:
             raise refused
         with self._changed:
-            return bool(self._spent.has(words_of(ids))[0])
+            return bool(self._ids[SPENT].has(words_of(ids))[0])
 
     def reject(self, reason: str) -> None:
         """Count a request that was refused, by its reason alone."""
@@ -332,7 +337,7 @@ class Collector:
         if self._study.collect.access != "invited":
             return None
         with self._changed:
-            invited = self._invited.has(words_of(ids))
+            invited = self._ids[INVITED].has(words_of(ids))
         if invited.all():
             return None
         first = int(np.argmin(invited))
@@ -402,21 +407,16 @@ class Collector:
         After the ids were dropped, nobody knows who has sent, but how many: n.
         """
         with self._changed:
-            return len(self._invited), self._counts.n
+            return len(self._ids[INVITED]), self._counts.n
 
     @property
     def owner_hash(self) -> bytes | None:
         """The SHA-256 of the owner's token; None where none is kept."""
-        return self._owner
+        return self._remembered.get(_OWNER)
 
     def keep_owner_hash(self, digest: bytes) -> None:
         """Keep the SHA-256 of the owner's token."""
-
-        def keep() -> None:
-            self._commit(_Group({_OWNER: digest}))
-            self._owner = digest
-
-        self._ask(keep)
+        self._ask(lambda: self._keep(_OWNER, digest))
 
     def remembered(self, name: str) -> bytes | None:
         """What :meth:`remember` kept under a name; None where nothing is kept."""
@@ -424,12 +424,7 @@ class Collector:
 
     def remember(self, name: str, content: bytes) -> None:
         """Keep something beside the counts, such as the last result that was published."""
-
-        def keep() -> None:
-            self._commit(_Group({_REMEMBERED + name: content}))
-            self._remembered[_REMEMBERED + name] = content
-
-        self._ask(keep)
+        self._ask(lambda: self._keep(_REMEMBERED + name, content))
 
     def check(self) -> None:
         """Raise why the last reports could not be written, unless they can be now.
@@ -575,19 +570,23 @@ class Collector:
             raise refused
         joined = self.format.join(batches)
         words = words_of(joined.ids)
-        fresh = first_of_each(words) & ~self._spent.has(words)
+        fresh = self._are_new(SPENT, words)
         if fresh.any():
-            words = words[fresh]
             added = self._counts.added(joined.take(fresh))
-            runs, spent = self._runs.with_ids(words, self._reader(SPENT))
-            pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages, SPENT: spent}
-            self._commit(_Group(pages=pages, added=added, words=words, runs=runs))
+            pages = {COUNTS: added.pages, DISTINCT: added.distinct_pages}
+            self._commit(self._with_ids(SPENT, words[fresh], _Group(pages=pages, added=added)))
         ends = np.cumsum([len(batch) for batch in batches])
         return [int(of_batch.sum()) for of_batch in np.split(fresh, ends[:-1])]
 
-    def _reader(self, table: str) -> Read:
-        """Reads pages of a table."""
-        return lambda keys: self._store.pages(table, keys)
+    def _are_new(self, table: str, words: np.ndarray) -> np.ndarray:
+        """Which ids (n,) are the first of their value, and not in a table."""
+        return np.asarray(first_of_each(words) & ~self._ids[table].has(words))
+
+    def _with_ids(self, table: str, words: np.ndarray, group: _Group) -> _Group:
+        """A group that also adds ids, which are new, to a table."""
+        runs, pages = self._runs[table].with_ids(words, partial(self._store.pages, table))
+        ids, changed = {table: words}, {**group.pages, table: pages}
+        return replace(group, ids=ids, runs={table: runs}, pages=changed)
 
     def _commit(self, group: _Group) -> None:
         """Write a group of changes, with the counters of rejects, and then apply it to memory."""
@@ -648,13 +647,10 @@ class Collector:
                 self._counts.add(group.added)
             if group.dropped:
                 self._dropped, self._wish = True, CLOSED
-                self._spent, self._runs = load([])
-                self._invited, self._invited_runs = load([])
-            self._spent.add(group.words)
-            self._runs = group.runs or self._runs
-            if group.invited is not None:
-                self._invited.add(group.invited)
-                self._invited_runs = group.invited_runs or self._invited_runs
+                self._load_ids(lambda table: [])
+            for table, words in group.ids.items():
+                self._ids[table].add(words)
+            self._runs |= group.runs
             self._wish = self._wish if group.wish is None else group.wish
             if group.shows:
                 self._version += 1
@@ -667,14 +663,11 @@ class Collector:
         self._settle()
         facts = {_WISH: CLOSED.encode()}
         if self._study.collect.keep_ids == "closed":
-            gone: dict[str, Pages] = {
-                SPENT: dict.fromkeys(self._runs.sizes),
-                INVITED: dict.fromkeys(self._invited_runs.sizes),
-            }
+            gone = {table: dict.fromkeys(runs.sizes) for table, runs in self._runs.items()}
             self._commit(_Group({**facts, _DROPPED: b"1"}, gone, wish=CLOSED, dropped=True))
         else:
-            runs, pages = self._runs.in_one_order(self._reader(SPENT))
-            self._commit(_Group(facts, {SPENT: pages}, runs=runs, wish=CLOSED))
+            runs, pages = self._runs[SPENT].in_one_order(partial(self._store.pages, SPENT))
+            self._commit(_Group(facts, {SPENT: pages}, runs={SPENT: runs}, wish=CLOSED))
         self._store.tidy()
 
     def _is_over(self) -> bool:
@@ -700,10 +693,14 @@ class Collector:
         self._settle()
         if self._dropped:
             raise Refused(CLOSED, "survey", "is closed for good: nobody can answer it any more")
-        words = words[first_of_each(words) & ~self._invited.has(words)]
+        words = words[self._are_new(INVITED, words)]
         if len(words):
-            runs, pages = self._invited_runs.with_ids(words, self._reader(INVITED))
-            self._commit(_Group(pages={INVITED: pages}, invited=words, invited_runs=runs))
+            self._commit(self._with_ids(INVITED, words, _Group()))
+
+    def _keep(self, name: str, content: bytes) -> None:
+        """Keep a fact."""
+        self._commit(_Group({name: content}))
+        self._remembered[name] = content
 
 
 def _twice(action: Callable[[], _T]) -> _T:
@@ -719,8 +716,3 @@ def _twice(action: Callable[[], _T]) -> _T:
 def _summed(ours: Mapping[str, int], theirs: Mapping[str, int]) -> dict[str, int]:
     """The sums of counters."""
     return {name: ours.get(name, 0) + theirs.get(name, 0) for name in sorted({*ours, *theirs})}
-
-
-def _rejects_from(content: bytes) -> dict[str, int]:
-    """The counters of rejects in a store."""
-    return {str(name): int(count) for name, count in json.loads(content or b"{}").items()}
