@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.state import LiveView
 from warner.studies.study import Study
 
 STUDY_TEXT = """
@@ -108,3 +109,13 @@ def published(people: int, study: Study = STUDY, **facts: Any) -> LivePublisher:
     publisher = LivePublisher(memory, study)
     publisher.look()
     return publisher
+
+
+def after(publisher: LivePublisher, people: int = 0, now: str | None = None) -> LiveView:
+    """What is shown after more people have answered, or the owner has opened or closed."""
+    memory: Any = publisher._collector
+    if people:
+        memory.send(people)
+    memory.now = now or memory.now
+    publisher.look()
+    return publisher.view()
