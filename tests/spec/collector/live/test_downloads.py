@@ -56,7 +56,7 @@ def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_
     out, table = tmp_path / "out.json", tmp_path / "out.csv"
     tally = str(tmp_path / "tally.json")
     options = shlex.split(command(view))[3:]
-    run("estimate", tally, *options, "--json", str(out), "--csv", str(table))
+    run("estimate", tally, *options, "-o", str(out), "-o", str(table))
     _close(json.loads(out.read_text()), json.loads(publisher.file("estimates.json")))
     ours, theirs = (
         list(csv.reader(io.StringIO(str(text))))
@@ -156,7 +156,7 @@ def test_tables_of_groups_are_those_of_the_tally_of_groups(tmp_path: Path) -> No
     path.write_text(tally_json(publisher.view(), STUDY, "ward"))
     out = tmp_path / "out.json"
     kind = f"anytime:{groups.planned}"
-    run("estimate", str(path), "--interval", kind, "--json", str(out))
+    run("estimate", str(path), "--interval", kind, "-o", str(out))
     found = {
         (tuple(data["group"].values()), data["attribute"]): data
         for data in json.loads(out.read_text())
