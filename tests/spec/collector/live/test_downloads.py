@@ -17,6 +17,7 @@ from tests.spec.app._command import run
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, Memory, published
 from warner.collector.live.estimates import NotPublished, tally_json
 from warner.collector.live.publisher import LivePublisher
+from warner.collector.live.state import Section
 from warner.collector.live.tables import command
 from warner.errors import MissingExtraError
 from warner.reports.tally import load_tallies
@@ -67,11 +68,16 @@ def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_
         np.testing.assert_allclose(
             np.array(mine[2:6], float), np.array(other[2:6], float), rtol=1e-9, atol=1e-12
         )
-    shown = run("estimate", tally, options[0]).output  # tables of shares
+    shares = {data["attribute"]: data["shares"] for data in json.loads(out.read_text())}
     for section in view.sections:
-        for row in section.tables[0].rows[:3]:
-            share, low, high = (float(cell.removesuffix(" %")) / 100 for cell in row.cells[1:])
-            assert f"{share:.4f}" in shown and f"{low:.4f} .. {high:.4f}" in shown
+        _are_shown(section, shares[section.name])
+
+
+def _are_shown(section: Section, shares: list[dict[str, float]]) -> None:
+    """A table of the page has the shares of a file."""
+    for row, shown in zip(shares, section.tables[0].rows, strict=True):
+        figures = [f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high")]
+        assert list(shown.cells[1:]) == figures
 
 
 def _publisher(study: Study) -> LivePublisher:
@@ -165,9 +171,7 @@ def test_tables_of_groups_are_those_of_the_tally_of_groups(tmp_path: Path) -> No
         for section in sections:
             data = found[(name,), section.name]
             assert data["n"] == n
-            for row, shown in zip(data["shares"], section.tables[0].rows, strict=True):
-                figures = [f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high")]
-                assert list(shown.cells[1:]) == figures
+            _are_shown(section, data["shares"])
 
 
 def test_a_picture_is_a_png_or_a_named_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
