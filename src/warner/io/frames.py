@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal
@@ -398,13 +398,10 @@ class GroupedFrame:
     Args:
         lazy: the frame.
         by: {name: domain} of public columns; none for one group of all rows.
-        number: numbers the groups of n rows of public values, as :func:`checked_groups` does.
     """
 
-    def __init__(
-        self, lazy: Any, by: By | None = None, number: Callable[..., Groups] | None = None
-    ) -> None:
-        self._lazy, self._number = lazy, number or checked_groups
+    def __init__(self, lazy: Any, by: By | None = None) -> None:
+        self._lazy = lazy
         self._by = dict(by or {})
         self._kinds = lazy.collect_schema()
         self._groups: Groups | None = None
@@ -432,7 +429,7 @@ class GroupedFrame:
                 raise EmptyError("data", "holds no reports")
             values = map(list, zip(*rows, strict=True))
             named = dict(zip(self._by, values, strict=True))
-            self._groups = self._number(named, self._by, len(rows))
+            self._groups = checked_groups(named, self._by, len(rows))
             # Several raw values, such as the days of a week, may be of one group.
             self._group_of = dict(zip(rows, self._groups.place.tolist(), strict=True))
         return self._groups

@@ -27,6 +27,9 @@ from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
 
 
+_READ_BY = "\x1f"  # between an attribute and how it is read
+
+
 def read_values(
     path: str | BinaryIO,
     domains: Mapping[str, Domain | Mechanism],
@@ -69,29 +72,54 @@ def read_values(
     )
     held: dict[str, list[np.ndarray]] = {name: [] for name in domains}
     names = [column for name, taker in domains.items() for column in answer_columns(name, taker)]
-    waiting, answered, refused = 0, False, _Refused()
-    for part, row in _parts(path, names, size, bare):
-        found = {
-            name: refused.collect(partial(_encoded, taker, part, name, row))
-            for name, taker in domains.items()
-        }
-        if refused:
-            continue
-        kept = _kept(domains, part, row, dropped)
-        if watch is not None:
-            watch(part)
-        for name, answers in found.items():
-            held[name].append(answers if kept is None else answers[kept])
-        waiting += part.num_rows if kept is None else len(kept)
+    waiting, answered = 0, False
+    for answers, rows in _answers(path, names, domains, domains, size, bare, watch, dropped):
+        for name, column in answers.items():
+            held[name].append(column if rows is None else column[rows])
+        waiting += len(next(iter(answers.values()))) if rows is None else len(rows)
         answered = answered or waiting > 0
         while waiting >= size:
             yield _taken(held, size)
             waiting -= size
-    refused.raise_them()
     if waiting:
         yield _joined(held)
     elif not answered:
         raise _nobody(path)
+
+
+def _answers(
+    path: str | BinaryIO,
+    names: list[str],
+    takers: Mapping[str, Domain | Mechanism],
+    people: Mapping[str, Domain | Mechanism],
+    size: int,
+    bare: bool,
+    watch: Callable[[pa.RecordBatch], object] | None,
+    dropped: Callable[[int], object] | None,
+) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray | None]]:
+    """The encoded answers of some rows, and the rows (k,) of people who are not left out.
+
+    ``people`` are the attributes whose missing answers leave a person out; None stands for all
+    rows. Refused answers of the whole file are raised together, at its end.
+    """
+    refused = _Refused()
+    for batch, row in _parts(path, names, size, bare):
+        answers = {
+            name: refused.collect(partial(_encoded, taker, batch, _column(name), row))
+            for name, taker in takers.items()
+        }
+        if refused:
+            continue
+        rows = _kept(people, batch, row, dropped)
+        if watch is not None:
+            watch(batch)
+        yield answers, rows
+    refused.raise_them()
+
+
+def _column(name: str) -> str:
+    """The attribute of an answer, whose name may say by which mechanism it is read."""
+    return name.partition(_READ_BY)[0]
 
 
 def _nobody(path: str | BinaryIO) -> EmptyError:
@@ -141,43 +169,26 @@ def read_groups(
         EmptyError, FileError: as :func:`read_values`.
     """
     first = next(iter(groups.values()))
-    names = _GroupNames(list(groups))
-    beside = {} if public is None else public
+    # Most groups read a column in the same way, which is then done once for all of them.
+    takers: dict[str, Domain | Mechanism] = {**(public or {}), column: _GroupNames(list(groups))}
     columns = [c for name, taker in first.items() for c in answer_columns(name, taker)]
-    wanted = list(dict.fromkeys([column, *beside, *columns]))
-    width = max(sum(m.schema.bytes_per_report for m in own.values()) for own in groups.values())
-    size = rows_at_a_time(width, ROWS_PER_BATCH)
-    refused, answered = _Refused(), False
-    for part, row in _parts(path, wanted, size, bare):
-        index = {
-            name: refused.collect(partial(_encoded, domain, part, name, row))
-            for name, domain in beside.items()
-        }
-        place = refused.collect(partial(_encoded, names, part, column, row))
-        # Most groups read a column in the same way, which is then done once for all of them.
-        done: dict[tuple[str, str], np.ndarray] = {}
-        for mechanisms in groups.values():
-            for name, taker in mechanisms.items():
-                key = (name, _reading(taker))
-                if key not in done:
-                    done[key] = refused.collect(partial(_encoded, taker, part, name, row))
-        if refused:
-            continue
-        kept = _kept(first, part, row, dropped)
-        if watch is not None:
-            watch(part)
-        found: dict[str, dict[str, np.ndarray]] = {}
+    names = list(dict.fromkeys([column, *(public or ()), *columns]))
+    for mechanisms in groups.values():
+        takers |= {_read_by(name, taker): taker for name, taker in mechanisms.items()}
+    width = max(sum(m.schema.bytes_per_report for m in ms.values()) for ms in groups.values())
+    size, answered = rows_at_a_time(width, ROWS_PER_BATCH), False
+    for answers, rows in _answers(path, names, takers, first, size, bare, watch, dropped):
+        batches: dict[str, dict[str, np.ndarray]] = {}
         for i, (group, mechanisms) in enumerate(groups.items()):
-            rows = np.flatnonzero(place == i)
-            if kept is not None:
-                rows = np.intersect1d(rows, kept)
-            if rows.size:
-                found[group] = {name: known[rows] for name, known in index.items()}
+            people = np.flatnonzero(answers[column] == i)
+            if rows is not None:
+                people = np.intersect1d(people, rows)
+            if people.size:
+                batches[group] = {name: answers[name][people] for name in public or ()}
                 for name, taker in mechanisms.items():
-                    found[group][name] = done[name, _reading(taker)][rows]
-        answered = answered or bool(found)
-        yield found
-    refused.raise_them()
+                    batches[group][name] = answers[_read_by(name, taker)][people]
+        answered = answered or bool(batches)
+        yield batches
     if not answered:
         raise _nobody(path)
 
@@ -208,10 +219,10 @@ def require_group(path: str, column: str, group: str) -> None:
             row += batch.num_rows
 
 
-def _reading(mechanism: Mechanism) -> str:
-    """A text that is equal for two mechanisms on one domain which read a column alike."""
+def _read_by(name: str, mechanism: Mechanism) -> str:
+    """An attribute, and how a mechanism reads its column: equal where two read it alike."""
     reads_indices = not (mechanism.answer_parts or mechanism.domain.answered.is_numeric)
-    return "" if reads_indices else canonical(mechanism.header)
+    return name + _READ_BY + ("" if reads_indices else canonical(mechanism.header))
 
 
 def _parts(

@@ -13,7 +13,7 @@ import warner
 from tests.spec.app._command import run
 from warner import Study, io
 from warner.errors import StudyError
-from warner.io.public_values import Copies
+from warner.io.public_values import AnswerCopyCheck
 from warner.reports.tally import load_tallies
 
 STUDY = """
@@ -288,7 +288,7 @@ def test_a_public_column_from_which_the_answer_follows_is_refused(here: Path) ->
 
 
 def test_a_public_column_of_persons_repeats_nothing() -> None:
-    copies = Copies(["person"], ["smokes"])
+    copies = AnswerCopyCheck(["person"], ["smokes"])
     copies.add(pa.record_batch({"person": list(range(50)), "smokes": ["yes", "no"] * 25}))
     copies.refuse()
 

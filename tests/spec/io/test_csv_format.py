@@ -12,7 +12,7 @@ import pytest
 import warner
 from tests.spec.io._people import ONE, STUDY, run
 from warner import Study
-from warner._core import sampling as _shuffle
+from warner._core import sampling
 from warner.io import csv_format, read_answers, read_values, report_writer, tally_file
 
 
@@ -30,8 +30,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_format, "_ANSWER_BLOCK", 2**14)
     monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 1000)
     monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
-    monkeypatch.setattr(_shuffle, "_SHUFFLED", 1500)
-    monkeypatch.setattr(_shuffle, "_PERMUTED", 300)
+    monkeypatch.setattr(sampling, "_SHUFFLED", 1500)
+    monkeypatch.setattr(sampling, "_PERMUTED", 300)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

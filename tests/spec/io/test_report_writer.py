@@ -16,7 +16,7 @@ import warner
 from tests.attack.metamorphic import besides_reports
 from tests.spec.io._people import COIN, LONG, ONE, STUDY, N, _sorted_people, run
 from warner import Study
-from warner._core import sampling as _shuffle
+from warner._core import sampling
 from warner._core.atomic_files import write_whole
 from warner._core.progress import Stage
 from warner._core.sampling import Shuffle, Source, rows_at_a_time
@@ -47,8 +47,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_format, "_ANSWER_BLOCK", 2**14)
     monkeypatch.setattr(read_answers, "ROWS_PER_BATCH", 1000)
     monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
-    monkeypatch.setattr(_shuffle, "_SHUFFLED", 1500)
-    monkeypatch.setattr(_shuffle, "_PERMUTED", 300)
+    monkeypatch.setattr(sampling, "_SHUFFLED", 1500)
+    monkeypatch.setattr(sampling, "_PERMUTED", 300)
 
 
 def _raw_files() -> list[str]:
@@ -160,7 +160,7 @@ def test_batches_have_a_size_that_the_study_alone_gives(
             len(batch["age"]) for batch in read_values(raw, Study.load("study.toml").mechanisms)
         ]
         assert sizes == [1000] * 5
-    monkeypatch.setattr(_shuffle, "_BYTES", 14 * 300)  # a report has 1 + 13 bytes
+    monkeypatch.setattr(sampling, "_BYTES", 14 * 300)  # a report has 1 + 13 bytes
     sizes = [
         len(batch["age"]) for batch in read_values("long.csv", Study.load("study.toml").mechanisms)
     ]
@@ -173,7 +173,7 @@ def test_batches_have_a_size_that_the_study_alone_gives(
 def test_people_are_written_in_random_order_each_with_all_her_reports(
     here: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
 ) -> None:
-    monkeypatch.setattr(_shuffle, "_SHUFFLED", rows)
+    monkeypatch.setattr(sampling, "_ROWS", rows)
     path, people = f"r.{suffix}", _sorted_people()
     mechanisms = open_mechanisms(people)
     write_reports(people, path)
