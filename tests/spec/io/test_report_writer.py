@@ -173,7 +173,7 @@ def test_batches_have_a_size_that_the_study_alone_gives(
 def test_people_are_written_in_random_order_each_with_all_her_reports(
     here: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, rows: int
 ) -> None:
-    monkeypatch.setattr(sampling, "_ROWS", rows)
+    monkeypatch.setattr(sampling, "_SHUFFLED", rows)
     path, people = f"r.{suffix}", _sorted_people()
     mechanisms = open_mechanisms(people)
     write_reports(people, path)
