@@ -26,7 +26,6 @@ from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
 
-
 _READ_BY = "\x1f"  # between an attribute and how it is read
 
 
