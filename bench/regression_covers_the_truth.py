@@ -23,7 +23,6 @@ from warner import (
     SubsetSelection,
     UnaryEncoding,
     regress,
-    regress_mean,
 )
 from warner.mechanisms import Mechanism
 
@@ -104,7 +103,7 @@ def main() -> None:
             seconds.append(time.process_time() - start)
         slowest = max(slowest, min(seconds))
         start = time.process_time()
-        regress_mean(reports, z)
+        regress(reports, z, kind="mean")
         print(
             f"  {type(made).__name__:<20} {min(seconds):.2f} s, {found.steps} steps, "
             f"{found.status.name}; of the mean {time.process_time() - start:.2f} s",

@@ -26,7 +26,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from warner.app.cli import main
-from warner.results.registration import for_a_while
+from warner.results.recommend import for_a_while
 
 _BLOCK = re.compile(
     r"```(?P<kind>python|console|toml)\n(?P<body>.*?)```(?P<gap>\n+)?"

@@ -21,7 +21,6 @@ from warner.estimators import MaximumLikelihood
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import PersonalizedULDP, UtilityOptimizedRappor, UtilityOptimizedRR
 from warner.results.estimate import Estimate
-from warner.results.redistribution import redistribute
 
 CITIES: Mapping[str, Callable[[DataFolder], Sensitive]] = {
     "Manhattan": manhattan_with_tags,
@@ -76,7 +75,7 @@ def personal(cell: Cell, rng: np.random.Generator, data: DataFolder) -> list[Row
     truth = {tag: each / each.sum() for tag, each in people.hidden.items()}
     rows: list[Row] = []
     for case, background in _known(people).items():
-        shared = redistribute(estimate, background)
+        shared = estimate.redistribute(background)
         wrong = {
             tag: metrics.l1(shared.matrix[:, size + k], pi)
             for k, (tag, pi) in enumerate(truth.items())

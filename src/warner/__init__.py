@@ -79,11 +79,9 @@ __all__ = [
     "ExpectationMaximization",
     "LogSpline",
     "SampleMean",
-    "redistribute",
     "graphical_model",
     "GraphicalModel",
     "regress",
-    "regress_mean",
     # groups of people
     "goodness_of_fit",
     "independence",
@@ -157,7 +155,6 @@ _HOMES = {
         "compose",
     ),
     "warner.regression.answer": ("regress",),
-    "warner.regression.mean": ("regress_mean",),
     "warner.reports.reports": ("Reports",),
     "warner.reports.tally": ("Tally",),
     "warner.results.differences": ("compare_groups", "goodness_of_fit", "independence"),
@@ -166,8 +163,7 @@ _HOMES = {
         "GraphicalModel",
         "graphical_model",
     ),
-    "warner.results.redistribution": ("redistribute",),
-    "warner.results.registration": ("register",),
+    "warner.results.recommend": ("register",),
     "warner.results.weights": ("weighted",),
     "warner.studies.study": ("Study",),
 }
@@ -245,14 +241,12 @@ if _TYPE_CHECKING:
     )
     from warner.privacy import LDP, compose
     from warner.regression.answer import regress
-    from warner.regression.mean import regress_mean
     from warner.reports.reports import Reports
     from warner.reports.tally import Tally
     from warner.results.differences import compare_groups, goodness_of_fit, independence
     from warner.results.estimate import Estimate, estimate
     from warner.results.graphical_model import GraphicalModel, graphical_model
-    from warner.results.redistribution import redistribute
-    from warner.results.registration import register
+    from warner.results.recommend import register
     from warner.results.weights import weighted
     from warner.studies.study import Study
 else:

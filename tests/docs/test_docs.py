@@ -16,7 +16,7 @@ import pytest
 
 import warner
 from warner.app.cli import main
-from warner.results.registration import for_a_while
+from warner.results.recommend import for_a_while
 from warner.studies.schema import ATTRIBUTE, COLLECT, GROUP, JOINT, MECHANISMS, PUBLIC, STUDY
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import LDP
 from warner.privacy.report_laws import Table
 from warner.reports.schema import IntegerColumns
-from warner.results.registration import for_a_while, register
+from warner.results.recommend import for_a_while, register
 
 FEW = 2000  # reports for each value: the power is tested with the wrong samplers below
 

@@ -21,8 +21,8 @@ from warner.app.terminal import show
 from warner.metrics import total_variation
 from warner.reports.tally import save_tallies
 from warner.results.charts import chart, save
-from warner.results.csv_table import csv_of
 from warner.results.estimate import Estimate, estimate
+from warner.results.named_summaries import csv_of
 from warner.studies.study import Study
 
 LEVEL, TARGET = 0.95, "respondents"

@@ -20,11 +20,10 @@ from warner.app.terminal import plural, show
 from warner.estimators.base import Status
 from warner.reports.tally import Tally
 from warner.results.conditional import Answered
-from warner.results.csv_table import estimate_rows
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
 from warner.results.intervals import at_every_look
-from warner.results.named_summaries import Named, applicable, parse, summary_rows
+from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.tables import reports_of

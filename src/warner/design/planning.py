@@ -51,8 +51,8 @@ from warner.mechanisms import (
     with_nonresponse,
 )
 from warner.mechanisms.headers import MECHANISMS
-from warner.results.marginals import within
 from warner.results.recommend import recommended
+from warner.results.solution import within
 from warner.theory import expected_loss
 from warner.theory.inversion import (
     MAX_PEOPLE,

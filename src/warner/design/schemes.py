@@ -50,9 +50,8 @@ from warner.reports.tally import Tally
 from warner.results.association import cramers_v
 from warner.results.differences import independence
 from warner.results.from_tally import likelihood_data
-from warner.results.marginals import attribute_names, subdomain
 from warner.results.recommend import recommended
-from warner.results.solution import Solution
+from warner.results.solution import Solution, attribute_names, subdomain
 from warner.theory.inversion import LOSSES, inversion_squares
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from warner._core.checks import choice, show
-from warner._core.errors import ArgumentError, WarnerError
+from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.domains import Domain
+from warner.estimators.inversion import unbiased_scores
 from warner.regression.coefficients import Coefficients, covariates_of, problem_of
 from warner.regression.covariates import Design, check_independent
-from warner.regression.likelihood import Pairs, maximize, softmax
+from warner.regression.likelihood import Ending, Pairs, maximize, softmax
 from warner.reports.reports import Reports
 from warner.results.intervals import normal_quantile, share_columns
 
@@ -173,6 +174,7 @@ class Regression(Coefficients):
         ]
 
 
+@overload
 def regress(
     reports: Reports,
     covariates: Any,
@@ -180,14 +182,50 @@ def regress(
     reference: Any = None,
     errors: str = "observed",
     attribute: str | None = None,
-) -> Regression:
-    """Regress the hidden answer on public covariates, by maximum likelihood through the channel.
+    kind: Literal["shares"] = "shares",
+) -> Regression: ...
+
+
+@overload
+def regress(
+    reports: Reports,
+    covariates: Any,
+    formula: str | None = None,
+    reference: None = None,
+    errors: str = "observed",
+    attribute: str | None = None,
+    *,
+    kind: Literal["mean"],
+) -> MeanRegression: ...
+
+
+def regress(
+    reports: Reports,
+    covariates: Any,
+    formula: str | None = None,
+    reference: Any = None,
+    errors: str = "observed",
+    attribute: str | None = None,
+    kind: str = "shares",
+) -> Regression | MeanRegression:
+    """Regress the hidden answer on public covariates.
+
+    With ``kind="shares"``, by maximum likelihood through the channel:
 
         l(beta) = sum_i log sum_x A[y_i, x] softmax(beta z_i)_x
 
     A is the channel of the mechanism, y_i the report and z_i the covariates of person i. With
     unprotected answers this is ordinary multinomial logistic regression. The covariates are public:
     nothing protects them, and they stand beside the reports.
+
+    With ``kind="mean"``, the mean of a hidden number, by least squares:
+
+        E(number | z) = beta z,   beta = argmin sum_i (g(y_i) - beta z_i)^2
+
+    g(y) is a number for each report y with sum_y A[y, x] g(y) = x for every value x, as in
+    :class:`warner.estimators.SampleMean`. So g(y_i) is an unbiased, noisy copy of the number of
+    person i. Its variance depends on the number, so errors are from the sandwich formula, times
+    n / (n - p).
 
     Covariates must be in the order of the reports. Files of reports are shuffled when they are
     written, so the covariates must have been carried along.
@@ -198,22 +236,26 @@ def regress(
             array (n,) or (n, p). Without a formula, all columns are used: an intercept, numbers as
             they are, and text as one column for each level but the first in alphabetical order.
         formula: the right side of a formula such as ``"age + ward:sex"``, which formulaic reads.
-        reference: the value that odds are against; None for the first one of the domain.
+        reference: the value that odds are against; None for the first one of the domain. Not for
+            the mean.
         errors: ``"observed"``, the inverse of the observed information; ``"sandwich"``, which holds
-            also where the model is wrong.
+            also where the model is wrong. Those of the mean are always of the second kind.
         attribute: of reports of several attributes that are randomised separately, the name of the
             one to regress.
+        kind: ``"shares"`` or ``"mean"``.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
-        exists.
+        exists. Of the mean a MeanRegression, whose coefficients are in the unit of the numbers.
 
     Raises:
         ArgumentError: covariates with missing or infinite values, of another length, constant or
-            collinear; an unknown reference, kind of errors or attribute; too many coefficients.
-        ArgumentTypeError: no Reports, or no covariates.
+            collinear; an unknown reference, kind of errors or attribute; too many coefficients; for
+            the mean a reference, or no more reports than coefficients.
+        ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent.
+        IdentifiabilityError: the reports do not determine the mean without bias.
         MissingExtraError: a formula, where formulaic is not installed.
 
     Source: METHODS 10.6.
@@ -227,14 +269,25 @@ def regress(
     (('Intercept', 'ward[T.south]'), ('yes',), 'no')
     >>> bool(found.p_values[0, 1] < 0.01)
     True
+    >>> from warner import Integers, Laplace
+    >>> visits = Laplace(Integers(0, 10), 4.0)
+    >>> reports = visits.randomize([2] * 500 + [5] * 500)
+    >>> wards = {"ward": ["north"] * 500 + ["south"] * 500}
+    >>> bool(abs(regress(reports, wards, kind="mean").coefficients[0, 1] - 3) < 2)
+    True
     """
     choice("errors", errors, ("observed", "sandwich"))
+    if choice("kind", kind, ("shares", "mean")) == "mean":
+        if reference is not None:
+            rule = "is of odds, and a mean has none"
+            raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
+        return _regress_mean(reports, covariates, formula, attribute)
     problem = problem_of(reports, attribute)
     labels, size = problem.domain.labels, problem.domain.size
     design, matrix = covariates_of(covariates, formula, problem.n)
     if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
-        remedy = "Use fewer covariates, merge values, or use regress_mean"
+        remedy = "Use fewer covariates, merge values, or use kind='mean'"
         raise ArgumentError("number of coefficients", rule, got, remedy)
     first = _reference(problem.domain, reference)
     order = np.concatenate([[first], np.delete(np.arange(size), first)])
@@ -286,3 +339,83 @@ def _reference(domain: Domain, reference: Any) -> int:
     except WarnerError:
         pass
     raise ArgumentError("reference", "must be a value of the domain", show(reference))
+
+
+# -----------------------------------------------------------------------------------------------
+# Linear regression of the mean of a hidden number on public covariates.
+
+
+@dataclass(frozen=True, eq=False)
+class MeanRegression(Coefficients):
+    """A linear regression of the mean of a hidden number.
+
+        E(number | z) = beta z
+
+    Attributes:
+        coefficients, covariance, names, outcomes, n, errors, status, simulated, design: see
+            :class:`Coefficients`. There is one equation, and its outcome is ``"mean"``.
+    """
+
+    def __repr__(self) -> str:
+        return f"MeanRegression({len(self.names)} coefficients, n={self.n})"
+
+    def predict(self, covariates: Any, level: float = 0.95) -> FloatArray:
+        """The mean among people with some covariates.
+
+        Args:
+            covariates: m rows, in the form of those of the fit.
+            level: coverage of each interval by itself, in [0.5, 1).
+
+        Returns:
+            (m, 3): the estimate and the ends of its interval, in the unit of the numbers.
+
+        Raises:
+            ArgumentError: covariates that do not fit, or a level outside [0.5, 1).
+        """
+        z = self.design.matrix(covariates)
+        means = z @ self.coefficients[0]
+        variances = np.einsum("mi,ij,mj->m", z, self.covariance, z)
+        reach = normal_quantile(level) * np.sqrt(np.maximum(variances, 0.0))
+        return np.stack([means, means - reach, means + reach], axis=1)
+
+    def _sentences(self, level: float) -> list[str]:
+        return [
+            "One unit more of a covariate adds the estimate to the mean, with equal other "
+            "covariates.",
+            *super()._sentences(level),
+        ]
+
+
+def _regress_mean(
+    reports: Reports, covariates: Any, formula: str | None, attribute: str | None
+) -> MeanRegression:
+    """The regression of the mean: see :func:`regress`."""
+    problem = problem_of(reports, attribute)
+    points = problem.domain.points
+    if points is None or points.shape[1] != 1:
+        rule, got = "needs values that are numbers", type(problem.domain).__name__
+        raise ArgumentTypeError("kind", f"'mean' {rule}", got, "Use kind='shares'")
+    design, matrix = covariates_of(covariates, formula, problem.n)
+    q, triangle = np.linalg.qr(matrix)
+    check_independent(design.names, triangle)
+    width = matrix.shape[1]
+    if problem.n <= width:
+        rule = f"must be more than the {width} coefficients"
+        raise ArgumentError("reports", rule, str(problem.n))
+    # An affine function of the report has less variance than the inverse of the channel.
+    numbers = unbiased_scores(problem.channel, points[:, 0])[problem.row]
+    gamma = q.T @ numbers
+    scores = q * (numbers - q @ gamma)[:, None]
+    inverse = np.linalg.inv(triangle)
+    meat = scores.T @ scores * (problem.n / (problem.n - width))
+    return MeanRegression(
+        coefficients=(inverse @ gamma)[None, :],
+        covariance=inverse @ meat @ inverse.T,
+        names=design.names,
+        outcomes=("mean",),
+        n=problem.n,
+        errors="sandwich",
+        status=Ending.EXACT,
+        simulated=reports.simulated,
+        design=design,
+    )

@@ -261,7 +261,7 @@ class Problem:
         used = self._different[0]
         if used.size * self.domain.size > _LARGEST_ROWS:
             rule, got = "have too many different reports and values", f"{used.size:,}"
-            raise ArgumentError("reports", rule, got, "Merge values, or use regress_mean")
+            raise ArgumentError("reports", rule, got, "Merge values, or use kind='mean'")
         rows = self.channel.rows(used)
         scale = rows.max(axis=1)
         if (scale <= 0).any():

@@ -29,7 +29,7 @@ from warner._core.progress import steps
 from warner.channels import LARGEST_DENSE, FloatArray, LikelihoodOperator, SummedChannel
 from warner.estimators.base import LikelihoodData
 from warner.metrics import cramers_v as plain, project
-from warner.results.marginals import positions
+from warner.results.solution import positions
 
 _ROUNDS = 8  # rounds of the search for an end of the interval
 _ENTRIES = 2**22  # of an array of reports by tallies, or of reports by cells

@@ -37,8 +37,7 @@ from warner.results.intervals import (
     share_row,
     with_plan,
 )
-from warner.results.marginals import BlockShares, WithinBlock, marginal_estimate, within
-from warner.results.solution import Solution
+from warner.results.solution import BlockShares, Solution, WithinBlock, marginal_estimate, within
 from warner.results.summaries import (
     Quantity,
     Ratio,

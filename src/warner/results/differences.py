@@ -727,7 +727,6 @@ def sentence(row: Mapping[str, Any], of: str | float, level: float) -> str:
 # were made, and where no share of the hypothesis is so small that hardly a report supports it.
 
 
-_LEAST_REPORTS = 2
 _RANK = 1e-9  # relative size of an eigenvalue that counts as 0
 _IMPOSSIBLE = 1e-15  # a report's probability by that at even shares; the rounding of a share of 0
 

@@ -24,14 +24,15 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, Status, log_likelihood_at, status_of_parts
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.results import charts, conditional, intervals, marginals, summaries, tables
+from warner.results import charts, conditional, intervals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
 from warner.results.from_tally import GroupTable, likelihood_data, possible_values
 from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
 from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
 from warner.results.recommend import advice, estimator_of, recommended_fit
-from warner.results.solution import Solution, Weights, same
+from warner.results.redistribution import Redistributed, redistributed
+from warner.results.solution import Solution, Weights, marginal_estimate, same
 from warner.results.summaries import Quantity
 
 
@@ -249,9 +250,9 @@ class Estimate(Solution):
                 - ``"average"``: the part ``level`` of all shares, on average over the values, large
                   shares less often than small ones. They are much shorter than Wald intervals
                   where there are many values, see
-                  :mod:`warner.results.average_coverage`;
+                  :mod:`warner.results.share_noise`;
                 - ``"simultaneous"``: all shares together with probability ``level``, see
-                  :mod:`warner.results.simultaneous`;
+                  :mod:`warner.results.share_noise`;
                 - ``"anytime"``: each share, at all numbers of reports together, see
                   :func:`warner.results.intervals.anytime`. For those who look again and again while
                   reports come in. ``"anytime:1000"`` states the planned number of reports, too;
@@ -485,7 +486,7 @@ class Estimate(Solution):
         >>> result.marginal("age").domain, result.marginal(["age", "sex"]).domain.shape
         (Integers(low=0, high=2), (3, 2))
         """
-        return _estimate_of(marginals.marginal_estimate(self._one, names))
+        return _estimate_of(marginal_estimate(self._one, names))
 
     def cramers_v(self, first: str, second: str) -> Association:
         """Cramer's V of two attributes of a Product, corrected for the noise.
@@ -531,6 +532,39 @@ class Estimate(Solution):
             ArgumentTypeError: nonresponse is no value of the domain.
         """
         return conditional.answered(self._one)
+
+    def redistribute(self, background: Mapping[str, ArrayLike] | None = None) -> Redistributed:
+        """Distribute the shares of tags over the values.
+
+            p(x) = r(x) + sum_k r(tag k) pi_k(x)
+
+        Here r are the estimated shares of values and tags, from the tally of a PersonalizedULDP
+        mechanism, or from several tallies with different budgets. pi_k is the distribution of the
+        values that people hide under tag k.
+
+        Args:
+            background: {tag: pi_k (K,)}, the distribution of the values that people hide under a
+                tag, where it is known. For a tag that is not named, pi_k is in proportion to r over
+                the values that are not sensitive for everyone, or uniform over them where r is 0
+                there.
+
+        Returns:
+            Redistributed: the shares p (K,) of values.
+
+        Raises:
+            MismatchError: an estimate without tags.
+            ArgumentError: an unknown tag, or background knowledge that is not a distribution.
+
+        Source: [P2 eq 22].
+
+        >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
+        >>> common = UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3])
+        >>> city = PersonalizedULDP(common, ["home"])
+        >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
+        >>> estimate(city.tally(reports)).redistribute({"home": [0.1] * 10}).probabilities.shape
+        (10,)
+        """
+        return redistributed(self._one, background)
 
     def frequencies(self, level: float = 0.95, target: str = "population") -> list[dict[str, Any]]:
         """The frequency of every value of the first of two attributes, such as of every key.

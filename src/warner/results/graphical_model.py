@@ -29,8 +29,8 @@ from warner.mechanisms import from_header
 from warner.reports.product_schema import attribute_names
 from warner.reports.tally import Tally
 from warner.results.from_tally import likelihood_data
-from warner.results.marginals import positions
 from warner.results.recommend import recommended_fit
+from warner.results.solution import positions
 
 _LARGEST_MARGIN = 2**20  # cells of a marginal
 _LARGEST_WORK = 2**25  # cells of any table on the way to it

@@ -17,9 +17,7 @@ from warner._core.progress import stage
 from warner._core.table import Column
 from warner.estimators.base import WHOLE, LikelihoodData, Status, threads_for
 from warner.metrics import project
-from warner.results.average_coverage import average
-from warner.results.share_noise import ShareNoise, least_share
-from warner.results.simultaneous import simultaneous
+from warner.results.share_noise import ShareNoise, average, least_share, simultaneous
 from warner.results.solution import Solution, Weights
 
 TARGETS = ("population", "respondents")

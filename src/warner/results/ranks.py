@@ -15,8 +15,7 @@ from warner.domains import Domain
 from warner.metrics import project
 from warner.results import intervals
 from warner.results.intervals import TARGETS, normal_quantile, share_columns, share_row
-from warner.results.share_noise import ShareNoise
-from warner.results.simultaneous import simulated_errors
+from warner.results.share_noise import ShareNoise, simulated_errors
 from warner.results.solution import Solution
 
 _DRAWS = 1000  # the 0.95 quantile of so many draws is that of a share within 0.007 (one sd)
@@ -150,7 +149,7 @@ def _factor_of_pairs(errors: np.ndarray, spread: np.ndarray, level: float) -> fl
 # The values of a table of the largest shares are chosen by the same reports that the shares are
 # estimated from. Their estimates tend to be too large, and intervals that hold one share each miss
 # more often among those that were chosen. The intervals here hold all K shares together with
-# probability ``level`` (:mod:`warner.results.simultaneous`), and so those of any choice. Ranks are
+# probability ``level`` (:mod:`warner.results.share_noise`), and so those of any choice. Ranks are
 # read off the same intervals, so that one statement covers the whole table:
 #
 #     Pr(every share lies in its interval, every rank between its limits) >= level

@@ -39,10 +39,10 @@ class Redistributed:
         worst_case: 2 sum_k |r(tag k)|, the most that wrong background knowledge adds to the l1
             loss.
 
-    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate, redistribute
+    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
     >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
     >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
-    >>> shares = redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10})
+    >>> shares = estimate(city.tally(reports)).redistribute({"home": [0.1] * 10})
     >>> list(shares.tag_shares), shares.interval().shape
     (['home'], (10, 2))
     """
@@ -121,44 +121,14 @@ class Redistributed:
 
 
 def has_tags(estimate: Solution) -> bool:
-    """Whether an estimate is of values and tags, so that :func:`redistribute` applies to it."""
+    """Whether an estimate is of values and tags, so that they can be redistributed."""
     return bool(estimate.domain.tags)
 
 
-def redistribute(
+def redistributed(
     estimate: Solution, background: Mapping[str, ArrayLike] | None = None
 ) -> Redistributed:
-    """Distribute the shares of tags over the values.
-
-        p(x) = r(x) + sum_k r(tag k) pi_k(x)
-
-    Here r are the estimated shares of values and tags. pi_k is the distribution of the values that
-    people hide under tag k.
-
-    Args:
-        estimate: the estimate of values and tags, from the tally of a PersonalizedULDP mechanism,
-            or from several tallies with different budgets.
-        background: {tag: pi_k (K,)}, the distribution of the values that people hide under a tag,
-            where it is known. For a tag that is not named, pi_k is in proportion to r over the
-            values that are not sensitive for everyone, or uniform over them where r is 0 there.
-
-    Returns:
-        Redistributed: the shares p (K,) of values.
-
-    Raises:
-        MismatchError: an estimate without tags.
-        ArgumentError: an unknown tag, or background knowledge that is not a distribution.
-
-    Source: [P2 eq 22].
-
-    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
-    >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
-    >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
-    >>> redistribute(estimate(city.tally(reports)), {"home": [0.1] * 10}).probabilities.shape
-    (10,)
-    """
-    if not isinstance(estimate, Solution):
-        raise ArgumentTypeError("estimate", "must be an Estimate", kind(estimate))
+    """The shares of tags over the values: see :meth:`warner.Estimate.redistribute`."""
     tagged = estimate.domain
     if not tagged.tags:
         raise MismatchError(

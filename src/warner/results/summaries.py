@@ -49,8 +49,7 @@ from warner.results.intervals import (
     with_plan,
 )
 from warner.results.linear_limits import UnbiasedShares
-from warner.results.marginals import BlockShares, WithinBlock, within
-from warner.results.solution import Solution
+from warner.results.solution import BlockShares, Solution, WithinBlock, within
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 # A quantile is bounded by the limits of so many cumulative shares of K values each, or of all.

@@ -8,8 +8,7 @@ import pytest
 from warner import Categorical, RandomizedResponse, UnaryEncoding
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
-from warner.results.average_coverage import _alike, _Kind, _levels
-from warner.results.share_noise import ShareNoise
+from warner.results.share_noise import ShareNoise, _alike, _Kind, _levels
 
 SIZE = 50
 LABELS = Categorical(list(range(SIZE)))

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from warner.app import running
 from warner.app.cli import main
-from warner.results.registration import for_a_while
+from warner.results.recommend import for_a_while
 
 ROOT = Path(__file__).parents[3]
 MINE = """

@@ -16,7 +16,6 @@ from warner import (
     UtilityOptimizedRR,
     audit,
     estimate,
-    redistribute,
 )
 from warner.mechanisms import Device
 from warner.privacy import ULDP
@@ -114,9 +113,9 @@ def test_shares_of_tags_from_several_budgets_are_given_back(
         tallies.append(city.tally(reports, keep_reports=keep))
     result = estimate(tallies, warner.MaximumLikelihood())
     known = np.eye(10)[4]
-    given = redistribute(result, {"home": known})
+    given = result.redistribute({"home": known})
     assert given.probabilities[[4, 7, 8]] == pytest.approx([1 / 3] * 3, abs=0.05)
-    unknown = redistribute(result)
+    unknown = result.redistribute()
     assert unknown.probabilities.sum() == pytest.approx(1)
     assert unknown.tag_shares["home"] == pytest.approx(1 / 3, abs=0.05)
     if not keep:
@@ -131,5 +130,5 @@ def test_a_value_that_one_group_does_not_protect_can_stand_behind_a_tag() -> Non
         city = PersonalizedULDP(UtilityOptimizedRR, ["home"], DOMAIN, 3.0, sensitive=sensitive)
         reports = city.device({"home": [4]}).randomize([4, 7, 3] * 300, rng)
         tallies.append(city.tally(reports))
-    matrix = redistribute(estimate(tallies, warner.MaximumLikelihood())).matrix
+    matrix = estimate(tallies, warner.MaximumLikelihood()).redistribute().matrix
     assert matrix[7, -1] > 0.9 and matrix[3, -1] == 0

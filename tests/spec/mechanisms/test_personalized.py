@@ -156,7 +156,7 @@ def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     open_ = city.device().randomize([DOMAIN.labels[0]] * 4000, rng)
     result = warner.estimate([city.tally(reports), city.tally(open_)], warner.Inversion("project"))
     known = np.eye(DOMAIN.size)[1]
-    shares = warner.redistribute(result, {"home": known}).probabilities
+    shares = result.redistribute({"home": known}).probabilities
     assert shares[:2] == pytest.approx([0.4, 0.6], abs=0.1)
     assert from_header(city.mechanism.header).header == city.mechanism.header
     assert (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warner import Categorical, RandomizedResponse, regress, regress_mean
+from warner import Categorical, RandomizedResponse, regress
 from warner.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 
 N = 300
@@ -71,4 +71,4 @@ def test_means_take_formulas_too() -> None:
     from warner import Integers, Laplace
 
     reports = Laplace(Integers(0, 10), 4.0).randomize((PEOPLE["age"] // 10).astype(int), rng=RNG)
-    assert regress_mean(reports, PEOPLE, "age").names == ("Intercept", "age")
+    assert regress(reports, PEOPLE, "age", kind="mean").names == ("Intercept", "age")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, Integers, Interval, regress_mean
+from warner import Categorical, Integers, Interval, regress
 from warner.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError
 
 N = 400
@@ -17,7 +17,7 @@ VISITS = np.clip(np.round(4 + AGE + RNG.normal(size=N)), 0, 9).astype(int)
 
 def test_without_protection_it_is_least_squares() -> None:
     reports = warner.RandomizedResponse(Integers(0, 9), float("inf")).reports(VISITS)
-    found = regress_mean(reports, AGE)
+    found = regress(reports, AGE, kind="mean")
     z = np.stack([np.ones(N), AGE], axis=1)
     best, *_ = np.linalg.lstsq(z, VISITS.astype(float))
     assert found.coefficients[0] == pytest.approx(best)
@@ -50,7 +50,7 @@ def test_noise_is_averaged_out(name: str) -> None:
     rng = np.random.default_rng(3)
     numbers = VISITS if name != "Laplace of numbers" else VISITS.astype(float)
     reports = MAKERS[name].randomize(np.tile(numbers, 10), rng=rng)
-    found = regress_mean(reports, np.tile(AGE, 10))
+    found = regress(reports, np.tile(AGE, 10), kind="mean")
     best, *_ = np.linalg.lstsq(np.stack([np.ones(N), AGE], axis=1), VISITS.astype(float))
     assert np.abs((found.coefficients[0] - best) / found.standard_errors[0]).max() < 4
     assert found.standard_errors.max() < 0.25
@@ -59,17 +59,17 @@ def test_noise_is_averaged_out(name: str) -> None:
 def test_bad_input_is_named() -> None:
     labels = warner.RandomizedResponse(Categorical(["a", "b"]), 1.0).randomize(["a", "b"])
     with pytest.raises(ArgumentTypeError, match="needs values that are numbers"):
-        regress_mean(labels, [1.0, 2.0])
+        regress(labels, [1.0, 2.0], kind="mean")
     reports = warner.RandomizedResponse(DOMAIN, 1.0).randomize([1, 2])
     with pytest.raises(ArgumentError, match="must be more than the 2 coefficients; got 2"):
-        regress_mean(reports, [1.0, 2.0])
+        regress(reports, [1.0, 2.0], kind="mean")
     twice = warner.Repeated(warner.mechanisms.StochasticRounding(DOMAIN, 1.0), 2)
     with pytest.raises(IdentifiabilityError):
-        regress_mean(twice.randomize([1, 2, 3]), [1.0, 2.0, 4.0])
+        regress(twice.randomize([1, 2, 3]), [1.0, 2.0, 4.0], kind="mean")
 
 
 def test_an_exact_fit_has_no_nan() -> None:
     """Errors of 0: the ratios are infinite, or 0 for coefficients of 0."""
     reports = warner.RandomizedResponse(DOMAIN, float("inf")).reports([3] * 10)
-    found = regress_mean(reports, np.arange(10.0))
+    found = regress(reports, np.arange(10.0), kind="mean")
     assert not np.isnan(found.z).any() and not np.isnan(found.p_values).any()

@@ -23,8 +23,8 @@ from warner.estimators import Estimator
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.reports.tally_kinds import Counted, Histogram
-from warner.results.average_coverage import _Levels
 from warner.results.estimate import Estimate
+from warner.results.share_noise import _Levels
 
 SIZE, PEOPLE = 40, 3000
 SHARES = 1 / np.arange(1.0, SIZE + 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.spec._labels import _estimate
 from warner._core.table import as_cell
-from warner.results.csv_table import csv_of
+from warner.results.named_summaries import csv_of
 
 
 def test_spreadsheets_do_not_run_labels_and_numbers_stay_numbers() -> None:

@@ -42,7 +42,7 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
     tally, truth, homes, mapped = _city(200_000)
     result = warner.estimate(tally, method)
     assert result.domain.labels[-2:] == ["@home", "@work"]
-    known = warner.redistribute(result, {"home": homes})
+    known = result.redistribute({"home": homes})
     assert known.probabilities == pytest.approx(
         truth, abs=0.015
     ) and known.probabilities.sum() == pytest.approx(result.probabilities.sum())
@@ -50,7 +50,7 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
         known.tag_shares["home"] > 0.2 and abs(known.tag_shares["work"]) < 0.02
     )  # a tag without users
     assert known.worst_case == pytest.approx(2 * sum(abs(v) for v in known.tag_shares.values()))
-    blind = warner.redistribute(result)
+    blind = result.redistribute()
     r = result.probabilities
     open_ = np.arange(10) != 3
     assert blind.probabilities == pytest.approx(
@@ -59,7 +59,7 @@ def test_shares_of_stand_ins_are_given_back(method: warner.estimators.Estimator 
     # [P2 theorem 1] with the true losses, and its worst case.
     loss, error = float(np.abs(r - mapped).sum()), float(np.abs(known.probabilities - truth).sum())
     assert error <= known.bound(loss, {"home": 0.0}) <= known.bound(loss) == loss + known.worst_case
-    wrong = warner.redistribute(result, {"home": homes[::-1]})
+    wrong = result.redistribute({"home": homes[::-1]})
     assert np.abs(wrong.probabilities - truth).sum() <= wrong.bound(
         loss, {"home": float(np.abs(homes - homes[::-1]).sum())}
     )
@@ -80,21 +80,19 @@ def test_background_knowledge_is_checked() -> None:
         {"home": [np.nan] * 10},
     ):
         with pytest.raises(warner.WarnerError):
-            warner.redistribute(result, wrong)
+            result.redistribute(wrong)
     plain = UtilityOptimizedRR(DOMAIN, 1.0, [3])
     with pytest.raises(warner.errors.MismatchError, match="no tags"):
-        warner.redistribute(warner.estimate(plain.tally(plain.randomize([1, 2]))))
-    with pytest.raises(warner.errors.ArgumentTypeError):
-        warner.redistribute(result.probabilities)  # type: ignore[arg-type]
+        warner.estimate(plain.tally(plain.randomize([1, 2]))).redistribute()
     for loss in ({"home": 3.0}, {"gym": 0.1}):
         with pytest.raises(warner.errors.ArgumentError, match="background"):
-            warner.redistribute(result).bound(0.1, loss)
+            result.redistribute().bound(0.1, loss)
     for bad_loss in (-1, float("nan"), "x"):
         with pytest.raises(warner.WarnerError):
-            warner.redistribute(result).bound(bad_loss)  # type: ignore[arg-type]
+            result.redistribute().bound(bad_loss)  # type: ignore[arg-type]
     for is_enumerable in ([1], "home", 5):
         with pytest.raises(warner.errors.ArgumentTypeError, match="dict"):
-            warner.redistribute(result, is_enumerable)  # type: ignore[arg-type]
+            result.redistribute(is_enumerable)  # type: ignore[arg-type]
     closed = PersonalizedULDP(
         UtilityOptimizedRR(warner.Categorical(list("abc")), 0.1, list("abc")), ["h"]
     )
@@ -102,5 +100,5 @@ def test_background_knowledge_is_checked() -> None:
         closed.tally(closed.device().randomize(["b"] * 100, np.random.default_rng(0))),
         warner.Inversion(),
     )
-    shares = warner.redistribute(negative).matrix[:, -1]
+    shares = negative.redistribute().matrix[:, -1]
     assert (shares >= 0).all() and shares.sum() == pytest.approx(1)

@@ -15,7 +15,7 @@ from tests.own_parts import Forced, Shrunk
 from warner import Categorical, Integers
 from warner.design.planning import candidates
 from warner.mechanisms import MECHANISMS, from_header
-from warner.results.registration import for_a_while
+from warner.results.recommend import for_a_while
 
 DOMAIN = Categorical(["a", "b", "c"])
 

@@ -16,9 +16,9 @@ from warner.app.cli import main
 from warner.app.report.sections import Question, Settings
 from warner.estimators.base import LikelihoodData
 from warner.reports.tally_kinds import Counted, Histogram
-from warner.results.csv_table import csv_of
 from warner.results.estimate import Estimate
 from warner.results.intervals import score, wald
+from warner.results.named_summaries import csv_of
 
 SIZE, PEOPLE, RUNS = 60, 1500, 100
 ZIPF = 1 / np.arange(1.0, SIZE + 1)

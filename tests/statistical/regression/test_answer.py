@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import warner
-from warner import Integers, regress, regress_mean
+from warner import Integers, regress
 from warner.regression.answer import Regression
 
 RUNS, N = 80, 3000
@@ -68,10 +68,10 @@ def test_slopes_of_a_mean_are_covered() -> None:
         # E(value | z) is not linear. The best line has the slope E[z E(value | z)].
         slope = 2 * 0.20662096414190704
         reports = mechanism.randomize(values, rng=rng)
-        low, high = regress_mean(reports, z).interval()[0, 1]
+        low, high = regress(reports, z, kind="mean").interval()[0, 1]
         hits += low <= slope <= high
         rows = direct.channel().sample_rows(values, rng)
-        low, high = regress_mean(unprotected.reports(rows), z).interval()[0, 1]
+        low, high = regress(unprotected.reports(rows), z, kind="mean").interval()[0, 1]
         wrong += low <= slope <= high
     assert 0.91 < hits / RUNS < 0.99
     assert wrong / RUNS < 0.5

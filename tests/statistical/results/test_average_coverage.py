@@ -12,8 +12,7 @@ from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.estimate import Estimate
 from warner.results.intervals import anytime, wald
-from warner.results.share_noise import ShareNoise
-from warner.results.simultaneous import _largest, independent_factor, simulated_errors
+from warner.results.share_noise import ShareNoise, _largest, independent_factor, simulated_errors
 
 SIZE, RUNS = 60, 10
 RANK = np.arange(1.0, SIZE + 1)

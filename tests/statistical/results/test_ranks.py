@@ -7,7 +7,7 @@ import numpy as np
 from warner import Integers, RandomizedResponse
 from warner.estimators.base import LikelihoodData
 from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
-from warner.results.simultaneous import independent_factor, simulated_errors
+from warner.results.share_noise import independent_factor, simulated_errors
 
 
 def test_no_pair_is_put_in_the_wrong_order_as_often_as_said() -> None:

@@ -20,7 +20,7 @@ def test_intervals_and_ranks_of_the_largest_shares_hold_together(
     single shares fail in two of five tallies, so they fail fewer than 8 times with probability
     0.002.
     """
-    monkeypatch.setattr("warner.results.simultaneous._DRAWS", 200)  # enough for this question
+    monkeypatch.setattr("warner.results.share_noise._DRAWS", 200)  # enough for this question
     rng = np.random.default_rng(11)
     mechanism = RandomizedResponse(Categorical([f"s{i}" for i in range(VALUES)]), 1.0)
     truth, failed, alone = 1 / VALUES, 0, 0

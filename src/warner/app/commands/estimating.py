@@ -52,14 +52,13 @@ from warner.app.what_files_hold import (
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.charts import FORMATS, chart, save
-from warner.results.csv_table import csv_of, csv_of_groups
 from warner.results.differences import compare_groups
 from warner.results.estimate import Estimate, estimate as estimate_groups
 from warner.results.intervals import at_every_look, with_plan
-from warner.results.named_summaries import summary_rows
+from warner.results.named_summaries import csv_of, csv_of_groups, summary_rows
 from warner.results.pooling import POOLS
 from warner.results.recommend import method
-from warner.results.redistribution import has_tags, redistribute
+from warner.results.redistribution import has_tags
 from warner.results.weights import weighted
 
 _FILES = "file"  # --by file: a group for each file
@@ -308,7 +307,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         show_sources(chosen_tallies(flat, only))
     hidden = backgrounds(estimates, request.background)
     given_back = {
-        i: redistribute(result, hidden.get(str(result.attribute)))
+        i: result.redistribute(hidden.get(str(result.attribute)))
         for i, result in enumerate(estimates)
         if has_tags(result)
     }

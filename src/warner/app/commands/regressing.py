@@ -15,7 +15,6 @@ from warner.app.commands.options import Output, csv_of_rows, level, written
 from warner.app.what_files_hold import require_study, warn_of_simulation
 from warner.mechanisms import Mechanism
 from warner.regression.answer import regress as regress_answer
-from warner.regression.mean import regress_mean
 from warner.studies.study import Study
 
 _SUM_OF_NAMES = re.compile(r"\s*\w+(\s*\+\s*\w+)*\s*")
@@ -91,7 +90,7 @@ def regress(
         if reference is not None or errors != "observed":
             rule = "do not go with --mean"
             raise ArgumentError("--reference and --errors", rule)
-        result: Any = regress_mean(own, chosen, written_formula, attribute)
+        result: Any = regress_answer(own, chosen, written_formula, attribute=attribute, kind="mean")
     else:
         mechanism = mechanisms[key]
         domain = mechanism.attribute_domains[name] if attribute else mechanism.domain

@@ -39,7 +39,7 @@ from warner.collector.live.tables import (
 )
 from warner.reports.tally import Tally, dump_tallies
 from warner.results.charts import chart, save
-from warner.results.csv_table import csv_of
+from warner.results.named_summaries import csv_of
 from warner.studies.public import declared
 from warner.studies.study import Study
 
