@@ -74,15 +74,28 @@ class SupportLaw:
         q: (K,), Pr(the report supports x | another value).
         gap: (K,), Pr(the report supports x | x) - q_x.
         ones: how many values each report supports, where that number is fixed.
-        pairs: where all pairs of values are alike, how often a report supports two values: the
-            person's and another one, and two others. None for independent bits, or where ``ones``
-            says it.
+        alike: where all pairs of values are alike, :attr:`pairs`. None for independent bits, or
+            where ``ones`` says it.
     """
 
     q: FloatArray
     gap: FloatArray
     ones: int | None = None
-    pairs: tuple[float, float] | None = None
+    alike: tuple[float, float] | None = None
+
+    @property
+    def pairs(self) -> tuple[float, float] | None:
+        """How often a report supports two values: the person's and another one, and two others.
+
+        Where each report supports k of K values, the person's with probability p, they are
+        p (k - 1) / (K - 1) and (p (k - 1) (k - 2) + (1 - p) k (k - 1)) / ((K - 1) (K - 2)). None
+        where bits are independent given the value.
+        """
+        if self.ones is None:
+            return self.alike
+        k, p, size = self.ones, float(self.q[0] + self.gap[0]), self.q.size
+        others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * max(size - 2, 1))
+        return p * (k - 1) / (size - 1), others
 
 
 @dataclass(frozen=True, eq=False)
@@ -878,15 +891,17 @@ def values_of_people(
     return np.asarray(values + rest * rng.multinomial(1, theta) if rest else values)
 
 
-def simulate_reports(channel: Channel, people: IntArray, rng: np.random.Generator) -> FloatArray:
+def simulate_reports(
+    channel: Channel, people: IntArray, rng: np.random.Generator, together: int = _PEOPLE
+) -> FloatArray:
     """Simulated report frequencies (m,) of people[x] people with value x, report by report.
 
     Shapes: people (K,).
     """
     n, ends = int(people.sum()), np.cumsum(people)
     total = np.zeros(channel.shape[0], dtype=np.int64)
-    for start in range(0, n, _PEOPLE):
-        person = np.arange(start, min(start + _PEOPLE, n))
+    for start in range(0, n, together):
+        person = np.arange(start, min(start + together, n))
         values = np.searchsorted(ends, person, side="right")
         total += np.bincount(channel.sample_rows(values, rng), minlength=channel.shape[0])
     return np.asarray(total / n)

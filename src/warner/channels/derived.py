@@ -369,45 +369,26 @@ class SummedChannel(Channel):
         For independent bits, E Z^2 = sum q (1 - q) / gap^2. It is larger by (1 - 2 q_v) / gap_v
         where the report's value v is in the group, because b^2 = b.
 
-        Where k of K bits are 1, the bit of v is one of them with probability p, and the others are
-        chosen evenly. The r - [v in group] others count k or k - 1 draws without replacement from
-        K - 1. With s their share, E N = k s and
-        E N^2 = k s (1 - s) (K - 1 - k) / (K - 2) + (k s)^2.
+        Where all pairs of bits are alike, their chances are :attr:`SupportLaw.pairs`.
         """
         q, gap, size = law.q, law.gap, self.channel.shape[1]
         mass = theta.sum(axis=0)
         if law.pairs is not None:
-            squares = [self._paired_square(law, law.pairs, size, member) for member in (0, 1)]
-            total = np.broadcast_to(squares[0] * mass, theta.shape)
-            return total + (squares[1] - squares[0]) * theta, np.full(self.shape[1], squares[1])
-        if law.ones is None:
-            noise = summed(q * (1 - q) / gap**2, self._sizes, self._keep)
-            excess = (1 - 2 * q) / gap
-            inside = summed((excess * self._spread(theta).T).T, self._sizes, self._keep)
-            at_value = noise + summed(excess * self._conditional, self._sizes, self._keep)
-            return np.add(np.multiply.outer(noise, mass), inside), at_value
-        outside, inside_ = (self._subset_square(law, law.ones, size, member) for member in (0, 1))
-        total = np.broadcast_to(outside * mass, theta.shape) + (inside_ - outside) * theta
-        return total, np.full(self.shape[1], inside_)
+            outside, inside = (self._paired_square(law, law.pairs, size, k) for k in (0, 1))
+            total = np.broadcast_to(outside * mass, theta.shape) + (inside - outside) * theta
+            return total, np.full(self.shape[1], inside)
+        noise = summed(q * (1 - q) / gap**2, self._sizes, self._keep)
+        excess = (1 - 2 * q) / gap
+        within = summed((excess * self._spread(theta).T).T, self._sizes, self._keep)
+        at_value = noise + summed(excess * self._conditional, self._sizes, self._keep)
+        return np.add(np.multiply.outer(noise, mass), within), at_value
 
     def _paired_square(
         self, law: SupportLaw, pairs: tuple[float, float], size: int, member: int
     ) -> float:
-        """:meth:`_subset_square` from the probabilities of pairs of bits."""
+        """E Z^2 where ``member`` = 1 of the group is the report's value, or 0."""
         group, low = size // self.shape[1], float(law.q[0])
         rest, gap = group - member, float(law.gap[0])
         mean = group * low + member * gap
         square = mean + 2 * member * rest * pairs[0] + rest * (rest - 1) * pairs[1]
         return (square - 2 * group * low * mean + (group * low) ** 2) / gap**2
-
-    def _subset_square(self, law: SupportLaw, ones: int, size: int, member: int) -> float:
-        """E Z^2 where ``member`` = 1 of the group is the report's value, or 0."""
-        group, low = size // self.shape[1], float(law.q[0])
-        high = low + float(law.gap[0])
-        share, total = (group - member) / (size - 1), 0.0
-        for chance, bit in ((high, 1), (1 - high, 0)):
-            k = ones - bit
-            mean = k * share
-            variance = k * share * (1 - share) * (size - 1 - k) / max(size - 2, 1)
-            total += chance * (variance + (mean + member * bit - group * low) ** 2)
-        return total / float(law.gap[0]) ** 2

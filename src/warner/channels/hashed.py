@@ -21,6 +21,7 @@ from warner.channels.base import (
     SupportLaw,
     extremes,
     one_by_one,
+    simulate_reports,
 )
 from warner.channels.support import SupportChannel, SupportInverse, SupportRows, normalized
 
@@ -466,13 +467,7 @@ class WindowChannel(SupportInverse, Channel):
         n, (rows, size) = int(people.sum()), self.shape
         if n > rows * size:
             return super().simulate_from_values(people, rng)
-        total = np.zeros(rows, dtype=np.int64)
-        ends = np.cumsum(people)
-        for start in range(0, n, _PEOPLE):
-            person = np.arange(start, min(start + _PEOPLE, n))
-            values = np.searchsorted(ends, person, side="right")
-            np.add.at(total, self.sample_rows(values, rng), 1)
-        return np.asarray(total / n)
+        return simulate_reports(self, people, rng, _PEOPLE)
 
     def bits(self, index: IntArray) -> NDArray[np.uint8]:
         """The values that rows support, as packed bits."""
@@ -580,20 +575,7 @@ class HashSupportChannel(SupportChannel):
         self.reports = reports
 
     def support_law(self) -> SupportLaw:
-        return SupportLaw(self.q, self.gap, pairs=self.reports.pairs)
-
-    def second_moments(self, weights: FloatArray) -> FloatArray:
-        """As :meth:`SupportChannel.second_moments`, with the probabilities of pairs of bits."""
-        yes, no = weights[:, : self._size], weights[:, self._size :]
-        u, c = yes - no, no.sum(axis=1, keepdims=True)
-        with_value, others = self.reports.pairs
-        q, p = self.q[0], self.q[0] + self.gap[0]
-        total, squares = u.sum(axis=1, keepdims=True), (u**2).sum(axis=1, keepdims=True)
-        rest, rest_squares = total - u, squares - u**2
-        mean = q * total + self.gap[0] * u
-        square = u**2 * p + rest_squares * q + 2 * u * rest * with_value
-        square += (rest**2 - rest_squares) * others
-        return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
+        return SupportLaw(self.q, self.gap, alike=self.reports.pairs)
 
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """That of whole reports: exact where it is affordable, else that of independent bits.
@@ -603,17 +585,6 @@ class HashSupportChannel(SupportChannel):
         if (self.reports.hashes.prime * self._size) ** 2 <= _INFORMATION_WORK:
             return WindowChannel(self.reports).information(theta)
         return super().information(theta)
-
-    def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
-        shares, with_value, others = columns[members], *self.reports.pairs
-        low, gap = float(self.q[0]), float(self.gap[0])
-        one_is_value = (with_value - low * (low + gap)) / gap**2
-        neither = (others - low**2) / gap**2
-        # Over the pairs (v, u) of v, theta_v counts V - 1 times and theta_u once.
-        paired = (len(shares) - 2) * shares + shares.sum(axis=0)
-        return np.asarray(
-            (len(shares) - 1) * neither * columns.sum(axis=0) + (one_is_value - neither) * paired
-        )
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         """Report by report where that is little work.

@@ -129,21 +129,6 @@ def support_moments(
     return total.T, ((q + gap) * (1 - 2 * q) + q**2) / gap**2
 
 
-def _both_set(law: SupportLaw | None, size: int) -> tuple[float, float] | None:
-    """How often the bits of two values are both 1: the person's and another, and two others.
-
-    None where bits are independent given the value.
-    """
-    if law is None or (law.pairs is None and law.ones is None):
-        return None
-    if law.pairs is not None or law.ones is None:
-        return law.pairs
-    k, p, rest = law.ones, float(law.q[0] + law.gap[0]), max(size - 2, 1)
-    with_value = p * (k - 1) / (size - 1)
-    others = (p * (k - 1) * (k - 2) + (1 - p) * k * (k - 1)) / ((size - 1) * rest)
-    return with_value, others
-
-
 def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
     """``pair_products`` of columns that are a common vector, except in the value's own rows.
 
@@ -372,11 +357,11 @@ class SupportChannel(SupportInverse, CompositeChannel):
         """
         spread = support_probabilities(theta, self.q, self.gap)
         alone = (spread * (1 - spread)) / self.gap**2
-        chances = _both_set(self.support_law(), self.shape[1])
-        if chances is None:
+        pairs = self.support_law().pairs
+        if pairs is None:
             joint = -np.multiply.outer(theta, theta)
         else:
-            with_value, others = chances
+            with_value, others = pairs
             either = np.add.outer(theta, theta)
             both = with_value * either + others * (1 - either)
             joint = (both - np.multiply.outer(spread, spread)) / np.multiply.outer(
@@ -414,27 +399,24 @@ class SupportChannel(SupportInverse, CompositeChannel):
 
         g = c + sum_j u_j b_j. Here b_j is bit j of the report, and u_j is the weight of b_j = 1
         less the weight of b_j = 0. c is the sum of the weights of all bits at 0. Bits are
-        independent given v, with means q_j, and p_v = q_v + gap_v for v itself. If each report has
-        exactly k bits of 1, the bit of v is one of them with probability p_v. The other bits of 1
-        are then drawn without replacement.
+        independent given v, with means q_j, and p_v = q_v + gap_v for v itself; or all pairs of
+        bits are alike, see :attr:`SupportLaw.pairs`.
         """
         yes, no = weights[:, : self._size], weights[:, self._size :]
         u, c = yes - no, no.sum(axis=1, keepdims=True)
-        if self.ones is None:
-            p, noise = self.q + self.gap, self.q * (1 - self.q)
+        p, pairs = self.q + self.gap, self.support_law().pairs
+        if pairs is None:
+            noise = self.q * (1 - self.q)
             mean = c + (u @ self.q)[:, None] + u * self.gap
             variance = (u**2 @ noise)[:, None] + u**2 * (p * (1 - p) - noise)
             return np.asarray(mean**2 + variance)
-        others, total = self._size - 1, np.zeros(())
-        mean_other = (u.sum(axis=1, keepdims=True) - u) / others
-        scatter = np.maximum(
-            (u**2).sum(axis=1, keepdims=True) - u**2 - others * mean_other**2, 0.0
-        ) / max(others - 1, 1)
-        for chance, bit in ((self.q + self.gap, 1), (1 - self.q - self.gap, 0)):
-            k = self.ones - bit
-            mean = c + bit * u + k * mean_other
-            total = total + chance * (mean**2 + k * (1 - k / others) * scatter)
-        return np.asarray(total)
+        with_value, others = pairs
+        rest = u.sum(axis=1, keepdims=True) - u
+        rest_squares = (u**2).sum(axis=1, keepdims=True) - u**2
+        mean = rest * self.q + u * p
+        square = u**2 * p + rest_squares * self.q + 2 * u * rest * with_value
+        square += (rest**2 - rest_squares) * others
+        return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
 
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """That of whole reports, which say more than their bit sums."""
@@ -451,23 +433,16 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return BlockMoments.of_sums(total, squares, mixed)
 
     def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
-        """E[g_v (h - g_v)] (V, B) of a block.
+        """E[g_v (h - g_v)] (V, B) of a block: 0 for independent bits, else by pairs of bits.
 
-        It is 0 for independent bits, since one of two different bits is not the person's value.
-        Where k of K bits are 1, two bits are both 1 with probability p (k - 1) / (K - 1), if one of
-        them is the person's value and p is its probability of 1. Otherwise the probability is
-        (p (k - 1) (k - 2) + (1 - p) k (k - 1)) / ((K - 1) (K - 2)).
+        One of two different bits is not the person's value.
         """
-        shares = columns[members]
-        if self.ones is None:
+        shares, pairs = columns[members], self.support_law().pairs
+        if pairs is None:
             return np.zeros(shares.shape)
-        size, k, low, gap = self.shape[1], self.ones, float(self.q[0]), float(self.gap[0])
-        high = low + gap
-        one_is_value = (high * (k - 1) / (size - 1) - low * high) / gap**2
-        both = (high * (k - 1) * (k - 2) + (1 - high) * k * (k - 1)) / (
-            (size - 1) * max(size - 2, 1)
-        )
-        neither = (both - low**2) / gap**2
+        (with_value, others), low, gap = pairs, float(self.q[0]), float(self.gap[0])
+        one_is_value = (with_value - low * (low + gap)) / gap**2
+        neither = (others - low**2) / gap**2
         # Over the pairs (v, u) of v, theta_v counts V - 1 times and theta_u once.
         paired = (len(shares) - 2) * shares + shares.sum(axis=0)
         return np.asarray(
