@@ -6,8 +6,39 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import KEYED, MECHANISMS, PLACES, SEEING, smallest
-from warner.channels import Channel
+from tests.registry import (
+    ALL,
+    COMBINED,
+    KEYED,
+    MECHANISMS,
+    PER_ATTRIBUTE,
+    PLACES,
+    REPEATED,
+    SEEING,
+    smallest,
+)
+from warner import (
+    Categorical,
+    HadamardResponse,
+    Integers,
+    LocalHashing,
+    RandomizedResponse,
+    Reports,
+    SquareWave,
+    SubsetSelection,
+    UnaryEncoding,
+    estimate,
+)
+from warner.channels import (
+    Channel,
+    DirectChannel,
+    LikelihoodOperator,
+    SomeValues,
+    SummedChannel,
+    stacked,
+)
+from warner.errors import ArgumentError, IdentifiabilityError
+from warner.results.from_tally import likelihood_data
 from warner.testing.mechanisms import rows_of_reports
 
 NAMES = list(MECHANISMS)
@@ -99,3 +130,159 @@ def test_a_channel_of_low_rank_is_refused_for_inversion_only() -> None:
     assert warner.estimate(tally, warner.MaximumLikelihood()).probabilities.sum() == pytest.approx(
         1
     )
+
+
+def _draws_are_the_same(channel: Channel) -> None:
+    size = channel.shape[1]
+    theta = np.arange(1.0, size + 1)
+    theta /= theta.sum()
+    together = channel.simulate_tallies(theta, 50, np.random.default_rng(7), 3)
+    rng = np.random.default_rng(7)
+    for _, w in together:
+        assert (w == channel.simulate_tally(theta, 50, rng)[1]).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_tallies_drawn_together_are_those_drawn_one_by_one(name: str) -> None:
+    _draws_are_the_same(smallest(name).channel())
+
+
+def test_groups_keep_their_sizes_in_each_of_several_tallies() -> None:
+    parts = [DirectChannel(3, 0.2, 0.4), DirectChannel(3, 0.1, 0.7)]
+    stack = stacked(parts, [20, 30])
+    assert isinstance(stack, Channel)
+    _draws_are_the_same(stack)
+    repeated = warner.Repeated(warner.RandomizedResponse(warner.Integers(0, 2), 1.0), 2)
+    _draws_are_the_same(repeated.channel())
+
+
+@pytest.mark.parametrize("name", [n for n in PER_ATTRIBUTE if n != "Gaussian x RR"])
+def test_inverse_of_tuples_is_unbiased_with_the_variance_it_says(name: str) -> None:
+    mechanism = COMBINED[name](1.0)
+    channel = mechanism.channel()
+    theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
+    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
+    law = mechanism.probabilities().astype(float) @ theta
+    assert law @ single == pytest.approx(theta, abs=1e-10)
+    assert channel.variance(theta) == pytest.approx(law @ single**2 - theta**2, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
+    """Every tuple's row is proportional to its exact probabilities, whatever order equal mechanisms
+    reported in; inversion is unbiased.
+    """
+    mechanism = COMBINED[name](1.0)
+    outputs, exact = (
+        Reports(mechanism.header, mechanism.outputs()),
+        mechanism.probabilities().astype(float),
+    )
+    theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
+    total, square = np.zeros(theta.size), np.zeros(theta.size)
+    for i in (
+        range(0, len(outputs), max(1, len(outputs) // 300))
+        if len(outputs) > 600
+        else range(len(outputs))
+    ):
+        if not exact[i].any():
+            continue  # two values that are not sensitive: one person names one
+        data = likelihood_data(mechanism.tally(outputs[i : i + 1]))
+        row = data.channel.dense()[0]
+        assert row == pytest.approx(exact[i] / exact[i].max(), rel=1e-9)
+        single = data.channel.invert(data.weights)
+        total, square = total + exact[i] @ theta * single, square + exact[i] @ theta * single**2
+    if len(outputs) <= 600:
+        assert total == pytest.approx(theta, abs=1e-10)
+        assert data.channel.variance(theta) == pytest.approx(square - theta**2, rel=1e-8)
+
+
+def _has_variances_of_functions(channel: LikelihoodOperator) -> None:
+    """Against the matrix. Rejects a variance of the values alone, or of another inverse."""
+    size = channel.shape[1]
+    theta, c = _shares(size), np.random.default_rng(1).normal(3.0, 1.0, (size, 4))
+    c[:, 0], c[:, 1] = 1.0, np.arange(size) > 0
+    try:
+        matrix = channel.covariance(theta)
+    except (ArgumentError, IdentifiabilityError):
+        return  # a part of a report in each row, or no inverse
+    exact = np.einsum("xb,xz,zb->b", c, matrix, c)
+    close = 1e-9 * max(1.0, np.abs(matrix).max())
+    assert channel.variance_of(c, theta) == pytest.approx(exact, rel=1e-7, abs=close)
+
+
+def _shares(size: int) -> np.ndarray:
+    return np.random.default_rng(size).dirichlet(np.ones(size))
+
+
+@pytest.mark.parametrize("name", [*SEEING, *PLACES])
+def test_covariance_is_that_of_the_inverse(name: str) -> None:
+    """By enumeration: E[L(y) L(y)'] - theta theta' over all reports y."""
+    mechanism = smallest(name)
+    channel, theta = mechanism.channel(), _shares(mechanism.domain.size)
+    single = np.stack([channel.invert(row) for row in rows_of_reports(mechanism)])
+    law = mechanism.probabilities().astype(float) @ theta
+    exact = (single.T * law) @ single - np.outer(theta, theta)
+    assert channel.covariance(theta) == pytest.approx(exact, rel=1e-8, abs=1e-9)
+    _has_variances_of_functions(channel)
+    some = SomeValues(channel, np.arange(0, channel.shape[1], 2))
+    _has_variances_of_functions(some)
+
+
+@pytest.mark.parametrize("name", COMBINED)
+def test_covariance_has_the_variances_on_its_diagonal(name: str) -> None:
+    mechanism = COMBINED[name](1.0)
+    values = mechanism.domain.labels * 3
+    data = likelihood_data(mechanism.tally(mechanism.randomize(values)))
+    channel, theta = data.channel, _shares(data.domain.size)
+    _has_variances_of_functions(channel)
+    shape = data.domain.shape
+    _has_variances_of_functions(SummedChannel(channel, shape, [0], theta))
+    try:
+        found = channel.covariance(theta)
+    except (ArgumentError, IdentifiabilityError):
+        return  # a part of a report in each row, or no inverse
+    assert found.diagonal() == pytest.approx(channel.variance(theta), rel=1e-7, abs=1e-9)
+    assert found == pytest.approx(found.T, rel=1e-9, abs=1e-9)
+    assert np.linalg.eigvalsh(found).min() >= -1e-9 * np.abs(found).max()
+
+
+def test_covariance_of_several_mechanisms_is_that_of_their_mixture() -> None:
+    domain = Categorical(["a", "b", "c"])
+    channels = [RandomizedResponse(domain, 1.0).channel(), UnaryEncoding(domain, 2.0).channel()]
+    both, theta = stacked(channels, [100, 300]), _shares(3)
+    found = both.covariance(theta)
+    assert found.diagonal() == pytest.approx(both.variance(theta), rel=1e-9)
+    assert np.linalg.eigvalsh(found).min() > 0
+    _has_variances_of_functions(both)
+    names = ("RandomizedResponse", "StochasticRounding")
+    seeing, blind = (smallest(name).channel() for name in names)
+    _has_variances_of_functions(stacked([seeing, blind], [100, 300]))
+
+
+@pytest.mark.parametrize("mechanism", [RandomizedResponse, UnaryEncoding, SquareWave])
+def test_whole_and_counted_reports_have_variances_of_functions(mechanism: type) -> None:
+    """Rows of kept reports are completed first."""
+    domain = Integers(0, 5)
+    method = mechanism(domain, 1.0)
+    tally = method.tally(method.randomize([0, 1, 2, 3] * 50), keep_reports=True)
+    _has_variances_of_functions(likelihood_data(tally).channel)
+
+
+def test_a_mean_of_some_values_has_an_interval() -> None:
+    """Rejects a completion of the columns that never ends."""
+    method = SquareWave(Integers(0, 9), 2.0)
+    tally = method.tally(method.randomize([1, 2, 3] * 300, rng=np.random.default_rng(1)))
+    low, high = estimate(tally, values=[1, 2, 3, 4]).mean().interval(kind="anytime:1000")
+    assert low < 2 < high
+
+
+def test_a_mean_of_very_many_values_takes_no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rejects a covariance of all pairs of values, which is 80 GB here."""
+    size = 100_000
+    monkeypatch.setattr(LikelihoodOperator, "_dense", None)
+    for mechanism in (RandomizedResponse, LocalHashing, SubsetSelection, HadamardResponse):
+        method = mechanism(Integers(0, size - 1), 1.0)
+        channel = likelihood_data(method.tally(method.randomize([10, 70_000]))).channel
+        monkeypatch.setattr(type(channel), "covariance", None)
+        found = channel.variance_of(np.arange(size)[:, None] * 1.0, np.full(size, 1 / size))
+        assert found.shape == (1,) and found[0] > size**2 / 12

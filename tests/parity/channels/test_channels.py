@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 from scipy.sparse.linalg import aslinearoperator
 
 import warner
-from tests.parity.channels._matrices import CHANNELS, _tied
-from warner.channels import DirectChannel, KroneckerChannel
+from tests.parity._core._hash import _hash_slowly
+from tests.parity.channels._matrices import CHANNELS, _planar, _tied
+from warner import Categorical, Integers, Interval, KeyValue
+from warner.channels import (
+    BandChannel,
+    DenseChannel,
+    DirectChannel,
+    GeometricChannel,
+    KroneckerChannel,
+    TiedChannel,
+    walsh,
+)
+from warner.channels.hashed import _collisions
 
 
 @pytest.mark.parametrize("name", CHANNELS)
@@ -88,3 +100,141 @@ def test_rows_of_a_channel_are_those_of_its_matrix() -> None:
         channel = mechanism.channel()
         index = np.array([3, 0, 3, 7])
         assert channel.rows(index) == pytest.approx(channel.dense()[index], abs=1e-14)
+
+
+def test_the_inverse_of_a_tall_matrix_is_the_one_of_least_variance() -> None:
+    """At the uniform distribution, over all left inverses; plain least squares, which ignores how
+    rare a report is, has more.
+    """
+    rng = np.random.default_rng(0)
+    matrix = rng.dirichlet(np.r_[np.full(5, 5.0), np.full(5, 0.3)], 3).T
+    channel = DenseChannel(matrix)
+    uniform = np.full(3, 1 / 3)
+    plain = np.linalg.pinv(matrix)
+    best, simple = channel.variance(uniform), plain**2 @ (matrix @ uniform) - uniform**2
+    assert (best <= simple + 1e-12).all() and best.sum() < 0.9 * simple.sum()
+    for seed in range(20):  # any other left inverse is this one plus something in the null space
+        other = np.random.default_rng(seed).normal(size=(3, 10))
+        moved = channel.invert(np.eye(10)) + 0.1 * other @ (np.eye(10) - matrix @ plain)
+        assert (moved**2 @ (matrix @ uniform) - uniform**2 >= best - 1e-12).all()
+
+
+def test_reports_beyond_the_values_count_for_the_nearest() -> None:
+    channel = GeometricChannel(3, 0.5, 1, 2)
+    assert channel.naive_estimate(np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.1])) == pytest.approx(
+        [0.3, 0.3, 0.4]
+    )
+    with pytest.raises(warner.errors.ArgumentError, match="ratio"):
+        GeometricChannel(1, 0.5)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_windows_multiply_many_vectors_as_one_by_one(integers: bool) -> None:
+    domain: warner.Domain = Integers(0, 29) if integers else Interval(0, 1, 30)
+    channel = warner.SquareWave(domain, 1.0, cells=100).channel()
+    assert isinstance(channel, BandChannel)
+    rng = np.random.default_rng(0)
+    thetas, rs = rng.normal(size=(30, 7)), rng.normal(size=(100, 7))
+    assert channel.matvec(thetas) == pytest.approx(
+        np.stack([channel.matvec(v) for v in thetas.T], axis=1), abs=1e-13
+    )
+    assert channel.rmatvec(rs) == pytest.approx(
+        np.stack([channel.rmatvec(v) for v in rs.T], axis=1), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("height, width", [(5, 4), (2, 7), (2, 2), (21, 20)])
+def test_products_of_a_planar_channel_are_those_of_its_matrix(height: int, width: int) -> None:
+    """Small grids multiply by the whole matrix, large ones transform; both ways are right for both."""
+    channel, dense = _planar(height, width, 0.7)
+    rng = np.random.default_rng(height)
+    for shape in ((height * width,), (height * width, 3)):
+        theta = rng.random(shape)
+        for forth in (channel.matvec, channel._transformed):
+            assert forth(theta) == pytest.approx(dense @ theta, abs=1e-12)
+        for back in (channel.rmatvec, channel._transformed_back):
+            assert back(theta) == pytest.approx(dense.T @ theta, abs=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 8, 64])
+def test_walsh_transform(order: int) -> None:
+    values = np.random.default_rng(order).random(order)
+    assert walsh(values) == pytest.approx(hadamard(order) @ values, abs=1e-12)
+
+
+def test_walsh_transforms_of_counts_are_exact() -> None:
+    """Sums of integers below 2^53 are not rounded, whatever their order."""
+    counts = np.random.default_rng(3).integers(0, 2**40, (2048, 3))
+    expected = hadamard(2048, dtype=np.int64) @ counts
+    assert (walsh(counts) == expected).all()
+    assert (walsh(counts[:, 0]) == expected[:, 0]).all()
+
+
+def test_collisions_by_counting() -> None:
+    table = np.array([[_hash_slowly(s, x, 4) for x in range(9)] for s in range(30)])
+    expected = [[np.mean(table[:, a] == table[:, b]) for b in range(9)] for a in range(9)]
+    assert _collisions(30, 4, 9) == pytest.approx(np.array(expected), abs=1e-15)
+
+
+def test_hash_spreads_pairs_of_labels() -> None:
+    """Over a pool of 2**16 seeds any two labels collide about 1/g of the time: 5 sd of a fair hash,
+    all pairs at once.
+    """
+    m = _collisions(2**16, 4, 64)[np.triu_indices(64, 1)]
+    assert np.abs(m - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 2**16)
+
+
+def test_hash_channel_in_blocks_is_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
+    theta, r = np.random.default_rng(0).dirichlet(np.ones(20)), np.random.default_rng(1).random(256)
+    whole = channel.matvec(theta), channel.rmatvec(r), channel.variance(theta), channel.gram(r)
+    monkeypatch.setattr("warner.channels.hashed._BLOCK", 130)
+    monkeypatch.setattr("warner.channels.hashed._HASH_CACHE", 0)
+    again = warner.LocalHashing(warner.Integers(0, 19), 1.0, seeds=64).channel()
+    for a, b in zip(
+        whole,
+        (again.matvec(theta), again.rmatvec(r), again.variance(theta), again.gram(r)),
+        strict=True,
+    ):
+        assert a == pytest.approx(b, abs=1e-12)
+    monkeypatch.setattr("warner.channels.hashed._VARIANCE_WORK", 32 * 4 * 400)
+    assert again.variance(theta) == pytest.approx(whole[2], rel=0.4)
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+def test_the_gram_product_is_that_of_the_matrix(key: str) -> None:
+    channel = KeyValue(
+        Categorical(["a", "b", "c"]), Interval(-1, 1, 4), 1.5, key=key, value="piecewise", cells=5
+    ).channel()
+    dense, v = channel.dense(), np.random.default_rng(0).random(channel.shape[0])
+    assert channel.gram(v) == pytest.approx(dense.T @ (v[:, None] * dense), abs=1e-13)
+
+
+def test_products_of_several_vectors_are_those_of_one() -> None:
+    channel = KeyValue(
+        Categorical(["a", "b"]), Interval(-1, 1, 4), 1.5, value="piecewise", cells=5
+    ).channel()
+    assert isinstance(channel, TiedChannel)
+    thetas = np.random.default_rng(1).dirichlet(np.ones(8), 3).T
+    w = channel.matvec(thetas)
+    assert channel.invert(w) == pytest.approx(thetas, abs=1e-10)
+    assert channel.influence(thetas).T @ w[:, 0] == pytest.approx(
+        thetas.T @ channel.invert(w[:, 0]), abs=1e-10
+    )
+    assert channel.inverse_moments(thetas)[0][:, 1] == pytest.approx(
+        channel.inverse_moments(thetas[:, 1])[0]
+    )
+
+
+@pytest.mark.parametrize("key", ["unary", "direct"])
+def test_the_adjoint_is_the_transposed_matrix(key: str) -> None:
+    channel = warner.KeyValue(
+        warner.Categorical(["a", "b", "c"]),
+        warner.Integers(0, 3),
+        1.5,
+        key=key,
+        value="piecewise",
+        cells=5,
+    ).channel()
+    r = np.random.default_rng(1).normal(size=channel.shape[0])
+    assert channel.rmatvec(r) == pytest.approx(channel.dense().T @ r, abs=1e-14)

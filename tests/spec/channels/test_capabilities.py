@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import warner
+from warner import Grid
 from warner.channels import (
     Channel,
     ColumnProducts,
@@ -19,11 +20,13 @@ from warner.channels import (
     KroneckerChannel,
     LikelihoodOperator,
     NearlyConstantRows,
+    PlanarChannel,
     StackChannel,
     SupportChannel,
     SupportRows,
     stacked,
 )
+from warner.mechanisms import PlanarLaplace
 
 STRUCTURED: dict[str, LikelihoodOperator] = {
     "direct": DirectChannel(4, 0.1, 0.6),
@@ -97,3 +100,14 @@ def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> 
     assert stack.with_equal_groups().invert(w) == pytest.approx(
         (full.invert(full.matvec(theta)) + bits.invert(np.array([0.5, 0.5]))) / 2
     )
+
+
+def test_small_grids_are_multiplied_as_matrices() -> None:
+    for side, wanted in ((2, DenseChannel), (16, DenseChannel), (17, PlanarChannel)):
+        channel = PlanarLaplace(Grid(side, side), 0.7).channel()
+        w = np.random.default_rng(side).dirichlet(np.ones(side**2))
+        rows, weights = channel.restrict_to_observed(w)
+        assert type(rows) is wanted and weights is w
+        assert rows.rmatvec(w) == pytest.approx(channel.rmatvec(w), abs=1e-12) and rows.matvec(
+            w
+        ) == pytest.approx(channel.matvec(w), abs=1e-12)
