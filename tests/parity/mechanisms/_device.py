@@ -366,13 +366,13 @@ def dummy(inner: dict[str, Any], d: Any) -> Columns:
 
 
 def last_of(inner: dict[str, Any]) -> int:
-    """How many reports the inner program of a nonresponse has."""
+    """How many reports the inner program of a program with nonresponse has."""
     if inner["sampler"] == "window":
         return int(inner["cells"])
     return int(inner["steps"]) + 1 + 2 * int(inner["reach"])
 
 
-def run_nonresponse(p: dict[str, Any], x: Any, d: Any) -> Columns:
+def run_silence(p: dict[str, Any], x: Any, d: Any) -> Columns:
     inner = p["inner"]
     y = run(inner, 0 if x is None else x, d)
     other = dummy(inner, d)

@@ -1,6 +1,4 @@
-"""Planar mechanisms on any set of cells, with reports inside and outside it, against sums over the
-plane.
-"""
+"""Mechanisms of places on cells of any pattern against code of a few lines."""
 
 from __future__ import annotations
 
@@ -10,8 +8,9 @@ import numpy as np
 import pytest
 
 import warner
+from tests.parity.mechanisms._device import exponential_table
 from warner import Grid, PlanarGeometric, estimate
-from warner.mechanisms import PlanarLaplace, from_header
+from warner.mechanisms import Exponential, PlanarLaplace, from_header
 from warner.mechanisms.planar import nearest_places
 
 SEA = [(0, 0), (0, 1), (1, 0), (2, 2), (3, 4)]
@@ -168,3 +167,11 @@ def test_reaches_that_do_not_matter_or_fit_are_refused_with_those_that_do() -> N
         PlanarGeometric(Grid(2, 2), 1.0, truncated=False, reach=500)
     with pytest.raises(warner.errors.ArgumentTypeError, match="truncated"):
         PlanarGeometric(Grid(2, 2), 1.0, truncated=1)  # type: ignore[arg-type]
+
+
+def test_distances_that_no_two_values_have_need_no_weight() -> None:
+    """Rejects: a program that looks up the weight of every distance of the grid."""
+    mechanism = Exponential(Grid(1, 6, without=[(0, 2), (0, 3)]), 0.3)
+    program = mechanism.device_program()
+    assert exponential_table(program) == mechanism.law.numerators.T.tolist()
+    assert program["weights"][0][2] == 0

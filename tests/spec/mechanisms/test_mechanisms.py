@@ -1,11 +1,15 @@
-"""Options of mechanisms, and messages that state name, rule, value and remedy."""
+"""Arguments of mechanisms, and what they count."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 import warner
+from tests.spec.io._sealed import COIN
+from warner import Integers
 
 
 def test_mechanism_options_are_checked() -> None:
@@ -71,4 +75,43 @@ def test_messages_state_name_rule_value_and_remedy() -> None:
     assert str(told.value) == (
         "values: position 1: not in the domain of 2 values; got a string. "
         "Answers outside the domain are refused, not guessed: correct them or add a catch-all value."
+    )
+
+
+def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
+    unary, coin = warner.UnaryEncoding(Integers(0, 2), 1.0), COIN
+    bits = np.array([[0, 1, 1], [1, 0, 0]])
+    wanted = unary.reports(bits).columns["bits"].tolist()
+    for dtype in (bool, np.float32, np.float64, np.float16, np.int8, np.uint64):
+        assert unary.reports(bits.astype(dtype)).columns["bits"].tolist() == wanted
+        assert coin.reports(bits[0].astype(dtype)).columns["report"].tolist() == [0, 1, 1]
+    assert coin.reports([0.0, 1.0]).columns["report"].tolist() == [0, 1]
+    for outputs in ([0.5, 1], [float("nan"), 1], [float("inf"), 0], [1 - 2**-53, 0]):
+        with pytest.raises(
+            warner.errors.ReportError, match=r"1 of 2 float64 values.*zeros and ones"
+        ):
+            coin.reports(outputs)
+    with pytest.raises(warner.errors.ReportError, match="Convert it"):
+        coin.reports(["0", "1"])
+    with pytest.raises(warner.errors.ReportError, match=r"0\.\.1"):
+        coin.reports([2.0, 0.0])
+
+
+def test_matrices_that_would_lose_a_part_are_refused() -> None:
+    plain = np.array([[0.7, 0.3], [0.3, 0.7]])
+    domain = warner.Integers(0, 1)
+    wrong: list[tuple[Any, str]] = [
+        (plain + 1j * np.array([[1, 1], [-1, -1]]), "real entries"),
+        ([[0.7 + 1j, 0.3], [0.3, 0.7]], "real entries"),
+        (np.ma.array(plain, mask=[[True, False], [False, False]]), "masked entries"),
+        ([["a", "b"], ["c", "d"]], "array of numbers"),
+    ]
+    for matrix, rule in wrong:
+        with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
+            warner.MatrixMechanism(domain, matrix)
+        with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
+            warner.privacy.postprocessing.decompose(matrix, [True, False])
+    assert (
+        warner.MatrixMechanism(domain, np.ma.array(plain)).header
+        == warner.MatrixMechanism(domain, plain).header
     )
