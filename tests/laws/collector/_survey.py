@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -79,24 +79,17 @@ class FailingStore:
     """A store that loses its connection before or after it commits, as often as it is told."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.rest = store, store.rest
+        self.store = store
         self.before = self.after = self.away = 0
 
-    @property
-    def name(self) -> str:
-        return self.store.name
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
 
     def open(self) -> bool:
         if self.away:
             self.away -= 1
             raise Refused("store_failed", "store", "is away")
         return self.store.open()
-
-    def facts(self) -> dict[str, bytes]:
-        return self.store.facts()
-
-    def pages(self, table: str, keys: Iterable[int] | None = None) -> Iterator[tuple[int, bytes]]:
-        return self.store.pages(table, keys)
 
     def commit(self, change: Change) -> None:
         if self.before:
@@ -110,12 +103,6 @@ class FailingStore:
     def _lose(self) -> None:
         self.store.close()
         raise Refused("store_failed", "store", "lost its connection")
-
-    def tidy(self) -> None:
-        self.store.tidy()
-
-    def close(self) -> None:
-        self.store.close()
 
 
 class SmallSQLiteStore(SQLiteStore):

@@ -1,4 +1,6 @@
-"""A collector that is killed by SIGKILL loses nothing it has answered, and counts nothing twice."""
+"""Collectors that are killed, or whose disk is full, lose nothing they have answered, and count
+nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from tests.laws.collector._killed import BODIES, PEOPLE
 from tests.services import postgres_address
@@ -16,18 +19,23 @@ ROUNDS = 6
 ROOT = Path(__file__).parents[3]
 
 
-def killed(address: str, seed: int = 7, times: int = ROUNDS) -> None:
-    """Kill collectors of a store, and compare the counts with the replies of each round."""
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.laws.collector._killed", address, str(seed), str(times)],
+def run(program: str, *arguments: str) -> list[Any]:
+    """What a program beside this file prints, as JSON data of each line."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.laws.collector.{program}", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
-    assert run.returncode == 0, run.stderr
-    rounds = [json.loads(line) for line in run.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def killed(address: str, seed: int = 7, times: int = ROUNDS) -> None:
+    """Kill collectors of a store, and compare the counts with the replies of each round."""
+    rounds = run("_killed", address, str(seed), str(times))
     assert len(rounds) == times
     assert {found["how"] for found in rounds} == {"after", "inside", "any time"}
     unanswered = 0
@@ -52,3 +60,9 @@ def test_killed_with_sqlite(tmp_path: Path) -> None:
 
 def test_killed_with_postgresql() -> None:
     killed(postgres_address())
+
+
+def test_files_that_cannot_grow_refuse_and_lose_nothing(tmp_path: Path) -> None:
+    (errors,) = run("_full_disk", str(tmp_path / "s.db"), "limit")
+    assert len(errors) >= 3
+    assert set(errors) <= {"store_full", "store_failed"}

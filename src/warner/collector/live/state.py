@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -188,13 +188,6 @@ def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Questio
             yield Question(attribute, None, "The estimate failed; the log of the server says why.")
 
 
-def _without_intervals(result: Estimate, summaries: Sequence[Named]) -> Iterator[Mapping[str, Any]]:
-    """The rows of numbers for which no interval is known."""
-    for named in summaries:
-        for number in named.of(result):
-            yield {"text": named.text, "estimate": float(number), "low": None, "high": None}
-
-
 def question_of(name: str, result: Estimate, planned: int) -> Question:
     """The result of one question, with the numbers that sum it up."""
     summaries = applicable(result.domain, parse(SUMMARIES))
@@ -204,7 +197,12 @@ def question_of(name: str, result: Estimate, planned: int) -> Question:
         rows = summary_rows(result, summaries, LEVEL, TARGET, kind_of_intervals(planned))
     except WarnerError:
         # Nothing bounds the numbers at every look, and other intervals would be wrong there.
-        return Question(name, result, "", (), tuple(_without_intervals(result, summaries)))
+        numbers = (
+            {"text": named.text, "estimate": float(number), "low": None, "high": None}
+            for named in summaries
+            for number in named.of(result)
+        )
+        return Question(name, result, "", (), tuple(numbers))
     return Question(name, result, "", summaries, tuple(rows))
 
 

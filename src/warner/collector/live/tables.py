@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -79,15 +81,12 @@ class Wording:
     def answers(self, name: str, domain: Domain) -> list[str]:
         """The displayed texts of all values of an attribute."""
         if domain.edges is not None and domain.nonresponse is None:
-            return [f"{a:.6g} to {b:.6g}" for a, b in _pairs(domain.edges)]
-        shown: list[str] = []
+            return [f"{a:.6g} to {b:.6g}" for a, b in pairwise(domain.edges.tolist())]
         if domain.points is None and not domain.attributes:
-            try:
+            with suppress(WarnerError):
                 shown = [visible(text) for text in self.study.texts.answers(name, self.language)]
-            except WarnerError:
-                shown = []
-        if len(shown) == domain.size:
-            return shown
+                if len(shown) == domain.size:
+                    return shown
         return [name_of(label, domain) for label in domain.labels]
 
     def section(self, question: Question, planned: int) -> Section:
@@ -104,9 +103,9 @@ class Wording:
         if result.fit.probabilities is None:
             return
         kind = kind_of_intervals(planned)
-        labels = self.answers(name, result.domain)
-        about = f"Estimated share of each answer, from {result.n:,} reports"
-        yield shares_table(about, labels, result.rows(LEVEL, TARGET, kind), result.has_intervals)
+        tables: list[tuple[str, Any]] = [
+            (f"Estimated share of each answer, from {result.n:,} reports", result)
+        ]
         if result.domain.nonresponse is not None:
             given = result.answered()
             row = given.row(LEVEL, TARGET, kind)
@@ -115,8 +114,9 @@ class Wording:
                 "Share of each answer among the people who answered. "
                 f"They are {share} of all ({low} to {high})"
             )
-            labels = self.answers(name, given.domain)
-            rows = given.rows(LEVEL, TARGET, kind)
+            tables.append((about, given))
+        for about, shares in tables:
+            labels, rows = self.answers(name, shares.domain), shares.rows(LEVEL, TARGET, kind)
             yield shares_table(about, labels, rows, result.has_intervals)
 
     def _notes(self, question: Question, result: Estimate) -> Iterator[str]:
@@ -144,32 +144,23 @@ def shares_table(
     about: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]], has_intervals: bool
 ) -> TableView:
     """A table of shares in the order of the values; of very many values the largest shares."""
-    chosen = range(len(rows))
+    picked: Sequence[int] = range(len(rows))
     if len(rows) > _MOST:
-        largest = sorted(chosen, key=lambda i: -float(rows[i]["estimate"]))
+        picked = sorted(picked, key=lambda i: -float(rows[i]["estimate"]))[:_MOST]
         about += f": the {_MOST} largest of {len(rows):,}, a choice the intervals do not allow for"
-        chosen = range(0)
-        picked = largest[:_MOST]
-    else:
-        picked = list(chosen)
     keys = ("estimate", "low", "high") if has_intervals else ("estimate",)
+    # The line in a picture has no length where no interval is known.
+    ends = keys[1:] or ("estimate", "estimate")
     shown = tuple(
         Row(
             (labels[i], *(f"{100 * rows[i][key]:.2f} %" for key in keys)),
-            (rows[i]["estimate"], *limits_of(rows[i], has_intervals)),
+            (rows[i]["estimate"], float(rows[i][ends[0]]), float(rows[i][ends[1]])),
         )
         for i in picked
     )
     largest_shown = max((max(row.bar or (0.0,)) for row in shown), default=1.0)
     head = ("answer", "share", f"{100 * LEVEL:g} % from", "to")[: len(keys) + 1]
     return TableView(f"{about}.", head, shown, max(largest_shown, 1e-12), len(rows) > _LONG)
-
-
-def limits_of(row: Mapping[str, Any], has_intervals: bool) -> tuple[float, float]:
-    """The ends of the line in a picture; the estimate twice where no interval is known."""
-    if has_intervals:
-        return float(row["low"]), float(row["high"])
-    return float(row["estimate"]), float(row["estimate"])
 
 
 def _numbers(question: Question) -> Iterator[TableView]:
@@ -190,10 +181,6 @@ def _numbers(question: Question) -> Iterator[TableView]:
         rows.append(Row((row["text"], *figures)))
     head = ("number", "estimate", f"{100 * LEVEL:g} % from", "to")
     yield TableView("Numbers that sum up the answers.", head, tuple(rows))
-
-
-def _pairs(edges: np.ndarray) -> Iterator[tuple[float, float]]:
-    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
 
 def half_widths(view: LiveView) -> list[float]:
@@ -457,15 +444,14 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
             of_groups.setdefault(key, []).extend(questions)
     names = group_names(column, list(of_groups), study)
     groups = tuple(
-        (names[key], _size(questions), sections_of(questions, wording, planned))
+        (
+            names[key],
+            max((q.estimate.n for q in questions if q.estimate is not None), default=0),
+            sections_of(questions, wording, planned),
+        )
         for key, questions in of_groups.items()
     )
     return GroupsView(step.number, column, planned, groups, hidden, people)
-
-
-def _size(questions: Sequence[Question]) -> int:
-    """The number of people in a group."""
-    return max((q.estimate.n for q in questions if q.estimate is not None), default=0)
 
 
 def largest_groups(tally: Tally) -> list[Key]:
