@@ -24,7 +24,8 @@ def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = np.random.default_rng(3)
     Path("study.toml").write_text(STUDY + PUBLIC)
     wards, visits = rng.choice(["north", "south"], 400), rng.integers(0, 10, 400)
-    answers = zip(wards, visits, rng.choice(["no", "yes"], 400), visits, strict=True)
+    ages = rng.integers(0, 10, 400)
+    answers = zip(wards, visits, rng.choice(["no", "yes"], 400), ages, strict=True)
     lines = [",".join(map(str, row)) for row in answers]
     Path("answers.csv").write_text("\n".join(["ward,visits,smokes,age", *lines]) + "\n")
     run("randomize", "study.toml", "answers.csv", "-o", "r.parquet")
@@ -39,8 +40,8 @@ def test_check_says_what_a_study_means(town: Path) -> None:
     assert "age" in run("study", "check", "draft.toml").stdout
     (smokes, age) = json.loads(run("study", "check", "draft.toml", "--json").stdout)["questions"]
     assert (smokes["epsilon"], smokes["lacks"], age["lacks"]) == (1.0, None, "epsilon")
-    Path("wrong.toml").write_text(STUDY.replace("keep", "kepp"))
-    assert "kepp" in run("study", "check", "wrong.toml", ok=False).stderr
+    Path("wrong.toml").write_text(STUDY.replace("integers", "integerz"))
+    assert "integerz" in run("study", "check", "wrong.toml", ok=False).stderr
 
 
 @pytest.mark.parametrize(

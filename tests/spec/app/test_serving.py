@@ -81,6 +81,15 @@ def test_a_report_file_is_sent_once_and_its_tally_comes_back(web: tuple[Site, st
     assert run("estimate", "pulled.json").exit_code == 0
 
 
+def test_the_owner_closes_the_survey(web: tuple[Site, str]) -> None:
+    made, url = web
+    closed = run("collect", "close", url, "--token-file", "token")
+    assert closed.exit_code == 0 and made.collector.status() == "closed", closed.output
+    report_file()
+    late = run("collect", "push", "reports.parquet", url, "--token-file", "token")
+    assert late.exit_code == 1 and "closed" in late.stderr
+
+
 def test_tallies_of_one_collector_are_never_added(web: tuple[Site, str]) -> None:
     made, url = web
     for name in ("monday.json", "tuesday.json"):
