@@ -103,10 +103,10 @@ class _Later(click.Command):
     def get_short_help_str(self, limit: int = 45) -> str:
         """The first sentence of the docstring, as the command itself shows it."""
         source = find_spec(self._module).loader.get_source(self._module)  # type: ignore[union-attr]
-        found = re.search(
+        sentence = re.search(
             rf'^def {self.name}\(.*?"""(.*?)(?:"""|\n)', source, re.MULTILINE | re.DOTALL
         )
-        return click.Command(None, help=found[1] if found else None).get_short_help_str(limit)
+        return click.Command(None, help=sentence[1] if sentence else None).get_short_help_str(limit)
 
     def make_context(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple, Self
@@ -38,7 +38,7 @@ _NO_CHANCE = 1e-9  # the probability below which equal counts are those of the s
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CountRequest:
     """What is to be counted, and how."""
 
     plan: Study | None  # the study, or None
@@ -67,54 +67,35 @@ Totals = dict[str | None, dict[str, Tally]]
 """{group of the study: {attribute: tally}}."""
 
 
-def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> Totals:
+def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | None) -> Totals:
     """The sum of the tallies of files and data sets."""
-    sources = {path: _files(path) for path in dict.fromkeys(paths)}
-    _refuse_alike(sources)
-    _refuse_repeated(paths, sources)
-    found = [(path, file) for path, own in sources.items() for file in own]
-    if checkpoint is not None and "-" in sources:
+    members = {path: _files(path) for path in dict.fromkeys(paths)}
+    _refuse_alike(members)
+    _refuse_repeated(paths, members)
+    if checkpoint is not None and "-" in members:
         rule, remedy = "does not go with standard input", "Name a file"
         raise ArgumentError("--checkpoint", rule, None, remedy)
-    states = {file.path: (0, 0) if file.path == "-" else file.state() for _, file in found}
-    files_alone = [file for _, file in found]
-    kept = (
-        nullcontext() if checkpoint is None else Checkpoint(checkpoint, wanted.asked, files_alone)
+    files_to_count = [file for files_of_path in members.values() for file in files_of_path]
+    states = {file.path: (0, 0) if file.path == "-" else file.state() for file in files_to_count}
+    opened = (
+        nullcontext()
+        if checkpoint is None
+        else Checkpoint(checkpoint, request.asked, files_to_count)
     )
-    several = parquet_format.shared_connection() if len(found) > 1 else nullcontext()
-    sums = {
-        path: _Sums(in_one_line(redacted_address(path)), wanted.allow_simulated) for path in sources
-    }
-    before = _Before([sums[path].path for path in sources], wanted, len(found))
-    whole = sum(size for size, _ in states.values())
-    with several, kept as memory, stage("counting bytes", whole) as tell:
-        if memory is not None:
-            # What was counted before comes first, so that it is the new file that is refused.
-            found.sort(key=lambda pair: not memory.knows(pair[1]))
-        done = 0
-        for path, file in found:
-            own = sums[path]
-            state = file.state() if memory is not None else None
-            counted = _counted(file, wanted, memory, existed=states[file.path] != (0, 0))
-            if not counted.tallies:  # a file without rows is read again, which costs nothing
-                own.empty.append(file.name)
-                continue
-            before.require_other(own.path, file.name, file.path == path, counted)
-            own.add(file.name, counted)
-            if memory is not None and state is not None and not memory.knows(file):
-                memory.add(file, state, counted)
-            done += states[file.path][0]
-            tell(done)
-        parts: dict[str | None, dict[str, dict[str, Tally]]] = {}
-        for one in sums.values():
+    several = parquet_format.shared_connection() if len(files_to_count) > 1 else nullcontext()
+    with several, opened as memory:
+        sums = _count_members(members, states, request, memory)
+        by_group: dict[str | None, dict[str, dict[str, Tally]]] = {}
+        for one in sums:
             if not one.totals:
                 raise EmptyError(one.path, "holds no reports")
-            for group, tallies in one.said():
-                parts.setdefault(group, {})[one.path] = tallies
+            one.say()
+            for group, tallies in one.totals.items():
+                by_group.setdefault(group, {})[one.path] = tallies
         try:
             return {
-                group: add_tallies(part, wanted.allow_equal, wanted.allow_simulated)
-                for group, part in parts.items()
+                group: add_tallies(by_path, request.allow_equal, request.allow_simulated)
+                for group, by_path in by_group.items()
             }
         except WarnerError:
             if memory is not None:
@@ -122,24 +103,57 @@ def count_all(paths: Sequence[str], wanted: Wanted, checkpoint: str | None) -> T
             raise
 
 
+def _count_members(
+    members: Mapping[str, Sequence[DataFile]],
+    states: Mapping[str, FileState],
+    request: CountRequest,
+    memory: Checkpoint | None,
+) -> list[GroupTotals]:
+    """The sums of the files of each argument."""
+    sums = {
+        path: GroupTotals(in_one_line(redacted_address(path)), request.allow_simulated)
+        for path in members
+    }
+    named_files = [(path, file) for path, inside in members.items() for file in inside]
+    others = DuplicateCheck([one.path for one in sums.values()], request, len(named_files))
+    if memory is not None:
+        # What was counted before comes first, so that it is the new file that is refused.
+        named_files.sort(key=lambda pair: not memory.knows(pair[1]))
+    done = 0
+    with stage("counting bytes", sum(size for size, _ in states.values())) as tell:
+        for path, file in named_files:
+            state = file.state() if memory is not None else None
+            counted = _counted(file, request, memory, existed=states[file.path] != (0, 0))
+            if not counted.tallies:  # a file without rows is read again, which costs nothing
+                sums[path].empty.append(file.name)
+                continue
+            others.refuse_copy(sums[path].path, file.name, file.path == path, counted)
+            sums[path].add(file.name, counted)
+            if memory is not None and state is not None and not memory.knows(file):
+                memory.add(file, state, counted)
+            done += states[file.path][0]
+            tell(done)
+    return list(sums.values())
+
+
 def _files(path: str) -> list[DataFile]:
     """The files of an argument."""
     if not data_sets.is_data_set(path):
         return [DataFile(path)]
     left_out: list[str] = []
-    found = data_sets.files_of(path, left_out)
+    members = data_sets.files_of(path, left_out)
     if left_out:
         name = in_one_line(redacted_address(path))
         many = plural(len(left_out), "file was", "files were")
         whose = "its ending" if len(left_out) == 1 else "their endings"
         first = in_one_line(redacted_address(left_out[0]))
         click.echo(f"{name}: {many} left out because of {whose}, the first is {first}.", err=True)
-    return found
+    return members
 
 
 def _refuse_alike(sources: Mapping[str, Sequence[DataFile]]) -> None:
     """Refuse different addresses that have one name without their queries and passwords."""
-    for paths in (sources, {file.path for found in sources.values() for file in found}):
+    for paths in (sources, {file.path for members in sources.values() for file in members}):
         named: dict[str, str] = {}
         for path in paths:
             if named.setdefault(redacted_address(path), path) != path:
@@ -154,8 +168,8 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
             rule = "is named twice, and is not counted twice"
             raise ArgumentError(redacted_address(path), rule, None, "Name it once")
     seen: dict[str, tuple[str, str]] = {}
-    for path, found in sources.items():
-        for file in found:
+    for path, members in sources.items():
+        for file in members:
             first, other = seen.setdefault(file.place, (path, file.name))
             if first != path:
                 got = f"{redacted_address(first)} and {redacted_address(path)}"
@@ -167,7 +181,7 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
 
 
 @dataclass
-class _Before:
+class DuplicateCheck:
     """All files that were counted before, against which each file is checked.
 
     Equal counts of two files named one by one are refused. In folders, two small files may have
@@ -179,7 +193,7 @@ class _Before:
     """
 
     paths: Sequence[str]  # the arguments of the command
-    wanted: Wanted  # what is counted
+    wanted: CountRequest  # what is counted
     many: int  # the number of files
     seals: dict[str, str] = field(default_factory=dict)  # {digest of the content: file}
     # {group and digests of the tallies: the file, and whether it was named by itself}
@@ -189,7 +203,7 @@ class _Before:
     # the groups and arguments whose first file was compared
     checked: set[tuple[str | None, str]] = field(default_factory=set)
 
-    def require_other(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
+    def refuse_copy(self, path: str, name: str, alone: bool, counted: CountedFile) -> None:
         """Refuse a file that does not go with those before it."""
         other = self.seals.setdefault(counted.seal, name)
         if other != name:
@@ -201,9 +215,9 @@ class _Before:
             both = {first: tallies, path: counted.tallies}
             add_tallies(both, True, self.wanted.allow_simulated, self.paths)
         if not self.wanted.allow_equal:
-            self._require_other_counts(name, alone, counted)
+            self._refuse_equal_counts(name, alone, counted)
 
-    def _require_other_counts(self, name: str, alone: bool, counted: CountedFile) -> None:
+    def _refuse_equal_counts(self, name: str, alone: bool, counted: CountedFile) -> None:
         """Refuse a file whose counts are equal to those of another, and not by chance."""
         digests = ",".join(f"{a!r}:{t.digest}" for a, t in sorted(counted.tallies.items()))
         other, both = self.counts.setdefault((counted.group, digests), (name, alone))
@@ -217,18 +231,20 @@ class _Before:
 
 
 def _counted(
-    file: DataFile, wanted: Wanted, memory: Checkpoint | None, existed: bool
+    file: DataFile, request: CountRequest, memory: Checkpoint | None, existed: bool
 ) -> CountedFile:
     """The tallies of a file, from the checkpoint if it has them."""
     try:
-        known = None if memory is None else memory.found(file)
-        return _count(file, wanted) if known is None else known
+        remembered = None if memory is None else memory.found(file)
+        return _count(file, request) if remembered is None else remembered
     except WarnerError as error:
         if not (existed and file.is_gone):
             # Such a name may have line ends, and a message is one line.
             error.args = tuple(
-                part.replace(file.path, in_one_line(file.path)) if isinstance(part, str) else part
-                for part in error.args
+                argument.replace(file.path, in_one_line(file.path))
+                if isinstance(argument, str)
+                else argument
+                for argument in error.args
             )
             raise
     except Exception:
@@ -239,29 +255,35 @@ def _counted(
     raise FileError(file.name, rule, None, "Run the command again")
 
 
-def _count(file: DataFile, wanted: Wanted) -> CountedFile:
+def _count(file: DataFile, request: CountRequest) -> CountedFile:
     """The tallies of a file."""
     with as_file(file.path) as path:
-        if wanted.plan is not None and foreign_files.is_foreign(path):
+        if request.plan is not None and foreign_files.is_foreign(path):
             return count_foreign(
-                file, path, wanted.plan, wanted.columns, wanted.by, wanted.ways, wanted.keep_reports
+                file,
+                path,
+                request.plan,
+                request.columns,
+                request.by,
+                request.ways,
+                request.keep_reports,
             )
-        return _count_own(path, wanted)
+        return _count_own(path, request)
 
 
-def _count_own(path: str, wanted: Wanted) -> CountedFile:
+def _count_own(path: str, request: CountRequest) -> CountedFile:
     """The tallies of a report file of warner."""
     opened = files.open_reports(path)
-    if wanted.plan is not None:
-        opened = require_study(opened, wanted.plan, wanted.ways is not None)
-    found = files.tally_file(
-        opened, wanted.by or (), ways=wanted.ways, keep_reports=wanted.keep_reports
+    if request.plan is not None:
+        opened = require_study(opened, request.plan, request.ways is not None)
+    tallies = files.tally_file(
+        opened, request.by or (), ways=request.ways, keep_reports=request.keep_reports
     )
-    return CountedFile(opened.group, opened.end["sha256"], found, False)
+    return CountedFile(opened.group, opened.end["sha256"], tallies, False)
 
 
 @dataclass
-class _Sums:
+class GroupTotals:
     """The sums of the files of an argument, by the group of the study."""
 
     path: str  # the argument
@@ -286,25 +308,25 @@ class _Sums:
             self.foreign[path] = rows
             self.named = self.named and counted.named
         first = self.firsts.setdefault(counted.group, path)
-        known = self.totals.get(counted.group)
-        if known is None:
+        sums = self.totals.get(counted.group)
+        if sums is None:
             self.totals[counted.group] = dict(counted.tallies)
             return
-        if known.keys() != counted.tallies.keys():
-            got = f"{', '.join(known)} in {first}, {', '.join(counted.tallies)} in {path}"
+        if sums.keys() != counted.tallies.keys():
+            got = f"{', '.join(sums)} in {first}, {', '.join(counted.tallies)} in {path}"
             rule, remedy = "are of different attributes", "Count them apart"
             raise MismatchError("files", rule, got, remedy)
         for name, tally in counted.tallies.items():
-            require_same(known[name].header, tally.header, f"{name!r} in {first} and in {path}")
-            marks = {known[name].simulated, tally.simulated}
+            require_same(sums[name].header, tally.header, f"{name!r} in {first} and in {path}")
+            marks = {sums[name].simulated, tally.simulated}
             if len(marks) > 1 and not self.allow_simulated:
                 rule = f"hold simulated reports beside real ones; got {first} and {path}"
                 remedy = "Count them apart, or say --allow-simulated to count all as simulated"
                 raise MismatchError("files", rule, None, remedy)
-            known[name] = known[name].marked(any(marks)) + tally.marked(any(marks))
+            sums[name] = sums[name].marked(any(marks)) + tally.marked(any(marks))
 
-    def said(self) -> Iterator[tuple[str | None, dict[str, Tally]]]:
-        """The sums of each group, after what is to be said of the files."""
+    def say(self) -> None:
+        """Print what is to be said of the files."""
         if self.empty:
             many = plural(len(self.empty), "file without rows adds", "files without rows add")
             click.echo(f"{self.path}: {many} nothing, the first is {self.empty[0]}.", err=True)
@@ -314,7 +336,6 @@ class _Sums:
             )
         if any(t.simulated for tallies in self.totals.values() for t in tallies.values()):
             warn_of_simulation(self.path)
-        yield from self.totals.items()
 
 
 # -----------------------------------------------------------------------------------------------
@@ -337,19 +358,19 @@ def column_names(stated: Sequence[str]) -> dict[str, Any]:
     >>> column_names(["age=report", "place.seed=s", "place.bucket=b"])
     {'age': 'report', 'place': {'seed': 's', 'bucket': 'b'}}
     """
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for text in stated:
         name, sign, column = text.partition("=")
-        attribute, dot, part = name.partition(".")
+        attribute, dot, inner = name.partition(".")
         if not (sign and attribute and column):
             rule = "must name an attribute and a column"
             raise ArgumentError("--column", rule, show(text), "For example age=report")
-        known = found.setdefault(attribute, {} if dot else column)
-        if dot and isinstance(known, dict) and part not in known:
-            known[part] = column
-        elif dot or text != f"{attribute}={known}" or stated.count(text) > 1:
+        stated_before = columns.setdefault(attribute, {} if dot else column)
+        if dot and isinstance(stated_before, dict) and inner not in stated_before:
+            stated_before[inner] = column
+        elif dot or text != f"{attribute}={stated_before}" or stated.count(text) > 1:
             raise ArgumentError("--column", "names an attribute twice", show(text))
-    return found
+    return columns
 
 
 def count_foreign(
@@ -371,13 +392,13 @@ def count_foreign(
     layout, names = plan.layout, list(plan.mechanisms)
     starts = {name: text_start(layout, i) for i, name in enumerate(names, 1)}
     try:
-        found = foreign_files.tally_foreign(
+        counted = foreign_files.tally_foreign(
             opened, plan.mechanisms, columns, grouped, ways, keep_reports, source.values, starts
         )
     except EmptyError:  # engines write files without rows; their columns were checked
         return CountedFile(None, opened.digest, {}, True)
     most = plan.rows_per_person
-    tallies = {name: tally.per_person(most) for name, tally in found.items()}
+    tallies = {name: tally.per_person(most) for name, tally in counted.items()}
     texts = columns_of_texts(opened, plan.mechanisms, columns)
     for name, column in texts.items():
         if name in opened.names and name != column:
@@ -390,7 +411,9 @@ def count_foreign(
     return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
 
 
-def say_foreign(path: str, rows: int, many: int, named: bool, own: Sequence[int] = ()) -> None:
+def say_foreign(
+    path: str, rows: int, many: int, named: bool, report_counts: Sequence[int] = ()
+) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
     where = f" in {many:,} files" if many > 1 else ""
     whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
@@ -400,10 +423,14 @@ def say_foreign(path: str, rows: int, many: int, named: bool, own: Sequence[int]
         else ("", "Which mechanism and budget made them, whether they are")
     )
     beside = ""
-    if own:
-        is_are = "is 1 report file" if len(own) == 1 else f"are {len(own):,} report files"
+    if report_counts:
+        is_are = (
+            "is 1 report file"
+            if len(report_counts) == 1
+            else f"are {len(report_counts):,} report files"
+        )
         beside = f" Beside {'them' if many > 1 else 'it'} {is_are} of warner with "
-        beside += f"{plural(sum(own), 'report', 'reports')}."
+        beside += f"{plural(sum(report_counts), 'report', 'reports')}."
     click.echo(
         f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
         f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
@@ -446,14 +473,14 @@ class Checkpoint:
         FileError: a file that is no checkpoint, or was altered.
     """
 
-    def __init__(self, path: str, asked: Mapping[str, Any], inputs: Iterable[DataFile]) -> None:
+    def __init__(self, path: str, request: Mapping[str, Any], inputs: Iterable[DataFile]) -> None:
         self._path = path
         self._entries: dict[str, dict[str, Any]] = {}  # by the real paths of files, or addresses
         self._known: dict[str, dict[str, Any]] = {}  # those of the files to count, by their paths
         self._file: BinaryIO = open(path, "a+b")  # noqa: SIM115 - closed by __exit__
         try:
             self._lock()
-            self._read(json.loads(canonical(dict(asked))))
+            self._read(json.loads(canonical(dict(request))))
             self._match(list(inputs))
             self._size = self._file.seek(0, os.SEEK_END)
         except BaseException:
@@ -480,12 +507,12 @@ class Checkpoint:
         rule = "is in use by another process"
         raise ArgumentError(self._path, rule, None, "Wait for it, or name another file")
 
-    def _read(self, asked: Mapping[str, Any]) -> None:
+    def _read(self, request: Mapping[str, Any]) -> None:
         """Read all whole lines, and cut off what follows them."""
         self._file.seek(0)
         lines = self._file.read().split(b"\n")
         torn = lines.pop()
-        head = {"format": _FORMAT, "schema": _SCHEMA, "asked": asked}
+        head = {"format": _FORMAT, "schema": _SCHEMA, "asked": request}
         if not lines:
             # A file that holds something else is left as it is.
             if torn[: len(_START)] != _START[: len(torn)]:
@@ -495,17 +522,17 @@ class Checkpoint:
             return
         if not (lines[0].startswith(_START) and f'"{_FORMAT}"'.encode() in lines[0]):
             raise self._other_file()
-        known = self._parsed(lines[0])
-        if known.get("format") != _FORMAT or not isinstance(known.get("asked"), dict):
+        head_read = self._parsed(lines[0])
+        if head_read.get("format") != _FORMAT or not isinstance(head_read.get("asked"), dict):
             raise self._altered()
-        if known != head:
-            raise self._otherwise(known, asked)
+        if head_read != head:
+            raise self._otherwise(head_read, request)
         for line in lines[1:]:
             entry = self._parsed(line)
             if "seal" not in entry or not isinstance(entry.get("file"), str):
                 raise self._altered()
-            place = entry.get("place") or DataFile(entry["file"]).place
-            if self._entries.setdefault(place, entry) is not entry:
+            real_path = entry.get("place") or DataFile(entry["file"]).place
+            if self._entries.setdefault(real_path, entry) is not entry:
                 raise self._altered()
         self._file.truncate(sum(len(line) + 1 for line in lines))
 
@@ -516,18 +543,18 @@ class Checkpoint:
         remedy = "Name another file, or one that does not exist"
         return FileError(self._path, "is no checkpoint of warner", None, remedy)
 
-    def _otherwise(self, known: Mapping[str, Any], asked: Mapping[str, Any]) -> ArgumentError:
+    def _otherwise(self, head_read: Mapping[str, Any], request: Mapping[str, Any]) -> ArgumentError:
         """The error of a checkpoint of another study or of other options."""
-        there = known["asked"]
+        there = head_read["asked"]
         remedy = "Give the same options, or name another checkpoint"
-        if known.get("schema") != _SCHEMA:
+        if head_read.get("schema") != _SCHEMA:
             rule, remedy = "was written by another version of warner", _ANEW
-        elif there.get("study") != asked["study"]:
+        elif there.get("study") != request["study"]:
             rule, remedy = "is of another study", "Name another checkpoint"
-            if None in (there.get("study"), asked["study"]):
-                rule = f"was made {'with' if asked['study'] is None else 'without'} --study"
+            if None in (there.get("study"), request["study"]):
+                rule = f"was made {'with' if request['study'] is None else 'without'} --study"
         else:
-            others = [name for key, name in _OPTIONS.items() if there.get(key) != asked[key]]
+            others = [name for key, name in _OPTIONS.items() if there.get(key) != request[key]]
             rule = f"was made with another {', '.join(others)}"
         return ArgumentError(self._path, rule, None, remedy)
 
@@ -556,7 +583,7 @@ class Checkpoint:
         for file in inputs:
             if file.place in left:
                 self._known[file.path] = left.pop(file.place)
-        names = {entry["file"]: place for place, entry in left.items()}
+        names = {entry["file"]: real_path for real_path, entry in left.items()}
         for file in inputs:
             if file.path not in self._known and file.name in names:
                 self._known[file.path] = left.pop(names.pop(file.name))

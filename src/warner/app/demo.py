@@ -51,7 +51,7 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     tallies = files.tally_file(str(folder / "reports.parquet"))
     save_tallies(tallies, folder / "tally.json")
     counted = time.perf_counter()
-    estimates = [replace(estimate(part), attribute=name) for name, part in tallies.items()]
+    estimates = [replace(estimate(tally), attribute=name) for name, tally in tallies.items()]
     estimated = time.perf_counter()
 
     truths = [counts[str(result.attribute)] / result.n for result in estimates]

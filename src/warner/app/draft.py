@@ -149,7 +149,7 @@ class Draft:
             curves[name] = [
                 (offer.epsilon * times, offer.expected.share or 1.0) for offer in offers
             ]
-        return {name: _rounded_down(part) for name, part in split(left, curves).items()}
+        return {name: _rounded_down(piece) for name, piece in split(left, curves).items()}
 
     def meaning(self) -> dict[str, Any]:
         """What the study means, as JSON data: questions, public columns and limits."""
@@ -159,15 +159,15 @@ class Draft:
             {
                 "group": group,
                 "attribute": name,
-                "question": own.labels.get(name, ""),
+                "question": group_study.labels.get(name, ""),
                 "values": mechanism.domain.size,
                 "missing": mechanism.domain.missing.policy or "refused",
                 "mechanism": None if name in lacking else type(mechanism).__name__,
                 "epsilon": None if name in lacking else _or_none(mechanism.requested),
                 "lacks": lacking.get(name),
             }
-            for group, own in study.by_group.items()
-            for name, mechanism in own.mechanisms.items()
+            for group, group_study in study.by_group.items()
+            for name, mechanism in group_study.mechanisms.items()
         ]
         return {
             "title": study.title,
@@ -191,12 +191,12 @@ class Draft:
 
     def _domain(self, attribute: str) -> Domain:
         """The values of an attribute, with the placeholders of tags."""
-        found = next(iter(self.study.by_group.values())).mechanisms[attribute]
+        mechanism = next(iter(self.study.by_group.values())).mechanisms[attribute]
         if "keys" in self.data["attributes"][attribute]:
             rule = "takes keys, for which no mechanism is proposed"
             remedy = "State mechanism = 'KeyValue' and an epsilon"
             raise ArgumentError(f"attributes.{attribute}", rule, None, remedy)
-        return found.domain
+        return mechanism.domain
 
     def _times(self, table: Mapping[str, Any]) -> int:
         """The number of reports of one person that share the epsilon of an attribute."""
@@ -212,9 +212,9 @@ class Draft:
             names = _PROTECTS_SOME
         else:
             return None
-        kept = {key: v for key, v in table.items() if key not in (*_OPEN, "reports")}
+        options = {key: v for key, v in table.items() if key not in (*_OPEN, "reports")}
         return {
-            name: partial(mechanism_of, attribute, {**kept, "mechanism": name}) for name in names
+            name: partial(mechanism_of, attribute, {**options, "mechanism": name}) for name in names
         }
 
     def completed(self, planned: Mapping[str, Planned], comments: Mapping[str, list[str]]) -> str:
@@ -223,9 +223,9 @@ class Draft:
             remedy = "Write the study as TOML"
             raise StudyError("study", "in JSON cannot be completed as text", None, remedy)
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
-        for attribute, found in planned.items():
-            data["attributes"][attribute] |= found.added
-            text = _with_lines(text, attribute, found.added, comments.get(attribute, []))
+        for attribute, proposed in planned.items():
+            data["attributes"][attribute] |= proposed.added
+            text = _with_lines(text, attribute, proposed.added, comments.get(attribute, []))
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
             raise StudyError("study", "cannot be completed as text", None, _TABLES)
         return text
@@ -252,8 +252,8 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
             return math.exp(before[0] - (at - before[1]))
         for after in points[1:]:
             if after[1] <= at < before[1]:
-                part = (before[1] - at) / (before[1] - after[1])
-                return math.exp(before[0] + part * (after[0] - before[0]))
+                budget = (before[1] - at) / (before[1] - after[1])
+                return math.exp(before[0] + budget * (after[0] - before[0]))
             before = after if after[1] < before[1] else before
         return math.exp(before[0] + before[1] - at)
 
@@ -264,9 +264,9 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
             low = middle
         else:
             high = middle
-    found = {name: epsilon(curve, math.exp(high)) for name, curve in curves.items()}
-    scale = left / sum(found.values())
-    return {name: float(f"{part * scale:.12g}") for name, part in found.items()}
+    widths = {name: epsilon(curve, math.exp(high)) for name, curve in curves.items()}
+    scale = left / sum(widths.values())
+    return {name: float(f"{budget * scale:.12g}") for name, budget in widths.items()}
 
 
 def _or_none(epsilon: float) -> float | None:
@@ -300,27 +300,27 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
         if isinstance(each, Mapping) and isinstance(each.get("attributes"), list)
         for name in map(str, each["attributes"])
     }
-    found = {}
+    lacking = {}
     for name, table in tables.items():
         if isinstance(table, Mapping) and name not in together:
             lacks = tuple(key for key in _OPEN if key not in table)
             if lacks:
-                found[name] = lacks
-    return found
+                lacking[name] = lacks
+    return lacking
 
 
 def _stand_in(table: Mapping[str, Any], lacks: tuple[str, ...]) -> dict[str, Any]:
     """A mechanism and an epsilon that any table like this one may have."""
-    found: dict[str, Any] = {}
+    stand_in: dict[str, Any] = {}
     if "mechanism" in lacks:
-        found["mechanism"] = "RandomizedResponse"
+        stand_in["mechanism"] = "RandomizedResponse"
         if "keys" in table:
-            found["mechanism"] = "KeyValue"
+            stand_in["mechanism"] = "KeyValue"
         elif "sensitive" in table or "tags" in table:
-            found["mechanism"] = _PROTECTS_SOME[0]
+            stand_in["mechanism"] = _PROTECTS_SOME[0]
     if "epsilon" in lacks:
-        found["epsilon"] = 1.0
-    return found
+        stand_in["epsilon"] = 1.0
+    return stand_in
 
 
 def mechanism_of(
@@ -335,10 +335,10 @@ def mechanism_of(
         except StudyError as error:
             raise ArgumentError(str(error)) from None
 
-    found = made(epsilon)
-    if found.guarantee.is_metric:
-        found = made(epsilon * epsilon / found.guarantee.between_any_values().epsilon)
-    return found
+    mechanism = made(epsilon)
+    if mechanism.guarantee.is_metric:
+        mechanism = made(epsilon * epsilon / mechanism.guarantee.between_any_values().epsilon)
+    return mechanism
 
 
 def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: list[str]) -> str:
@@ -349,10 +349,10 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
     # Not splitlines: a text or a comment may hold other characters that end lines on a screen.
     old = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
     heads = [(i, path) for i, line in enumerate(old) if (path := _head(line)) is not None]
-    wanted = ("attributes", attribute)
-    start = next((i for i, path in heads if path == wanted), None)
+    table_path = ("attributes", attribute)
+    start = next((i for i, path in heads if path == table_path), None)
     if start is None:
-        inner = next((i for i, path in heads if path[:2] == wanted), None)
+        inner = next((i for i, path in heads if path[:2] == table_path), None)
         if inner is None:
             raise StudyError(f"attributes.{attribute}", "is no table", None, _TABLES)
         before = [f"[attributes.{toml_key(attribute)}]", *lines, ""]
@@ -361,8 +361,8 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
     end = stop
     while end > start + 1 and (not old[end - 1].strip() or old[end - 1].lstrip().startswith("#")):
         end -= 1
-    for place in (end, start + 1):
-        new = newline.join([*old[:place], *lines, *old[place:]]) + newline
+    for line_number in (end, start + 1):
+        new = newline.join([*old[:line_number], *lines, *old[line_number:]]) + newline
         if _adds(text, new, attribute, added):
             return new
     raise StudyError(f"attributes.{attribute}", "cannot be completed", None, _TABLES)
@@ -371,13 +371,13 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
 def _adds(text: str, new: str, attribute: str, added: Mapping[str, Any]) -> bool:
     """Whether a text says the same as before, with the added keys of one attribute."""
     try:
-        found = tomllib.loads(new)
+        completed = tomllib.loads(new)
     except tomllib.TOMLDecodeError:
         return False
-    table = found.get("attributes", {}).get(attribute, {})
+    table = completed.get("attributes", {}).get(attribute, {})
     if any(table.pop(key, None) != value for key, value in added.items()):
         return False
-    return bool(found == tomllib.loads(text))
+    return bool(completed == tomllib.loads(text))
 
 
 def _head(line: str) -> tuple[str, ...] | None:
@@ -385,14 +385,14 @@ def _head(line: str) -> tuple[str, ...] | None:
     if not line.lstrip().startswith("["):
         return None
     try:
-        found: Any = tomllib.loads(line)
+        nested: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
         return None
     path = []
-    while found:
-        if isinstance(found, list):
-            found = found[0]
+    while nested:
+        if isinstance(nested, list):
+            nested = nested[0]
             continue
-        ((key, found),) = found.items()
+        ((key, nested),) = nested.items()
         path.append(key)
     return tuple(path)

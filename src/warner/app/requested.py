@@ -50,7 +50,7 @@ def asked_tallies(
 ) -> Iterator[tuple[str, Sequence[_T], list[str] | None]]:
     """What to estimate, as the options say."""
     inside = {name: attributes_of(parts) for name, parts in tallies.items()}
-    names = dict.fromkeys([*tallies, *(own for known in inside.values() for own in known)])
+    names = dict.fromkeys([*tallies, *(each for inner in inside.values() for each in inner)])
     unknown = [name for name in only if name not in names]
     if unknown:
         raise ArgumentError("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
@@ -87,10 +87,10 @@ def estimates_of(
         click.echo(f"{name}: {result.advice}", err=True)
     if names is not None or not only or name in only:
         yield replace(result, attribute=name)
-    known = [] if names is not None or parts[0].ways is not None else attributes_of(parts)
-    for own in known:
-        if not only or own in only:
-            yield result.marginal(own)
+    inner = [] if names is not None or parts[0].ways is not None else attributes_of(parts)
+    for attribute in inner:
+        if not only or attribute in only:
+            yield result.marginal(attribute)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -104,14 +104,14 @@ def backgrounds(
 
     Returns (K,).
     """
-    found: dict[str, dict[str, np.ndarray]] = {}
+    hidden: dict[str, dict[str, np.ndarray]] = {}
     domains = {str(e.attribute): e.domain for e in estimates if e.domain.tags}
     for option in options:
         name, equals, path = option.partition("=")
         attribute, dot, tag = name.rpartition(".")
         tag = tag.removeprefix("@")
         places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
-        if not equals or len(places) != 1 or tag in found.get(places[0], {}):
+        if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
             raise ArgumentError(
                 "--background",
@@ -119,8 +119,8 @@ def backgrounds(
                 repr(option),
             )
         shares = _shares(path, domains[places[0]].untagged)
-        found.setdefault(places[0], {})[tag] = shares
-    return found
+        hidden.setdefault(places[0], {})[tag] = shares
+    return hidden
 
 
 def _shares(path: str, domain: Domain) -> np.ndarray:
@@ -132,10 +132,10 @@ def _shares(path: str, domain: Domain) -> np.ndarray:
     try:
         for row in csv.DictReader(data.decode("utf-8-sig").splitlines()):
             line += 1
-            place = labels[row["value"]]
-            if not np.isnan(shares[place]):
+            index = labels[row["value"]]
+            if not np.isnan(shares[index]):
                 raise KeyError
-            shares[place] = float(row["share"])
+            shares[index] = float(row["share"])
     except (KeyError, TypeError, ValueError, csv.Error):
         rule = "must have a value of the domain, once, and its share"
         problem = message(f"{path}, line {line}", rule, None, "Columns: value,share")
@@ -178,36 +178,36 @@ class Wanted:
         (['mean', 'share above 14'], 1)
         """
         common: list[Named] = []
-        own: dict[str, tuple[Named, ...]] = {}
+        by_attribute: dict[str, tuple[Named, ...]] = {}
         for text in texts:
             name, sign, rest = text.rpartition("=")
             if sign:
-                own[name] = own.get(name, ()) + parse(rest)
+                by_attribute[name] = by_attribute.get(name, ()) + parse(rest)
             else:
                 common += parse(text)
         if default and not common:
             common += parse(default)
-        return cls(tuple(dict.fromkeys(common)), own)
+        return cls(tuple(dict.fromkeys(common)), by_attribute)
 
     def named(self, result: Estimate) -> tuple[Named, ...]:
         """The summaries of one estimate that apply to its values."""
-        asked = self.own.get(str(result.attribute), self.common)
-        return applicable(result.domain, asked)
+        summaries = self.own.get(str(result.attribute), self.common)
+        return applicable(result.domain, summaries)
 
     def check(self, results: Sequence[Estimate]) -> None:
         """Refuse summaries that are of no attribute."""
-        known = list(dict.fromkeys(str(result.attribute) for result in results))
-        for name, asked in self.own.items():
-            if name not in known:
-                rule = f"must be of one of {', '.join(known)}"
+        names = list(dict.fromkeys(str(result.attribute) for result in results))
+        for name, summaries in self.own.items():
+            if name not in names:
+                rule = f"must be of one of {', '.join(names)}"
                 raise ArgumentError("--summary", rule, name)
             of_it = [result for result in results if result.attribute == name]
-            for one in asked:
+            for one in summaries:
                 if not any(one.applies_to(result.domain) for result in of_it):
                     _refuse(one, name)
         for one in self.common:
             if not any(one.applies_to(result.domain) for result in results):
-                _refuse(one, ", ".join(known))
+                _refuse(one, ", ".join(names))
 
 
 def _refuse(named: Named, attributes: str) -> None:

@@ -166,15 +166,17 @@ def load(name: str) -> ModuleType:
 
 def _file(path: Path) -> ModuleType:
     """The module of a file, imported once."""
-    place = path.resolve()
-    for known in list(sys.modules.values()):
-        if getattr(known, "__file__", None) == str(place):
-            return known
-    if not place.is_file():
+    real_path = path.resolve()
+    for loaded in list(sys.modules.values()):
+        if getattr(loaded, "__file__", None) == str(real_path):
+            return loaded
+    if not real_path.is_file():
         raise FileNotFoundError("there is no such file")
     # A name of its own, so that no module of the same name is hidden.
-    name = place.stem if place.stem not in sys.modules else f"warner_loaded_{place.stem}"
-    spec = importlib.util.spec_from_file_location(name, place)
+    name = (
+        real_path.stem if real_path.stem not in sys.modules else f"warner_loaded_{real_path.stem}"
+    )
+    spec = importlib.util.spec_from_file_location(name, real_path)
     if spec is None or spec.loader is None:
         raise ImportError("not a file of Python")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -193,8 +195,8 @@ def _reason(problem: Exception) -> str:
     while at is not None:
         lines.append((at.tb_frame.f_code.co_filename, at.tb_lineno))
         at = at.tb_next
-    own = [f"{Path(file).name}, line {line}" for file, line in lines if _is_outside(file)]
-    return f"{text} ({own[-1]})" if own else text
+    outside = [f"{Path(file).name}, line {line}" for file, line in lines if _is_outside(file)]
+    return f"{text} ({outside[-1]})" if outside else text
 
 
 def _is_outside(file: str) -> bool:

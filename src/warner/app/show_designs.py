@@ -192,12 +192,12 @@ def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
         )
 
 
-def _show_difference(ranking: Plan, wanted: WantedDifference) -> None:
+def _show_difference(ranking: Plan, aim: WantedDifference) -> None:
     """What the numbers of people are for, and what other budgets buy."""
     show(
-        f"People needed, in {wanted.groups} groups of equal size together: to detect, with "
-        f"probability {wanted.power:.4g} and by a test of size 5 %, that the share of a value "
-        f"differs by {wanted.difference:.4g} between two groups. All values are equally frequent."
+        f"People needed, in {aim.groups} groups of equal size together: to detect, with "
+        f"probability {aim.power:.4g} and by a test of size 5 %, that the share of a value "
+        f"differs by {aim.difference:.4g} between two groups. All values are equally frequent."
     )
     rows: list[dict[str, Any]] = [
         *(
@@ -389,21 +389,21 @@ def sentences(planned: PlannedAttribute) -> list[str]:
     """What to expect, as sentences."""
     proposal = planned.proposal
     best, share = proposal.best, 100 * proposal.share
-    found, level = best.expected, 100 * proposal.level
+    expected, level = best.expected, 100 * proposal.level
     of = "the largest values, which" if proposal.domain.answered.is_ordered else "a value that"
     out = []
-    if found.share is None:
+    if expected.share is None:
         out.append("The reports bound no share, so there will be no intervals.")
     else:
         out.append(
-            f"Expect a {level:.3g} % interval of {_points(found.share)} for the share of {of} "
+            f"Expect a {level:.3g} % interval of {_points(expected.share)} for the share of {of} "
             f"{share:.3g} % of the people have."
         )
-    if found.mean is not None:
+    if expected.mean is not None:
         ((low, high),) = proposal.domain.answered.ends
         whose = "" if proposal.domain.nonresponse is None else " of those who answer"
         out.append(
-            f"Expect an interval {found.mean:.3g} wide for the mean{whose}, of values from "
+            f"Expect an interval {expected.mean:.3g} wide for the mean{whose}, of values from "
             f"{low:.6g} to {high:.6g}."
         )
     if best.people is not None:
@@ -414,7 +414,7 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             "These intervals are wider than wanted. Ask more people"
             + (", or allow a larger epsilon." if few else ", or ask for fewer values.")
         )
-        if found.share is not None and found.share > _TELLS_NOTHING:
+        if expected.share is not None and expected.share > _TELLS_NOTHING:
             out.append("They tell next to nothing: a study of this size is not worth its budget.")
     if planned.times > 1:
         out.append(
@@ -475,11 +475,11 @@ def _explained(odds: Odds) -> str:
     )
 
 
-def comments(found: PlannedAttribute) -> list[str]:
+def comments(planned: PlannedAttribute) -> list[str]:
     """The comment above the lines that complete a table of a study file."""
-    proposal = found.proposal
+    proposal = planned.proposal
     said = [f"Proposed by warner plan for {plural(proposal.n, 'person', 'people')}."]
-    said += sentences(found)
+    said += sentences(planned)
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]
 
 

@@ -165,13 +165,13 @@ def _show_answered(given: Answered, level: float, target: str, kind: str | None)
 
 def show_summaries(
     result: Estimate,
-    asked: Sequence[Named],
+    summaries: Sequence[Named],
     level: float,
     target: str,
     kind: str | None = None,
 ) -> None:
     """Print a table of summaries of one estimate."""
-    rows = [_figures(row) for row in summary_rows(result, asked, level, target, kind)]
+    rows = [_figures(row) for row in summary_rows(result, summaries, level, target, kind)]
     columns = [
         Column("text", "summary"),
         Column("figure", "estimate", "number"),
@@ -214,17 +214,19 @@ def show_groups(
     rows: list[dict[str, Any]] = []
     for key, result in estimates:
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
-        asked = [] if summaries is None else list(summaries(result))
-        own = [
+        chosen = [] if summaries is None else list(summaries(result))
+        own_rows = [
             {**_figures(row), "attribute": str(result.attribute), "value": row["text"]}
-            for row in summary_rows(result, asked, level, target, kind)
+            for row in summary_rows(result, chosen, level, target, kind)
         ]
         for attribute, value, share, low, high, _, unbiased in (
-            () if asked else estimate_rows(result, level, target, kind)
+            () if chosen else estimate_rows(result, level, target, kind)
         ):
             row = {"value": value, "estimate": share, "low": low, "high": high, "is_share": True}
-            own += _marked([{**_figures(row), "attribute": attribute, "shrunk_from": unbiased}])
-        rows += [{"mark": "", **by, **row, "reports": result.n} for row in own]
+            own_rows += _marked(
+                [{**_figures(row), "attribute": attribute, "shrunk_from": unbiased}]
+            )
+        rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]
     columns = [
         *(Column(f"by {name}", name) for name in names),
         Column("attribute"),
@@ -249,9 +251,9 @@ def show_sources(tallies: Mapping[str, Sequence[Tally]]) -> None:
     """Print on standard error which reports are estimated together."""
     for name, parts in tallies.items():
         groups: dict[tuple[str, float | str], int] = {}
-        for part in parts:
-            key = (str(part.header["mechanism"]), part.header["requested"])
-            groups[key] = groups.get(key, 0) + part.n
+        for tally in parts:
+            key = (str(tally.header["mechanism"]), tally.header["requested"])
+            groups[key] = groups.get(key, 0) + tally.n
         reports = [
             f"{n:,} of {mechanism} at epsilon {epsilon:.6g}"
             if isinstance(epsilon, float | int)

@@ -92,12 +92,12 @@ def of_group(path: str, group: str | None) -> str:
 
 def paths_of_groups(path: str, groups: Iterable[str | None]) -> dict[str | None, str]:
     """The file of each group: ``path`` itself where there is one group only."""
-    known = list(groups)
-    keys = {file_name_key(str(group)): group for group in known}
-    if len(keys) < len(known):
+    listed = list(groups)
+    keys = {file_name_key(str(group)): group for group in listed}
+    if len(keys) < len(listed):
         rule = "must differ by more than upper and lower case, because files are named after them"
-        raise ArgumentError("groups", rule, ", ".join(map(str, known)))
-    return {group: of_group(path, group if len(known) > 1 else None) for group in known}
+        raise ArgumentError("groups", rule, ", ".join(map(str, listed)))
+    return {group: of_group(path, group if len(listed) > 1 else None) for group in listed}
 
 
 def warn_of_simulation(path: str) -> None:
@@ -113,17 +113,17 @@ def tallies_together(
     parts = {path: read(path) for path in steps(paths, "reading files")}
     marked = _of_one_origin(parts, simulated)
     _refuse_equal(marked, equal)
-    first, found = paths[0], marked[paths[0]]
-    for path, part in marked.items():
-        if part.keys() != found.keys():
-            got = f"{', '.join(found)} in {first}, {', '.join(part)} in {path}"
+    first, first_tallies = paths[0], marked[paths[0]]
+    for path, tallies in marked.items():
+        if tallies.keys() != first_tallies.keys():
+            got = f"{', '.join(first_tallies)} in {first}, {', '.join(tallies)} in {path}"
             remedy = "Estimate files of the same attributes together"
             raise MismatchError("files", "are of different attributes", got, remedy)
-        for name, tally in part.items():
-            if tally.header.get("domain") != found[name].header.get("domain"):
+        for name, tally in tallies.items():
+            if tally.header.get("domain") != first_tallies[name].header.get("domain"):
                 rule = f"do not go together: {name!r} has other values in {first} than in {path}"
                 raise MismatchError("files", rule, None, "Estimate each file on its own")
-    return {name: [part[name] for part in marked.values()] for name in found}
+    return {name: [tallies[name] for tallies in marked.values()] for name in first_tallies}
 
 
 def apart(
@@ -138,8 +138,8 @@ def apart(
             rule = "are partly of groups of people and partly not"
             remedy = "Tally all with the same --by"
             raise MismatchError("files", rule, None, remedy)
-        for part in grouped[name][1:]:
-            require_same_columns(grouped[name][0].columns, part.columns)
+        for later in grouped[name][1:]:
+            require_same_columns(grouped[name][0].columns, later.columns)
     is_flat = any(flat.values())
     return (flat, {}) if is_flat else ({}, grouped)
 
@@ -160,11 +160,11 @@ def _of_one_origin(
     parts: Mapping[str, dict[str, Tally]], allow_simulated: bool
 ) -> dict[str, dict[str, Tally]]:
     """The tallies of several inputs, all marked as simulated where some may be and are."""
-    marks = [part.simulated for tallies in parts.values() for part in tallies.values()]
+    marks = [tally.simulated for tallies in parts.values() for tally in tallies.values()]
     if not allow_simulated:
         require_same_origin(marks, "tallies")
     return {
-        path: {name: part.marked(any(marks)) for name, part in tallies.items()}
+        path: {name: tally.marked(any(marks)) for name, tally in tallies.items()}
         for path, tallies in parts.items()
     }
 
@@ -172,8 +172,8 @@ def _of_one_origin(
 def _refuse_equal(parts: Mapping[str, dict[str, Tally]], allow_equal: bool) -> None:
     """Refuse two inputs with equal counts: they are most likely copies."""
     seen: dict[str, str] = {}
-    for path, part in parts.items():
-        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(part.items()))
+    for path, tallies in parts.items():
+        content = ",".join(f"{name!r}:{t.digest}" for name, t in sorted(tallies.items()))
         if not allow_equal and content in seen:
             raise ArgumentError(
                 "tallies",
@@ -220,11 +220,11 @@ def refuse_shared_outputs(*outputs: tuple[str, str | None]) -> None:
     for option, path in outputs:
         if path is None or path == "-" or (Path(path).exists() and not Path(path).is_file()):
             continue
-        place = Path(path).resolve()
-        if place in seen:
-            names = " and ".join(dict.fromkeys([seen[place], option]))
+        real_path = Path(path).resolve()
+        if real_path in seen:
+            names = " and ".join(dict.fromkeys([seen[real_path], option]))
             raise ArgumentError(names, "must not go to one file", path, "Choose another name")
-        seen[place] = option
+        seen[real_path] = option
 
 
 def add_tallies(
@@ -236,19 +236,19 @@ def add_tallies(
     """The sum of the tallies of several inputs."""
     parts = _of_one_origin(parts, allow_simulated)
     total: dict[str, Tally] = {}
-    for part in steps(parts.values(), "adding tallies"):
-        if total and part.keys() != total.keys():
+    for tallies in steps(parts.values(), "adding tallies"):
+        if total and tallies.keys() != total.keys():
             raise MismatchError(
                 "tallies",
                 "are of different attributes",
-                f"{', '.join(total)} and {', '.join(part)}",
+                f"{', '.join(total)} and {', '.join(tallies)}",
             )
         try:
-            total = {name: total[name] + t if total else t for name, t in part.items()}
+            total = {name: total[name] + t if total else t for name, t in tallies.items()}
         except MismatchError as error:
-            apart = any(part[name].header != t.header for name, t in total.items())
+            apart = any(tallies[name].header != t.header for name, t in total.items())
             same = all(
-                part[name].header.get("domain") == t.header.get("domain")
+                tallies[name].header.get("domain") == t.header.get("domain")
                 for name, t in total.items()
             )
             problem = (
@@ -276,28 +276,28 @@ def require_study(file: ReportFile, study: Study, together: bool) -> ReportFile:
     the study has groups, the file must be of the group that it names. Reports that devices sent one
     by one do not say how many one person sends; the study does.
     """
-    own = _study_of(file, study)
-    most = max(file.reports_per_person, own.rows_per_person)
+    group_study = _study_of(file, study)
+    most = max(file.reports_per_person, group_study.rows_per_person)
     file = replace(file, reports_per_person=most)
-    known: dict[str, Mechanism] = dict(own.mechanisms)
-    if together and len(known) > 1 and len(file.headers) == 1:
+    mechanisms: dict[str, Mechanism] = dict(group_study.mechanisms)
+    if together and len(mechanisms) > 1 and len(file.headers) == 1:
         # Reports of PerAttribute that were written as one attribute.
-        known = dict.fromkeys(file.headers, own.together)
-    return file.expected(known, own.public if file.format.holds_public else None)
+        mechanisms = dict.fromkeys(file.headers, group_study.together)
+    return file.expected(mechanisms, group_study.public if file.format.holds_public else None)
 
 
 def _study_of(file: ReportFile, study: Study) -> Study:
     """The study that the people of a report file answer."""
     if study.groups and file.group is None:
         # Reports that devices sent one by one: their headers say whose they can be.
-        fits = [own for own in study.groups.values() if _headers(own) == file.headers]
+        fits = [fitting for fitting in study.groups.values() if _headers(fitting) == file.headers]
         return fits[0] if fits else next(iter(study.groups.values()))
-    found = study.by_group.get(file.group)
-    if found is None:
+    group_study = study.by_group.get(file.group)
+    if group_study is None:
         groups = f"has the groups {', '.join(study.groups)}" if study.groups else "has no groups"
         rule = f"has reports of the group {file.group!r}, and the study {groups}"
         raise MismatchError(file.path, rule)
-    return found
+    return group_study
 
 
 def _headers(study: Study) -> dict[str, object]:
@@ -339,8 +339,8 @@ def grouped_mechanisms(study: Study) -> dict[str, Mechanism]:
     """The mechanisms of a study by attribute, or of one with groups by "group: attribute"."""
     return {
         name if group is None else f"{group}: {name}": mechanism
-        for group, own in study.by_group.items()
-        for name, mechanism in own.mechanisms.items()
+        for group, group_study in study.by_group.items()
+        for name, mechanism in group_study.mechanisms.items()
     }
 
 
@@ -409,7 +409,7 @@ def read_groups(
         rule, remedy = "must have different names", "Name them: north=tally.json"
         raise ArgumentError("groups", rule, ", ".join(names), remedy)
     return {
-        attribute: {(name,): part for name, part in zip(names, parts, strict=True)}
+        attribute: {(name,): tally for name, tally in zip(names, parts, strict=True)}
         for attribute, parts in flat.items()
     }
 

@@ -21,7 +21,7 @@ from warner.app.commands.options import (
     smallest_group,
     tally_output,
 )
-from warner.app.counting import Wanted, column_names, count_all
+from warner.app.counting import CountRequest, column_names, count_all
 from warner.app.terminal import plural
 from warner.app.what_files_hold import (
     add_tallies,
@@ -137,15 +137,15 @@ def randomize(
     writers = {
         name: files.ReportWriter(
             paths[name],
-            own.mechanisms,
+            group_study.mechanisms,
             keep_order=keep_order,
             rng=rng,
             group=name,
-            reports_per_person=own.rows_per_person,
+            reports_per_person=group_study.rows_per_person,
             public=plan.public,
             blocks=blocks,
         )
-        for name, own in studies.items()
+        for name, group_study in studies.items()
     }
     copies = public_values.AnswerCopyCheck(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
@@ -161,15 +161,15 @@ def randomize(
                 done[name] = done.get(name, 0) + len(next(iter(batch.values())))
             tell(sum(done.values()))
         copies.refuse()
-    for name, own in studies.items():
+    for name, group_study in studies.items():
         if name not in done:
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
             continue
-        many = own.rows_per_person
+        many = group_study.rows_per_person
         who = plural(done[name], *(("row", "rows") if many > 1 else _PEOPLE))
         whose = f"{name}: {who} in {paths[name]}" if apart else who
         whom = f"a person with {many} of them" if many > 1 else "each"
-        click.echo(f"{whose}, {whom} spends {_spent(own)}", err=True)
+        click.echo(f"{whose}, {whom} spends {_spent(group_study)}", err=True)
     if output != "-" and not apart:
         say_written(output)
     if dropped:
@@ -217,19 +217,21 @@ def _batches(
     ``dropped`` receives the numbers of people who are left out.
     """
     watch = copies.add if plan.public else None
-    mechanisms = {name: own.mechanisms for name, own in studies.items()}
+    mechanisms = {name: group_study.mechanisms for name, group_study in studies.items()}
     if len(studies) > 1:
-        named = {str(name): own for name, own in mechanisms.items()}
+        named = {str(name): group_study for name, group_study in mechanisms.items()}
         column = plan.group_column
         for batches in read_answers.read_groups(
             values, column, named, bare, plan.public, watch, dropped.append
         ):
             yield dict(batches.items())
         return
-    ((name, own),) = mechanisms.items()
+    ((name, group_study),) = mechanisms.items()
     if name is not None and not bare:
         read_answers.require_group(values, plan.group_column, name)
-    for batch in files.read_values(values, {**plan.public, **own}, bare, watch, dropped.append):
+    for batch in files.read_values(
+        values, {**plan.public, **group_study}, bare, watch, dropped.append
+    ):
         yield {name: batch}
 
 
@@ -374,8 +376,8 @@ def tally(
             "--keep-reports": keep_reports,
         }
         wrong = [name for name, given in others.items() if given]
-        found = tallies_of_counts([*counts, *reports], plan, wrong)
-        added = add_tallies(found, allow_equal, allow_simulated)
+        counts_read = tallies_of_counts([*counts, *reports], plan, wrong)
+        added = add_tallies(counts_read, allow_equal, allow_simulated)
         total = per_person(added, reports_per_person)
         write_tallies(total, output)
         _warn_of_small_groups([t for t in [total] if next(iter(t.values())).names], smallest_group)
@@ -385,17 +387,20 @@ def tally(
         raise ArgumentError("REPORTS", rule, None, remedy)
     names = None if by is None else [name.strip() for name in by.split(",")]
     refuse_shared_outputs(("--output", output), ("--checkpoint", checkpoint))
-    wanted = Wanted(
+    request = CountRequest(
         plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated
     )
-    counted = count_all(reports, wanted, checkpoint)
+    counted = count_all(reports, request, checkpoint)
     paths = paths_of_groups(output, counted)
     if len(counted) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, counted))}, and each has a tally of its own"
         raise ArgumentError("reports", rule, None, "Name a file with -o")
     for path in paths.values():
         refuse_overwriting(path, *reports, *([checkpoint] if checkpoint else []))
-    totals = {group: per_person(own, reports_per_person) for group, own in counted.items()}
+    totals = {
+        group: per_person(group_tallies, reports_per_person)
+        for group, group_tallies in counted.items()
+    }
     for group, total in totals.items():
         write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
@@ -406,9 +411,12 @@ def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) 
     """Say how many groups are so small that their public values can point at a person."""
     # All attributes of a file are of the same people.
     sizes = [next(iter(tallies.values())).sizes for tallies in totals]
-    few = sum(int((own < smallest).sum()) for own in sizes)
+    few = sum(int((group_sizes < smallest).sum()) for group_sizes in sizes)
     if few:
-        of, least = sum(len(own) for own in sizes), min(int(own.min()) for own in sizes)
+        of, least = (
+            sum(len(group_sizes) for group_sizes in sizes),
+            min(int(group_sizes.min()) for group_sizes in sizes),
+        )
         click.echo(
             f"{few:,} of {plural(of, 'group', 'groups')} have fewer than "
             f"{plural(smallest, 'report', 'reports')}, the smallest {least}. Public columns are "
@@ -565,7 +573,7 @@ def tallies_of_counts(
         raise ArgumentError("--counts", rule)
     refuse_repeated(paths)
     whole = _whole("--study", plan)
-    found: dict[str, dict[str, Tally]] = {}
+    totals: dict[str, dict[str, Tally]] = {}
     for path in paths:
         try:
             tallies = files.read_counts(path).tallies(whole.mechanisms, whole.public, whole.digest)
@@ -575,7 +583,7 @@ def tallies_of_counts(
             click.echo(f"{path}: the table had no rows, so it adds nothing.", err=True)
             continue
         most = whole.rows_per_person
-        found[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
+        totals[path] = {name: tally.per_person(most) for name, tally in tallies.items()}
         first = next(iter(tallies.values()))
         unknown = "" if first.simulated else ", and whether they are simulated"
         click.echo(
@@ -587,6 +595,6 @@ def tallies_of_counts(
         )
         if first.simulated:
             warn_of_simulation(path)
-    if not found:
+    if not totals:
         raise EmptyError("--counts", "hold no reports: no table had rows")
-    return found
+    return totals

@@ -104,7 +104,9 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
 @written("csv")
 @click.option("--plot", "plot_path", metavar="FILE", help=f"Draw the errors: {FORMATS}.")
 @additions
-def benchmark(paths: tuple[str, ...], output: Output, plot_path: str | None, **asked: Any) -> None:
+def benchmark(
+    paths: tuple[str, ...], output: Output, plot_path: str | None, **choices: Any
+) -> None:
     """Rank estimators, or mechanisms with estimators, by their error on simulated tallies.
 
     FILE is a tally: estimators are compared on tallies that are simulated from an estimate of it.
@@ -122,30 +124,30 @@ def benchmark(paths: tuple[str, ...], output: Output, plot_path: str | None, **a
         warner benchmark study.toml --truth public.csv --only smokes --people 5000 \\
             --mechanism RandomizedResponse --mechanism UnaryEncoding --epsilon 1 --epsilon 2
     """
-    output.check(*paths, *([asked["truth"]] if asked["truth"] else []), plot=plot_path)
+    output.check(*paths, *([choices["truth"]] if choices["truth"] else []), plot=plot_path)
     context = click.get_current_context()
     names = {p.name: p.opts[-1] for p in context.command.params}
-    is_study = asked["truth"] is not None
+    is_study = choices["truth"] is not None
     for name in _OF_TALLIES if is_study else _OF_STUDIES:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             rule = "does not go with --truth" if is_study else "goes with a study and --truth"
             raise ArgumentError(str(names[name]), rule)
     if is_study:
-        _of_study(paths, output, plot_path, asked)
+        _of_study(paths, output, plot_path, choices)
     else:
-        _of_tallies(paths, output, plot_path, asked)
+        _of_tallies(paths, output, plot_path, choices)
 
 
 def _of_tallies(
-    paths: tuple[str, ...], output: Output, plot_path: str | None, asked: Mapping[str, Any]
+    paths: tuple[str, ...], output: Output, plot_path: str | None, choices: Mapping[str, Any]
 ) -> None:
     """Compare estimators on tallies that are simulated from an estimate."""
-    equal, simulated = asked["allow_equal"], asked["allow_simulated"]
+    equal, simulated = choices["allow_equal"], choices["allow_simulated"]
     tallies = tallies_together(paths, read_totals, equal, simulated)
-    loss, runs, only, joint = (asked[key] for key in ("loss", "runs", "only", "joint"))
+    loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
     rankings = {
         name: compare_methods(
-            one_or_all(parts), _methods(asked, parts[0]), loss, runs, attributes=names
+            one_or_all(parts), _methods(choices, parts[0]), loss, runs, attributes=names
         )
         for name, parts, names in steps(list(asked_tallies(tallies, only, joint)), "comparing")
     }
@@ -167,42 +169,44 @@ def _of_tallies(
     )
 
 
-def _methods(asked: Mapping[str, Any], part: Tally) -> list[Estimator]:
+def _methods(choices: Mapping[str, Any], tally: Tally) -> list[Estimator]:
     """The methods named, or the usual ones for the reports of a tally and a loss."""
-    return [method(name) for name in asked["method_names"] or usual_methods(part, asked["loss"])]
+    return [
+        method(name) for name in choices["method_names"] or usual_methods(tally, choices["loss"])
+    ]
 
 
 def _of_study(
-    paths: tuple[str, ...], output: Output, plot_path: str | None, asked: Mapping[str, Any]
+    paths: tuple[str, ...], output: Output, plot_path: str | None, choices: Mapping[str, Any]
 ) -> None:
     """Compare mechanisms with estimators on known answers."""
     if len(paths) > 1:
         raise ArgumentError("--truth", "goes with one study", ", ".join(paths))
     draft = Draft.load(paths[0])
     mechanisms = draft.study.mechanisms
-    for name in asked["only"]:
+    for name in choices["only"]:
         if name not in mechanisms:
             raise ArgumentError("--only", f"must be one of {', '.join(mechanisms)}", name)
-    answers = [dict(batch) for batch in files.read_values(asked["truth"], draft.study.domains)]
+    answers = [dict(batch) for batch in files.read_values(choices["truth"], draft.study.domains)]
     if not answers:
-        raise ArgumentError("--truth", "has no answers", asked["truth"])
+        raise ArgumentError("--truth", "has no answers", choices["truth"])
     results = {}
-    for name in asked["only"] or mechanisms:
-        own = mechanisms[name]
-        columns = [own.domain.decode(batch[name]) for batch in answers]
+    for name in choices["only"] or mechanisms:
+        mechanism = mechanisms[name]
+        columns = [mechanism.domain.decode(batch[name]) for batch in answers]
         truth = [value for column in columns for value in column]
         results[name] = benchmark_of(
             truth,
-            own.domain,
-            asked["mechanisms"] or {type(own).__name__: _maker(draft, name)},
-            asked["method_names"] or ("project", "mle", "eb"),
-            list(asked["epsilons"]) or own.requested,
-            list(asked["people"]),
-            asked["runs"],
-            asked["loss"],
-            seed=asked["seed"],
-            store=asked["store"],
-            processes=asked["processes"],
+            mechanism.domain,
+            choices["mechanisms"] or {type(mechanism).__name__: _maker(draft, name)},
+            choices["method_names"] or ("project", "mle", "eb"),
+            list(choices["epsilons"]) or mechanism.requested,
+            list(choices["people"]),
+            choices["runs"],
+            choices["loss"],
+            seed=choices["seed"],
+            store=choices["store"],
+            processes=choices["processes"],
         )
     if plot_path is not None:
         if len(results) > 1:

@@ -129,7 +129,7 @@ from warner.studies.study import Study
     "only if a test of independence, corrected for all pairs, rejects.",
 )
 @written()
-def plan(study: str, output: Output, **asked: Any) -> None:
+def plan(study: str, output: Output, **choices: Any) -> None:
     """Propose mechanisms and epsilons for a draft, or rank mechanisms for a complete STUDY.
 
     A draft is a study file in which attributes lack a mechanism or an epsilon. Both are proposed,
@@ -158,20 +158,20 @@ def plan(study: str, output: Output, **asked: Any) -> None:
     """
     output.check(study)
     if is_tally_file(study):
-        _group_attributes(study, output, asked["threshold"], asked["largest"], asked["level"])
+        _group_attributes(study, output, choices["threshold"], choices["largest"], choices["level"])
         return
     draft = Draft.load(study)
     if draft.missing:
-        _propose(draft, output, asked)
+        _propose(draft, output, choices)
         return
-    if asked["write"] is not None:
+    if choices["write"] is not None:
         rule = "is for a draft: every attribute has a mechanism and an epsilon"
         raise ArgumentError("--write", rule, None, "Leave it out")
     chosen = grouped_mechanisms(draft.study)
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
-        if (result := _planned(attribute, mechanism, asked)) is not None
+        if (result := _planned(attribute, mechanism, choices)) is not None
     }
 
     def show() -> None:
@@ -183,10 +183,10 @@ def plan(study: str, output: Output, **asked: Any) -> None:
     output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
 
 
-def _propose(draft: Draft, output: Output, asked: Mapping[str, Any]) -> None:
+def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
-    sizes = _sizes(draft, asked["sizes"], asked["people"])
-    planned = draft.proposals(asked["people"], asked["share"], asked["width"])
+    sizes = _sizes(draft, choices["sizes"], choices["people"])
+    planned = draft.proposals(choices["people"], choices["share"], choices["width"])
 
     def data() -> dict[str, Any]:
         return {
@@ -211,7 +211,7 @@ def _propose(draft: Draft, output: Output, asked: Mapping[str, Any]) -> None:
         show_proposals(planned, sizes, fixed, draft.total(planned))
 
     output.write(show, data)
-    if (path := asked["write"]) is not None:
+    if (path := choices["write"]) is not None:
         text = draft.completed(planned, {name: comments(each) for name, each in planned.items()})
         Study.parse(text, path)
         write_whole(path, text.encode())
@@ -222,7 +222,7 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
     """The numbers of people of groups whose intervals are printed."""
     if stated is not None:
         try:
-            sizes = [int(part) for part in stated.split(",")]
+            sizes = [int(size) for size in stated.split(",")]
         except ValueError:
             sizes = []
         if not sizes or min(sizes) < 1:
@@ -241,15 +241,15 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
 _OF_PLANS = ("error", "difference", "groups", "power", "runs")
 
 
-def _planned(attribute: str, mechanism: Mechanism, asked: Mapping[str, Any]) -> Plan | None:
+def _planned(attribute: str, mechanism: Mechanism, choices: Mapping[str, Any]) -> Plan | None:
     """The plan for one attribute; None where no mechanism can be compared with its own."""
-    loss = asked["loss"]
+    loss = choices["loss"]
     guarantee, domain = mechanism.guarantee, mechanism.domain
     if guarantee.epsilon == float("inf"):
         rule = "is not protected, so there is nothing to choose"
         raise ArgumentError(f"attributes.{attribute}", rule)
     if loss is None:
-        loss = "w1" if can_simulate(domain) and asked["difference"] is None else "l2"
+        loss = "w1" if can_simulate(domain) and choices["difference"] is None else "l2"
     if loss == "w1" and not can_simulate(domain):
         about = f"the loss w1 needs numbers or places, up to {MOST_SIMULATED} of them"
     elif loss != "w1" and not guarantee.bounds_all_pairs:
@@ -261,12 +261,12 @@ def _planned(attribute: str, mechanism: Mechanism, asked: Mapping[str, Any]) -> 
         return make_plan(
             domain,
             mechanism.requested,
-            asked["people"],
+            choices["people"],
             guarantee.sensitive,
             loss=loss,
             distance=mechanism.distance_unit if near else None,
             also={type(mechanism).__name__: mechanism} if near else None,
-            **{name: asked[name] for name in _OF_PLANS},
+            **{name: choices[name] for name in _OF_PLANS},
         )
     click.echo(f"{attribute} is left out: {about}.", err=True)
     return None

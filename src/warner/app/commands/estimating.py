@@ -95,10 +95,10 @@ class IntervalKind(click.ParamType):  # type: ignore[type-arg]  # generic since 
     def convert(self, value: str, param: Any, ctx: Any) -> str:
         """The kind as it was written; refused where there is no such kind."""
         try:
-            known = value in self._kinds or with_plan(value)[1] is not None
+            is_known = value in self._kinds or with_plan(value)[1] is not None
         except ArgumentError:
-            known = False
-        if not known:
+            is_known = False
+        if not is_known:
             kinds = ", ".join(self._kinds)
             self.fail(f"{value!r} is not one of {kinds}, or anytime:N with N reports.", param, ctx)
         return value
@@ -243,7 +243,7 @@ class EstimateRequest:
     "file with the columns value,share.",
 )
 @additions
-def estimate(**asked: Any) -> None:
+def estimate(**choices: Any) -> None:
     """Estimate the shares of all values from TALLY, or from several together.
 
     TALLY is a tally file or a report file; - is a tally on standard input, and the default.
@@ -274,7 +274,7 @@ def estimate(**asked: Any) -> None:
     The shares of tags ("@home") are given back to values in a second table: as --background says,
     and otherwise in proportion to the values that are not sensitive.
     """
-    request = EstimateRequest(**{**asked, "tallies": asked["tallies"] or ("-",)})
+    request = EstimateRequest(**{**choices, "tallies": choices["tallies"] or ("-",)})
     request.check()
     if request.compare_groups:
         _compare_groups(request)
@@ -288,21 +288,23 @@ def _estimate_shares(request: EstimateRequest) -> None:
     """Estimate all people together, or each group alone where the tallies are of groups."""
     chosen = None if request.method_name is None else method(request.method_name)
     paths, output = request.tallies, request.output
-    wanted = Wanted.of_options(request.summaries)
+    summaries_of = Wanted.of_options(request.summaries)
     together = tallies_together(paths, read_or_count, request.allow_equal, request.allow_simulated)
     flat, grouped = apart(together)
-    if any(part.simulated for parts in together.values() for part in parts):
+    if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(paths))
     if grouped:
-        _estimate_each_group(grouped, request, wanted)
+        _estimate_each_group(grouped, request, summaries_of)
         return
     only, (level, target), kind = request.only, request.intervals, request.kind
     estimates = [
         result
-        for name, part, names in steps(list(asked_tallies(flat, only, request.joint)), "estimating")
-        for result in estimates_of(name, part, chosen, names, only)
+        for name, tally, names in steps(
+            list(asked_tallies(flat, only, request.joint)), "estimating"
+        )
+        for result in estimates_of(name, tally, chosen, names, only)
     ]
-    wanted.check(estimates)
+    summaries_of.check(estimates)
     if len(paths) > 1:
         show_sources(chosen_tallies(flat, only))
     hidden = backgrounds(estimates, request.background)
@@ -314,13 +316,14 @@ def _estimate_shares(request: EstimateRequest) -> None:
 
     def data() -> list[dict[str, Any]]:
         return [
-            _json_of(result, request, wanted) | (given_back[i].to_json() if i in given_back else {})
+            _json_of(result, request, summaries_of)
+            | (given_back[i].to_json() if i in given_back else {})
             for i, result in enumerate(estimates)
         ]
 
     def show() -> None:
         for i, result in enumerate(estimates):
-            if summaries := wanted.named(result):
+            if summaries := summaries_of.named(result):
                 show_summaries(result, summaries, level, target, kind)
             else:
                 show_estimate(result, level, target, kind=kind)
@@ -335,11 +338,13 @@ def _estimate_shares(request: EstimateRequest) -> None:
         )
         save(picture, request.plot_path)
         say_written(request.plot_path)
-    output.write(show, data, lambda: csv_of(estimates, level, target, shares, kind, wanted.named))
+    output.write(
+        show, data, lambda: csv_of(estimates, level, target, shares, kind, summaries_of.named)
+    )
 
 
 def _estimate_each_group(
-    grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, wanted: Wanted
+    grouped: Mapping[str, Sequence[Tally]], request: EstimateRequest, summaries_of: Wanted
 ) -> None:
     """Write and print the estimates of the groups of all attributes, each group alone."""
     if request.plot_path is not None or request.background:
@@ -349,34 +354,35 @@ def _estimate_each_group(
     results = [
         (key, result)
         for name, parts, names in asked_tallies(grouped, request.only, request.joint)
-        for key, own in _parts_by_group(parts)
-        for result in estimates_of(name, own, chosen, names, request.only)
+        for key, group_parts in _parts_by_group(parts)
+        for result in estimates_of(name, group_parts, chosen, names, request.only)
     ]
     columns = next(iter(grouped.values()))[0].names
     shown = (*request.intervals, request.kind)
-    wanted.check([result for _, result in results])
+    summaries_of.check([result for _, result in results])
     request.output.write(
-        lambda: show_groups(columns, results, *shown, wanted.named),
+        lambda: show_groups(columns, results, *shown, summaries_of.named),
         lambda: [
-            {"group": dict(zip(columns, key, strict=True))} | _json_of(result, request, wanted)
+            {"group": dict(zip(columns, key, strict=True))}
+            | _json_of(result, request, summaries_of)
             for key, result in results
         ],
-        lambda: csv_of_groups(columns, results, *shown, wanted.named),
+        lambda: csv_of_groups(columns, results, *shown, summaries_of.named),
     )
 
 
 def _parts_by_group(parts: Sequence[Tally]) -> Iterator[tuple[Key, list[Tally]]]:
     """The tallies of each group of people in all files."""
     tallies: dict[Key, list[Tally]] = {}
-    for part in parts:
-        for key, tally in part.items():
+    for tally_of_file in parts:
+        for key, tally in tally_of_file.items():
             tallies.setdefault(key, []).append(tally)
     yield from steps(list(tallies.items()), "estimating groups")
 
 
-def _json_of(result: Estimate, request: EstimateRequest, wanted: Wanted) -> dict[str, Any]:
+def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -> dict[str, Any]:
     """An estimate as JSON data, with the summaries that were asked for."""
-    summaries, shown = wanted.named(result), (*request.intervals, request.kind)
+    summaries, shown = summaries_of.named(result), (*request.intervals, request.kind)
     rows = summary_rows(result, summaries, *shown)
     return result.to_json(*shown) | ({"summaries": rows} if summaries else {})
 

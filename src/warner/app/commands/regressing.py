@@ -77,25 +77,27 @@ def regress(
         require_study(opened, Study.load(study), together=False)
     if opened.simulation:
         warn_of_simulation(reports)
-    name, _, right = (part.strip() for part in formula.partition("~"))
+    name, _, right = (side.strip() for side in formula.partition("~"))
     public = files.read_public(reports)
     if not public:
         rule = "has no public columns"
         raise ArgumentError(reports, rule, None, "Declare them in the study: [public.NAME]")
     mechanisms = opened.mechanisms
     key, attribute = _holder(mechanisms, name)
-    own = files.read_reports(reports)[key]
+    answers = files.read_reports(reports)[key]
     chosen, written_formula = _covariates(right, public)
     if mean:
         if reference is not None or errors != "observed":
             rule = "do not go with --mean"
             raise ArgumentError("--reference and --errors", rule)
-        result: Any = regress_answer(own, chosen, written_formula, attribute=attribute, kind="mean")
+        result: Any = regress_answer(
+            answers, chosen, written_formula, attribute=attribute, kind="mean"
+        )
     else:
         mechanism = mechanisms[key]
         domain = mechanism.attribute_domains[name] if attribute else mechanism.domain
         against = None if reference is None else _value(reference, domain.labels)
-        result = regress_answer(own, chosen, written_formula, against, errors, attribute)
+        result = regress_answer(answers, chosen, written_formula, against, errors, attribute)
     output.write(
         lambda: click.echo(f"{name}\n{result.table(level)}"),
         lambda: {"attribute": name, **result.to_json(level)},
@@ -122,7 +124,7 @@ def _covariates(right: str, public: Mapping[str, Any]) -> tuple[dict[str, Any], 
         return dict(public), None
     if not _SUM_OF_NAMES.fullmatch(right):
         return dict(public), right
-    names = [part.strip() for part in right.split("+")]
+    names = [term.strip() for term in right.split("+")]
     for name in names:
         if name not in public:
             rule = f"must name public columns, which are {', '.join(public)}"

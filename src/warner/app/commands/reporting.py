@@ -128,11 +128,11 @@ def report(
     if suffix == ".pdf":
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
-    known = tallies_together(tallies, read_or_count, allow_equal, allow_simulated)
-    stated = None if study is None else _stated(Study.load(study), known, str(study))
-    if any(part.simulated for parts in known.values() for part in parts):
+    together = tallies_together(tallies, read_or_count, allow_equal, allow_simulated)
+    stated = None if study is None else _stated(Study.load(study), together, str(study))
+    if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
-    flat, grouped = apart(known)
+    flat, grouped = apart(together)
     for option, given in (("--by", by), ("--reference", reference)):
         if given is not None and not grouped:
             rule = "goes with a tally of groups, made by warner tally --by"
@@ -142,18 +142,18 @@ def report(
     used: dict[str, list[Tally]]
     groups: dict[str, Tally]
     used, groups = _without_groups(grouped, columns) if grouped else (flat, {})
-    wanted = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
+    summaries_of = Wanted.of_options(summaries, _DEFAULT_SUMMARIES)
     if reference is not None:
         _check_reference(reference, groups)
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
-    settings = Settings(level, target, top, wanted, reference, labels, chosen, dropped)
+    settings = Settings(level, target, top, summaries_of, reference, labels, chosen, dropped)
     questions = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])
     content = build(
         Source(
-            chosen_tallies(known, only),
+            chosen_tallies(together, only),
             questions,
             title if title is not None else "" if stated is None else stated.title,
             _date(date),
@@ -171,16 +171,16 @@ def report(
 
 def _check_reference(reference: str, groups: Mapping[str, Tally]) -> None:
     """Refuse a reference that is no group."""
-    known = list(dict.fromkeys(label(key) for found in groups.values() for key in found))
-    if reference not in known:
-        shown = "; ".join(known[:_SHOWN]) + ("; ..." if len(known) > _SHOWN else "")
+    names = list(dict.fromkeys(label(key) for tally in groups.values() for key in tally))
+    if reference not in names:
+        shown = "; ".join(names[:_SHOWN]) + ("; ..." if len(names) > _SHOWN else "")
         rule = f"must be one of the groups {shown}"
         columns = [
             name
-            for found in groups.values()
-            for key in found
+            for tally in groups.values()
+            for key in tally
             if isinstance(key, tuple)
-            for name, value in zip(found.names, key, strict=True)
+            for name, value in zip(tally.names, key, strict=True)
             if str(value) == reference
         ]
         remedy = f"For groups by {columns[0]!r} alone add --by" if columns else None
@@ -194,16 +194,19 @@ def _date(text: str | None) -> str:
     return text or ""
 
 
-def _stated(study: Study, known: Mapping[str, Sequence[Tally]], path: str) -> Study:
+def _stated(study: Study, tallies: Mapping[str, Sequence[Tally]], path: str) -> Study:
     """The study, refused where it does not have the questions of the tallies."""
     domains: dict[str, list[str]] = {}
-    for own in study.by_group.values():
-        for name, mechanism in own.mechanisms.items():
-            for part, domain in {**mechanism.attribute_domains, name: mechanism.domain}.items():
-                domains.setdefault(part, []).append(domain.digest)
+    for group_study in study.by_group.values():
+        for name, mechanism in group_study.mechanisms.items():
+            for attribute_name, domain in {
+                **mechanism.attribute_domains,
+                name: mechanism.domain,
+            }.items():
+                domains.setdefault(attribute_name, []).append(domain.digest)
     remedy = "Name the study of these reports"
-    for name, parts in known.items():
-        mechanisms = [from_header(part.header) for part in parts]
+    for name, parts in tallies.items():
+        mechanisms = [from_header(attribute_name.header) for attribute_name in parts]
         tallied = [mechanism.attribute_domains for mechanism in mechanisms if name not in domains]
         for inside in tallied or [{name: mechanism.domain} for mechanism in mechanisms]:
             for attribute, domain in (inside or {name: mechanisms[0].domain}).items():
@@ -219,12 +222,12 @@ def _stated(study: Study, known: Mapping[str, Sequence[Tally]], path: str) -> St
 def _dropped(study: Study) -> tuple[str, ...]:
     """The attributes at which people without an answer are left out."""
     domains = [
-        (part, domain)
-        for own in study.by_group.values()
-        for name, mechanism in own.mechanisms.items()
-        for part, domain in (mechanism.attribute_domains or {name: mechanism.domain}).items()
+        (attribute, domain)
+        for group_study in study.by_group.values()
+        for name, mechanism in group_study.mechanisms.items()
+        for attribute, domain in (mechanism.attribute_domains or {name: mechanism.domain}).items()
     ]
-    return tuple(dict.fromkeys(part for part, d in domains if d.missing.policy == "drop"))
+    return tuple(dict.fromkeys(attribute for attribute, d in domains if d.missing.policy == "drop"))
 
 
 def _without_groups(
@@ -232,8 +235,8 @@ def _without_groups(
 ) -> tuple[dict[str, list[Tally]], dict[str, Tally]]:
     """The tallies of all people, and the groups that are compared."""
     sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
-    groups = {name: found.by(*columns) if columns else found for name, found in sums.items()}
-    return {name: [found.total()] for name, found in sums.items()}, groups
+    groups = {name: tally.by(*columns) if columns else tally for name, tally in sums.items()}
+    return {name: [tally.total()] for name, tally in sums.items()}, groups
 
 
 def _questions(
@@ -250,26 +253,26 @@ def _questions(
     shown where --joint asks for them.
     """
     list(asked_tallies(tallies, only, ()))  # refuses names that are not there
-    asked: list[tuple[str, Sequence[Tally], list[str] | None]] = []
+    requests: list[tuple[str, Sequence[Tally], list[str] | None]] = []
     for name, parts in chosen_tallies(tallies, only).items():
         inside = attributes_of(parts)
         if inside and parts[0].ways is not None:
             # Tables of few attributes have no estimate of all together.
-            asked += [(own, parts, [own]) for own in inside if not only or own in only]
+            requests += [(inner, parts, [inner]) for inner in inside if not only or inner in only]
         else:
-            asked.append((name, parts, None))
+            requests.append((name, parts, None))
     if joint:
-        asked += asked_tallies(tallies, only, joint)
+        requests += asked_tallies(tallies, only, joint)
     questions: list[Question] = []
-    for name, parts, names in steps(asked, "estimating"):
+    for name, parts, names in steps(requests, "estimating"):
         inside = attributes_of(parts)
-        shown = any(_shows_nonresponse(from_header(part.header)) for part in parts)
+        shown = any(_shows_nonresponse(from_header(tally.header)) for tally in parts)
         for result in estimates_of(name, parts, chosen, names, only):
             if names is None and inside and result.attribute not in inside:
                 continue
-            own = None if not inside else tuple(names or (str(result.attribute),))
+            inner = None if not inside else tuple(names or (str(result.attribute),))
             of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
-            questions.append(Question(result, settings, of_groups, own, shown))
+            questions.append(Question(result, settings, of_groups, inner, shown))
     return questions
 
 

@@ -161,7 +161,7 @@ def collect() -> None:
     show_default=True,
     help="Reports a second from all addresses together; 0 for no limit.",
 )
-def serve(study: str, **asked: Any) -> None:
+def serve(study: str, **choices: Any) -> None:
     """Ask the questions of STUDY on a web page, and count the answers of real people.
 
     Two addresses are printed: that of the survey, and that of the owner's live page, which ends in
@@ -185,13 +185,13 @@ def serve(study: str, **asked: Any) -> None:
         warner collect serve study.toml --host 0.0.0.0 --url https://survey.example.org
     """
     _require_extra()
-    _serve(study, _with_options(Study.load(study), asked["people"], asked["step"]), asked)
+    _serve(study, _with_options(Study.load(study), choices["people"], choices["step"]), choices)
 
 
 def _with_options(study: Study, people: int | None, step: int | None) -> Study:
     """A study with the planned number of people, and the step, that were asked for."""
-    asked = {"people": people, "step": step}
-    given = {name: value for name, value in asked.items() if value is not None}
+    stated_options = {"people": people, "step": step}
+    given = {name: value for name, value in stated_options.items() if value is not None}
     if not given:
         return study
     # The step of publication follows from the planned number, unless it is stated.
@@ -200,7 +200,7 @@ def _with_options(study: Study, people: int | None, step: int | None) -> Study:
     return Study(stated)
 
 
-def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
+def _serve(path: str, study: Study, choices: dict[str, Any]) -> None:
     """Serve a study until a signal comes."""
     from warner.collector.access import Owner, new_token, token_hash
     from warner.collector.live.estimates import BoundedEstimates, about_many_values, too_large
@@ -217,48 +217,48 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
         rule = "must say who may answer"
         remedy = "Write one of these into the table [collect], at the end of the file for example"
         raise ArgumentError(message(f"{path}: collect.access", rule, None, remedy) + _ACCESS)
-    if (asked["certificate"] is None) != (asked["key"] is None):
+    if (choices["certificate"] is None) != (choices["key"] is None):
         rule = "must be given together"
         raise ArgumentError("--certificate and --key", rule)
-    url = None if asked["url"] is None else checked_url(asked["url"])
-    rate_of_all = asked["rate_of_all"]
+    url = None if choices["url"] is None else checked_url(choices["url"])
+    rate_of_all = choices["rate_of_all"]
     limits = Limits(
-        body=asked["max_body"],
-        rate=asked["rate"],
-        burst=asked["burst"],
+        body=choices["max_body"],
+        rate=choices["rate"],
+        burst=choices["burst"],
         rate_of_all=rate_of_all,
         burst_of_all=max(100_000, int(5 * rate_of_all)),
     )
-    place = ListenAddress(
-        asked["host"],
-        asked["port"],
-        asked["root_path"].rstrip("/"),
-        asked["proxy"],
-        asked["certificate"],
-        asked["key"],
-        is_secure=(url or "").startswith("https:") or asked["certificate"] is not None,
+    listen = ListenAddress(
+        choices["host"],
+        choices["port"],
+        choices["root_path"].rstrip("/"),
+        choices["proxy"],
+        choices["certificate"],
+        choices["key"],
+        is_secure=(url or "").startswith("https:") or choices["certificate"] is not None,
     )
     served_at = url
-    with _collecting(path, study, asked["store"], asked["ways"]) as collector:
+    with _collecting(path, study, choices["store"], choices["ways"]) as collector:
         start = Start(collector, study, path)
-        start.check(asked["new_texts"])
-        known = None if asked["new_token"] else collector.owner_hash
-        token = new_token() if known is None else None
-        digest = known or token_hash(token or "")
+        start.check(choices["new_texts"])
+        stored_hash = None if choices["new_token"] else collector.owner_hash
+        token = new_token() if stored_hash is None else None
+        digest = stored_hash or token_hash(token or "")
         live, owner = LivePublisher(collector, study, BoundedEstimates(study)), Owner(digest)
-        settings = Settings(limits, _hosts(asked["hosts"], url, place.host))
+        settings = Settings(limits, _hosts(choices["hosts"], url, listen.host))
         application = Application(study, collector, live, owner, settings)
 
         def ready(port: int) -> None:
             nonlocal served_at
-            served_at = url or place.url(port)
+            served_at = url or listen.url(port)
             start.keep()
             if token is not None:
                 # Not before the port is ours: a token that is kept and never printed is lost.
                 collector.keep_owner_hash(digest)
             live.start()
             _say_ready(served_at, token, collector, study)
-            if place.host not in _LOOPBACK and not place.is_secure:
+            if listen.host not in _LOOPBACK and not listen.is_secure:
                 click.echo(_NEEDS_HTTPS, err=True)
             if study.collect.access == "open":
                 click.echo(OPEN_TO_ALL, err=True)
@@ -272,10 +272,10 @@ def _serve(path: str, study: Study, asked: dict[str, Any]) -> None:
                 )
 
         try:
-            run(application, place, ready, live.stop)
+            run(application, listen, ready, live.stop)
         finally:
             live.stop()
-    _say_stopped(path, asked["store"], served_at or "URL", collector)
+    _say_stopped(path, choices["store"], served_at or "URL", collector)
     dropping = study.collect.keep_ids == "closed" and not collector.is_final
     if collector.status() == "closed" and dropping:
         click.echo(
@@ -299,9 +299,9 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
     from warner.collector.stores import shown_store
 
     answered = plural(collector.n, "person has answered", "people have answered")
-    place = shown_store(store, path)
-    click.echo(f"Stopped. {answered}. The counts are in {place}.", err=True)
-    again = shlex.join(["warner", "collect", "serve", path, *_given_again(place)])
+    store_name = shown_store(store, path)
+    click.echo(f"Stopped. {answered}. The counts are in {store_name}.", err=True)
+    again = shlex.join(["warner", "collect", "serve", path, *_given_again(store_name)])
     if collector.status() == "closed":
         pull = f"warner collect pull {url} --token-file token.txt -o tally.json"
         click.echo(
@@ -313,7 +313,7 @@ def _say_stopped(path: str, store: str | None, url: str, collector: Collector) -
         click.echo(f"It goes on where it stopped with: {again}", err=True)
 
 
-def _given_again(place: str) -> list[str]:
+def _given_again(store_name: str) -> list[str]:
     """The options of this command that hold for the next start too, as they were given."""
     context = click.get_current_context()
     given: list[str] = []
@@ -329,7 +329,7 @@ def _given_again(place: str) -> list[str]:
         for one in value if option.multiple else [value]:
             given.append(option.opts[-1])
             if not option.is_flag:
-                given.append(place if name == "store" else str(one))
+                given.append(store_name if name == "store" else str(one))
     return given
 
 
@@ -354,10 +354,10 @@ def _hosts(named: Sequence[str], url: str | None, host: str) -> list[str]:
     """The hosts that requests may name; [] for any."""
     from urllib.parse import urlsplit
 
-    own = ["localhost", "127.0.0.1", "[::1]"] if host in _LOOPBACK else []
-    known = [*named, *([str(urlsplit(url).hostname)] if url else [])]
+    loopback = ["localhost", "127.0.0.1", "[::1]"] if host in _LOOPBACK else []
+    names = [*named, *([str(urlsplit(url).hostname)] if url else [])]
     # A proxy on this machine, or the owner's browser, names the machine itself.
-    return [*known, *(own or ["localhost", "127.0.0.1", "[::1]"])] if known or own else []
+    return [*names, *(loopback or ["localhost", "127.0.0.1", "[::1]"])] if names or loopback else []
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -606,8 +606,8 @@ def read_token(path: str | None, variable: str | None) -> str | None:
     text = os.environ.get(str(variable), "") if path is None else read_whole(path).decode("latin-1")
     token = next(iter(text.split()), "")
     if not token or not token.isascii():
-        place = f"the variable {variable}" if path is None else str(path)
-        raise ArgumentError(place, "holds no token")
+        source = f"the variable {variable}" if path is None else str(path)
+        raise ArgumentError(source, "holds no token")
     return token.rpartition("token=")[2]
 
 

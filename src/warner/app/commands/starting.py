@@ -352,19 +352,19 @@ def from_xlsform(
             rule = "must be NAME=TAG"
             raise ArgumentError("--language", rule, show(text), "As in Swahili=sw")
         tags[name] = tag
-    found = read_form(form, tags)
-    first = found.study(epsilon)
+    form_read = read_form(form, tags)
+    first = form_read.study(epsilon)
     write_text(first.text(), output)
-    notes = [f"Left out, {reason}: {listed(names)}." for reason, names in found.left.items()]
-    if found.always_asked:
+    notes = [f"Left out, {reason}: {listed(names)}." for reason, names in form_read.left.items()]
+    if form_read.always_asked:
         notes.append(
-            f"Asked of everybody in the study, and not in the form: {listed(found.always_asked)}. "
-            "Whom a question is asked would show other answers."
+            "Asked of everybody in the study, and not in the form: "
+            f"{listed(form_read.always_asked)}. Whom a question is asked would show other answers."
         )
-    if found.must_answer:
+    if form_read.must_answer:
         notes.append(
-            f"Everybody must answer {listed(found.must_answer)}: the mechanism has no value for "
-            "nonresponse."
+            f"Everybody must answer {listed(form_read.must_answer)}: the mechanism has no value "
+            "for nonresponse."
         )
     names = listed([question.name for question in first.secret])
     notes.append(

@@ -82,7 +82,7 @@ def split(text: str) -> list[str]:
         parts = next(csv.reader([text], skipinitialspace=True, strict=True))
     except csv.Error:
         parts = text.split(",")
-    return [part.strip() for part in parts]
+    return [item.strip() for item in parts]
 
 
 def ask_title() -> str:
@@ -113,12 +113,12 @@ def complete(question: Question, is_public: bool = False) -> Question:
             return with_range(question, text)
         return with_labels(question, split(text))
 
-    wanted = {
+    hint = {
         "integers": "from which to which, such as 0:60",
         "numbers": "from which to which, such as 0:60",
         "cells": "rows x columns, such as 24x16",
     }.get(question.kind, "all that can be answered, separated by commas")
-    prompt = f"{question.name} ({WORDS[question.kind]}): {wanted} (Enter: decide later)"
+    prompt = f"{question.name} ({WORDS[question.kind]}): {hint} (Enter: decide later)"
     return ask_until(prompt, read)
 
 
@@ -148,9 +148,9 @@ def _choose(text: str, allowed: Sequence[str]) -> str:
     """One of some words; its beginning is enough."""
     while True:
         answer = ask(text, allowed[0]).casefold()
-        found = [word for word in allowed if answer and word.startswith(answer)]
-        if len(found) == 1:
-            return found[0]
+        matches = [word for word in allowed if answer and word.startswith(answer)]
+        if len(matches) == 1:
+            return matches[0]
         click.echo(f"Type one of {', '.join(allowed)}", err=True)
 
 
@@ -163,7 +163,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str, str]:
     """{name: value} of an option that is written NAME=VALUE."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, sign, value = text.partition("=")
         name = name.strip()
@@ -172,10 +172,10 @@ def by_name(option: str, texts: Iterable[str], names: Sequence[str]) -> dict[str
         if name not in names:
             rule = f"must name one of {', '.join(names)}"
             raise ArgumentError(option, rule, show(name), meant(name, names))
-        if name in found:
+        if name in values:
             raise ArgumentError(option, f"names {name!r} twice")
-        found[name] = value.strip()
-    return found
+        values[name] = value.strip()
+    return values
 
 
 def names_in(option: str, text: str | None) -> list[str]:
@@ -197,7 +197,7 @@ def stated(
         "range": with_range,
         "grid": with_grid,
     }
-    found = []
+    questions = []
     for name in names:
         question = Question(name, kinds.get(name) or _kind_stated(name, options))
         if sum(name in options[key] for key in ("values", "range", "grid")) > 1:
@@ -206,8 +206,8 @@ def stated(
         for option, read in readers.items():
             if name in options[option]:
                 question = read(question, options[option][name])
-        found.append(question)
-    return found
+        questions.append(question)
+    return questions
 
 
 def as_public(question: Question) -> Question:
@@ -219,7 +219,7 @@ def _kind_stated(name: str, options: Mapping[str, Mapping[str, str]]) -> Kind:
     """The kind of a column that nobody looked at."""
     if name in options["range"]:
         parts = options["range"][name].split(":")
-        whole = all(re.fullmatch(" *-?[0-9]+ *", part) for part in parts) and len(parts) == 2
+        whole = all(re.fullmatch(" *-?[0-9]+ *", limit) for limit in parts) and len(parts) == 2
         return "integers" if whole else "numbers"
     return "cells" if name in options["grid"] else "labels"
 
@@ -231,15 +231,15 @@ def looked_at(
 
     A column whose kind, labels or grid are stated is not read.
     """
-    found: dict[str, Kind] = {}
+    kinds: dict[str, Kind] = {}
     for name, word in options["kind"].items():
         if word not in KINDS:
             rule = f"must be one of {', '.join(KINDS)}"
             raise ArgumentError("--kind", rule, show(word), meant(word, KINDS))
-        found[name] = next(kind for kind in KINDS if kind == word)
-    told = {*found, *options["values"], *options["grid"]}
-    rest = [name for name in names if name not in told]
-    return found | (kinds_of(path, rest) if path is not None and rest else {})
+        kinds[name] = next(kind for kind in KINDS if kind == word)
+    described = {*kinds, *options["values"], *options["grid"]}
+    rest = [name for name in names if name not in described]
+    return kinds | (kinds_of(path, rest) if path is not None and rest else {})
 
 
 def copied(
@@ -287,9 +287,9 @@ def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:
     sound = Study.parse(replace(study, secret=decided, public=()).text())
     chosen = {}
     for name, domain in steps(sound.domains.items(), "planning"):
-        found = propose(domain, people, float(study.epsilon))
-        if not found.best.mechanism.guarantee.is_metric:  # an epsilon of all values is stated
-            chosen[name] = _lines(found)
+        proposal = propose(domain, people, float(study.epsilon))
+        if not proposal.best.mechanism.guarantee.is_metric:  # an epsilon of all values is stated
+            chosen[name] = _lines(proposal)
     return replace(study, mechanisms=chosen)
 
 

@@ -29,7 +29,8 @@ def toml(value: object) -> str:
     '{ en = "no", pt-BR = 1 }'
     """
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{toml_key(key)} = {toml(own)}' for key, own in value.items())} }}"
+        pairs = ", ".join(f"{toml_key(key)} = {toml(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, str):
@@ -174,12 +175,12 @@ def with_labels(question: Question, labels: Sequence[str], is_copied: bool = Fal
         raise ArgumentError(question.name, rule, got)
     if (pair := alike(labels)) is not None:
         raise ArgumentError(question.name, ALIKE, None if is_copied else pair, DIFFER)
-    found: tuple[str | int | bool, ...] = tuple(labels)
+    labels_read: tuple[str | int | bool, ...] = tuple(labels)
     if all(_INTEGER.fullmatch(label) for label in labels):
-        found = tuple(int(label) for label in labels)
+        labels_read = tuple(int(label) for label in labels)
     if question.kind == "booleans" and {label.lower() for label in labels} <= {"true", "false"}:
-        found = tuple(label.lower() == "true" for label in labels)
-    return replace(question, labels=found, is_copied=is_copied)
+        labels_read = tuple(label.lower() == "true" for label in labels)
+    return replace(question, labels=labels_read, is_copied=is_copied)
 
 
 def with_range(question: Question, text: str, is_copied: bool = False) -> Question:
@@ -199,12 +200,12 @@ def with_range(question: Question, text: str, is_copied: bool = False) -> Questi
 
 def with_grid(question: Question, text: str) -> Question:
     """The question with its grid, ``ROWSxCOLUMNS`` or ``ROWSxCOLUMNS:SIDE``."""
-    found = _GRID.fullmatch(text.replace(" ", ""))
-    side = (found[3] or "1.0") if found else ""
-    if found is None or not _NUMBER.fullmatch(side):
+    sizes = _GRID.fullmatch(text.replace(" ", ""))
+    side = (sizes[3] or "1.0") if sizes else ""
+    if sizes is None or not _NUMBER.fullmatch(side):
         rule = "must be rows x columns, such as 24x16, or 24x16:0.5 with the side of a cell"
         raise ArgumentError(question.name, rule, show(text))
-    grid = (str(int(found[1])), str(int(found[2])), _as_toml(side))
+    grid = (str(int(sizes[1])), str(int(sizes[2])), _as_toml(side))
     return replace(question, kind="cells", grid=grid)
 
 
@@ -307,14 +308,14 @@ class FirstStudy:
 
     def text(self) -> str:
         """The study file."""
-        found = "\n".join(self._lines()) + "\n"
+        written = "\n".join(self._lines()) + "\n"
         try:
-            Study(tomllib.loads(found))
+            Study(tomllib.loads(written))
         except StudyError as error:
             left = [problem for problem in problems_of(error) if UNDECIDED not in problem.text]
             if left:
-                raise located(StudyProblems(left), "the new study", found) from None
-        return found
+                raise located(StudyProblems(left), "the new study", written) from None
+        return written
 
     def _lines(self) -> Iterator[str]:
         yield from _comment(

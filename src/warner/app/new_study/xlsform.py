@@ -112,24 +112,24 @@ def _read(path: str) -> dict[str, Any]:
         raise ArgumentError(path, rule, None, "Export the form as an XLSForm")
     with open(path, "rb") as file:  # the system says why a file cannot be opened
         size = os.fstat(file.fileno()).st_size
-    place = ""
+    where = ""
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as parts:
-                size = sum(part.file_size for part in parts.infolist())
+                size = sum(member.file_size for member in parts.infolist())
         if size > _MOST_BYTES:
             rule = f"is no form: it holds more than {_MOST_BYTES >> 20} MiB"
             raise FileError(path, rule, f"{size >> 20:,} MiB", "Is it a file of answers?")
-        found: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
-        return found
+        form: dict[str, Any] = workbook_to_json(get_xlsform(os.fspath(path)), form_name="form")
+        return form
     except FileError:
         raise
     except PyXFormError as error:  # it can quote the file, which may hold answers
         row = re.search(r"\[row : ([0-9]+)\]", str(error))
-        place = f", at row {row[1]} of a sheet" if row else ""
+        where = f", at row {row[1]} of a sheet" if row else ""
     except Exception:  # what pyxform and its readers of spreadsheets raise else, quotes it too
         pass
-    rule = f"is no XLSForm that pyxform can read{place}"
+    rule = f"is no XLSForm that pyxform can read{where}"
     raise FileError(path, rule, None, "Check it with pyxform's command xls2xform")
 
 
@@ -143,9 +143,9 @@ class _Reader:
 
     def form(self) -> Form:
         """The questions, with what is left out."""
-        asked = list(_questions(self._data.get("children", ()), ""))
-        marked = [item for item in asked if _options(item.row)]
-        for item in asked:
+        items = list(_questions(self._data.get("children", ()), ""))
+        marked = [item for item in items if _options(item.row)]
+        for item in items:
             if not _options(item.row) and item.row["type"] not in _NO_QUESTIONS:
                 self._leave(item.row["name"], NOT_MARKED)
         languages = self._languages(marked)
@@ -187,8 +187,8 @@ class _Reader:
     def _tag(self, name: str) -> str:
         """The tag of a language."""
         stated = self._tags.get(name)
-        found = re.search(r"\(([A-Za-z-]+)\)\s*\Z", name)
-        tag = stated or (found[1] if found else name)
+        in_brackets = re.search(r"\(([A-Za-z-]+)\)\s*\Z", name)
+        tag = stated or (in_brackets[1] if in_brackets else name)
         if tag == _PLAIN:
             return DEFAULT_LANGUAGE
         if not is_language(tag):
@@ -205,13 +205,13 @@ class _Reader:
 
     def _texts(self, text: Any) -> str | dict[str, str] | None:
         """A text in all languages of the form; None where it has none at all."""
-        found = {self._tag(name): _line(own) for name, own in _by_name(text).items()}
-        if not any(found.values()):
+        texts = {self._tag(name): _line(own_text) for name, own_text in _by_name(text).items()}
+        if not any(texts.values()):
             return None
         languages = self._form.languages
         if languages == (DEFAULT_LANGUAGE,):
-            return next(iter(found.values()))
-        return {tag: found.get(tag) or TO_DECIDE for tag in languages}
+            return next(iter(texts.values()))
+        return {tag: texts.get(tag) or TO_DECIDE for tag in languages}
 
     def _add(self, item: _Item) -> None:
         """Add a marked question, or leave it out."""
@@ -294,12 +294,12 @@ class _Reader:
         texts = [self._texts(choice.get("label")) for choice in choices]
         answers = {}
         for tag in self._form.languages:
-            own = [
+            displayed = [
                 text.get(tag, TO_DECIDE) if isinstance(text, Mapping) else text or name
                 for text, name in zip(texts, names, strict=True)
             ]
-            if own != names:
-                answers[tag] = own
+            if displayed != names:
+                answers[tag] = displayed
         return replace(
             question, shown={**question.shown, "answers": answers} if answers else question.shown
         )
@@ -335,14 +335,14 @@ def _questions(
 
 def _options(row: Mapping[str, Any]) -> dict[str, object]:
     """{key without the prefix: value} of the columns of a row for warner."""
-    found: dict[str, object] = {}
+    options: dict[str, object] = {}
     nested = row.get("warner")
     for key, value in nested.items() if isinstance(nested, Mapping) else ():
-        found[str(key)] = _value(value)
+        options[str(key)] = _value(value)
     for key, value in row.items():
         if key.startswith("warner_"):
-            found[key.removeprefix("warner_")] = _value(value)
-    return {key: value for key, value in found.items() if value != ""}
+            options[key.removeprefix("warner_")] = _value(value)
+    return {key: value for key, value in options.items() if value != ""}
 
 
 def _value(text: Any) -> object:
@@ -355,8 +355,8 @@ def _value(text: Any) -> object:
     if written.casefold() in ("true", "false"):
         return written.casefold() == "true"
     with contextlib.suppress(ValueError, RecursionError):
-        found: object = tomllib.loads(f"a = {written}")["a"]
-        return found
+        parsed: object = tomllib.loads(f"a = {written}")["a"]
+        return parsed
     return written
 
 
@@ -371,7 +371,11 @@ def _budget(name: str, epsilon: object) -> str:
 def _by_name(text: Any) -> dict[str, str]:
     """{language as the form calls it: text}."""
     if isinstance(text, Mapping):
-        return {str(name): str(own) for name, own in text.items() if isinstance(own, str)}
+        return {
+            str(name): str(text_of_name)
+            for name, text_of_name in text.items()
+            if isinstance(text_of_name, str)
+        }
     return {_PLAIN: text} if isinstance(text, str) and text else {}
 
 
@@ -415,8 +419,8 @@ def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
     """
     low: Decimal | None = None
     high: Decimal | None = None
-    for part in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
-        after, before = _AFTER.fullmatch(part.strip()), _BEFORE.fullmatch(part.strip())
+    for comparison in re.split(r"\band\b", constraint.replace("(", " ").replace(")", " ")):
+        after, before = _AFTER.fullmatch(comparison.strip()), _BEFORE.fullmatch(comparison.strip())
         if after is not None:
             sign, number = after[1], Decimal(after[2])
         elif before is not None:

@@ -203,13 +203,15 @@ def ranges(domain: Domain) -> list[tuple[float, float, str]]:
         <= MOST_RANGES
     )
     start = math.floor(first / step + 1e-9)
-    found = []
+    parts_of_range = []
     while start * step <= last - (0 if is_whole else 1e-9 * span):
         low = max(first, start * step)
         high = min(last, (start + 1) * step - is_whole)
-        found.append((low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}"))
+        parts_of_range.append(
+            (low, high, f"{low:.6g} to {high:.6g}" if high > low else f"{low:.6g}")
+        )
         start += 1
-    return found
+    return parts_of_range
 
 
 def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
@@ -301,10 +303,10 @@ def table_by_group(
 
 
 def table_of_differences(
-    found: Differences, rows: Sequence[Row], name: Callable[[Any], str], caption: str
+    result: Differences, rows: Sequence[Row], name: Callable[[Any], str], caption: str
 ) -> Table:
     """A table of differences, each with a picture about 0."""
-    is_share = found.of == "shares"
+    is_share = result.of == "shares"
     is_several = is_share and len({name(row["value"]) for row in rows}) > 1
     scale = 100.0 if is_share else 1.0
     ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
@@ -327,7 +329,7 @@ def table_of_differences(
     head = (
         "group",
         "points" if is_share else "difference",
-        f"{100 * found.level:.4g} % interval",
+        f"{100 * result.level:.4g} % interval",
         "p (Holm)",
         f"\N{MINUS SIGN}{end:.4g} to {end:.4g}",
     )

@@ -122,12 +122,12 @@ class Question:
         Of an estimate of means alone, it is the mean. A bootstrap of places takes minutes, so they
         are those that the user names for this attribute.
         """
-        asked = self.settings.wanted.named(self.estimate)
+        applicable_ones = self.settings.wanted.named(self.estimate)
         if len(self.domain.ends) > 1 and self.name not in self.settings.wanted.own:
             return ()
         if self.estimate.fit.probabilities is None:
-            return tuple(named for named in asked if named.kind == "mean")
-        return asked
+            return tuple(named for named in applicable_ones if named.kind == "mean")
+        return applicable_ones
 
     @cached_property
     def _summary_rows(self) -> Sequence[Row]:
@@ -257,16 +257,19 @@ class Question:
             ]
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
-            for key, n, own in alone:
-                for row in summary_rows(own, summaries, level, target):
+            for key, n, estimate_of_group in alone:
+                for row in summary_rows(estimate_of_group, summaries, level, target):
                     tables.setdefault(row["text"], []).append((label(key), n, row))
             for text, rows in tables.items():
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
             return blocks
         of_one = _key_rows if self._keys else answer_rows
-        known = [(label(key), n, of_one(own, level, target)) for key, n, own in alone]
+        by_name = [
+            (label(key), n, of_one(estimate_of_group, level, target))
+            for key, n, estimate_of_group in alone
+        ]
         for x, answer in self.answers():
-            rows = [(name, n, {**found[x], "is_share": True}) for name, n, found in known]
+            rows = [(name, n, {**values[x], "is_share": True}) for name, n, values in by_name]
             caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
             blocks.append(table_by_group(caption, columns, rows, level))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
@@ -293,7 +296,7 @@ class Question:
         if self._keys:
             return ["There is no test for keys with values."]
         try:
-            found = compare_groups(
+            result = compare_groups(
                 self.groups,
                 reference=self.settings.reference,
                 of=of,
@@ -303,7 +306,7 @@ class Question:
             )
         except WarnerError as error:
             return [f"Differences cannot be computed. {error}"]
-        return _about_differences(found, self, columns)
+        return _about_differences(result, self, columns)
 
 
 def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
@@ -311,20 +314,21 @@ def _key_rows(result: Estimate, level: float, target: str) -> list[Row]:
     return list(result.key_rows(level, target))
 
 
-def _about_differences(found: Differences, question: Question, columns: str) -> list[Block]:
+def _about_differences(result: Differences, question: Question, columns: str) -> list[Block]:
     """The differences in words and as a table."""
     domain = question.domain
-    rows = found.rows()
-    if found.of == "shares":
+    rows = result.rows()
+    if result.of == "shares":
         shown = {answer for _, answer in question.answers()}
-        kept = [row for row in rows if name_of(row["value"], domain) in shown]
+        shown_rows = [row for row in rows if name_of(row["value"], domain) in shown]
     else:
-        kept = rows
+        shown_rows = rows
     clear = sorted(
-        (row for row in kept if row["p_holm"] < _LEVEL_OF_TESTS), key=lambda row: row["p_holm"]
+        (row for row in shown_rows if row["p_holm"] < _LEVEL_OF_TESTS),
+        key=lambda row: row["p_holm"],
     )
-    scale, unit = (100.0, " points") if found.of == "shares" else (1.0, "")
-    half = float(np.median([(row["high"] - row["low"]) / 2 for row in kept])) * scale
+    scale, unit = (100.0, " points") if result.of == "shares" else (1.0, "")
+    half = float(np.median([(row["high"] - row["low"]) / 2 for row in shown_rows])) * scale
     blocks: list[Block] = []
     if clear:
         blocks.append(
@@ -334,7 +338,8 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
         blocks.append(
             Points(
                 tuple(
-                    visible(sentence(row, found.of, found.level)) for row in clear[:_MOST_SENTENCES]
+                    visible(sentence(row, result.of, result.level))
+                    for row in clear[:_MOST_SENTENCES]
                 )
             )
         )
@@ -344,35 +349,35 @@ def _about_differences(found: Differences, question: Question, columns: str) -> 
         f"With these numbers of people, a difference is known to about {half:.2g}{unit}, up or "
         "down. A smaller one cannot be seen; that does not show that the groups are alike."
     )
-    listed = kept
-    if len(kept) > _MOST_DIFFERENCES:
-        listed = sorted(kept, key=lambda row: row["p_holm"])[:_MOST_DIFFERENCES]
+    listed = shown_rows
+    if len(shown_rows) > _MOST_DIFFERENCES:
+        listed = sorted(shown_rows, key=lambda row: row["p_holm"])[:_MOST_DIFFERENCES]
     others = list(dict.fromkeys(row["reference"] for row in listed))
     whom = f", compared with {others[0]}" if len(others) == 1 else ""
-    what = "shares" if found.of == "shares" else str(found.of)
+    what = "shares" if result.of == "shares" else str(result.of)
     answers = question.answers()
-    if found.of == "shares" and domain.size == 2:
+    if result.of == "shares" and domain.size == 2:
         what = f"the share of {_quoted(answers[0][1])}"
     caption = f"Differences of {what} by {columns}{whom}"
-    if len(listed) < len(kept):
-        caption += f": the {len(listed)} clearest of {len(kept):,}"
+    if len(listed) < len(shown_rows):
+        caption += f": the {len(listed)} clearest of {len(shown_rows):,}"
     blocks.append(
-        table_of_differences(found, listed, lambda value: name_of(value, domain), caption)
+        table_of_differences(result, listed, lambda value: name_of(value, domain), caption)
     )
-    if question.has_nonresponse and found.of == "shares":
+    if question.has_nonresponse and result.of == "shares":
         blocks.append("These differences are of all people, those without an answer included.")
     notes = [
         "p (Holm) is the probability of a difference at least as large where there is none, "
         "corrected for the number of comparisons of this question by Holm's method."
     ]
-    if found.of == "shares":
-        notes.append(found.test.text)
+    if result.of == "shares":
+        notes.append(result.test.text)
     notes.append(
         "A difference is taken from estimates without bias. The estimates of groups above are "
         "steadied, which makes their errors smaller, so they need not differ by the same number."
     )
-    if found.left_out:
-        count = plural(len(found.left_out), "group", "groups")
+    if result.left_out:
+        count = plural(len(result.left_out), "group", "groups")
         notes.append(f"Left out, with fewer than 2 reports: {count}.")
     blocks.append(" ".join(notes))
     return blocks
@@ -439,11 +444,11 @@ class Source:
 def build(source: Source, settings: Settings) -> Report:
     """The report of some questions."""
     first = [parts[0] for parts in source.tallies.values()]
-    people = max(sum(part.n for part in parts) for parts in source.tallies.values())
+    people = max(sum(tally.n for tally in parts) for parts in source.tallies.values())
     randomized = " with randomised answers" if _is_randomized(source) else ""
     title = source.title or f"Results of a survey{randomized}"
-    is_simulated = any(part.simulated for parts in source.tallies.values() for part in parts)
-    reports = "reports" if any(part.reports_per_person > 1 for part in first) else "people"
+    is_simulated = any(tally.simulated for parts in source.tallies.values() for tally in parts)
+    reports = "reports" if any(tally.reports_per_person > 1 for tally in first) else "people"
     about = [f"{people:,} {reports}, {plural(len(source.questions), 'question', 'questions')}"]
     if source.date:
         about.append(source.date)
@@ -492,8 +497,8 @@ def _guarantees(source: Source) -> list[Guarantee]:
     """What each question guarantees of all reports on it that one person sends in all rounds."""
     return [
         compose([mechanism.guarantee] * (count * source.rounds))
-        for known in _mechanisms(source)
-        for mechanism, count in known.values()
+        for mechanisms in _mechanisms(source)
+        for mechanism, count in mechanisms.values()
     ]
 
 
@@ -525,11 +530,11 @@ def _privacy(source: Source, settings: Settings) -> Section:
         else "Not all answers were randomised: some were counted as people gave them.",
         "The numbers below follow from the law by which the reports were made.",
     ]
-    if any(part.simulated for parts in source.tallies.values() for part in parts):
+    if any(tally.simulated for parts in source.tallies.values() for tally in parts):
         blocks.append("They would hold for reports that are made without a seed.")
     texts: dict[str, list[str]] = {}
-    for known in files:
-        for name, (mechanism, _) in known.items():
+    for mechanisms in files:
+        for name, (mechanism, _) in mechanisms.items():
             sentences = " ".join(of_mechanism(mechanism))
             names = texts.setdefault(sentences, [])
             heading = visible(settings.labels.get(name, name))
@@ -549,31 +554,33 @@ def _totals(files: Sequence[Mapping[str, tuple[Mechanism, int]]], rounds: int) -
     """What all reports of one person tell together, and all rounds."""
     once: list[Guarantee] = []
     all_rounds: list[Guarantee] = []
-    for known in files:
-        most = max(count for _, count in known.values())
-        mechanisms = {name: mechanism for name, (mechanism, _) in known.items()}
+    for of_file in files:
+        most = max(count for _, count in of_file.values())
+        mechanisms = {name: mechanism for name, (mechanism, _) in of_file.items()}
         one, several = of_a_person(mechanisms, most, rounds)
         if one is None or several is None:
             return ["The guarantees of the questions have no single sum; see each question."]
         once.append(one)
         all_rounds.append(several)
-    questions = max(len(known) for known in files)
+    questions = max(len(of_file) for of_file in files)
     blocks: list[Block] = []
-    is_several = questions > 1 or any(count > 1 for known in files for _, count in known.values())
+    is_several = questions > 1 or any(
+        count > 1 for of_file in files for _, count in of_file.values()
+    )
     if is_several:
-        found = largest(once)
-        sentences = of_guarantee(found, "A person's whole set of reports", questions > 1)
+        guarantee = largest(once)
+        sentences = of_guarantee(guarantee, "A person's whole set of reports", questions > 1)
         blocks.append(
             f"Somebody who sees all reports of one person together learns more, because the odds "
-            f"multiply. {' '.join(sentences)} The total epsilon is {found.total:.4g}."
+            f"multiply. {' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     if rounds > 1:
-        found = largest(all_rounds)
+        guarantee = largest(all_rounds)
         subject = f"The set of a person's reports of all {rounds} rounds"
-        sentences = of_guarantee(found, subject, questions > 1)
+        sentences = of_guarantee(guarantee, subject, questions > 1)
         blocks.append(
             f"If the same people send fresh reports in {rounds} rounds, the odds multiply again. "
-            f"{' '.join(sentences)} The total epsilon is {found.total:.4g}."
+            f"{' '.join(sentences)} The total epsilon is {guarantee.total:.4g}."
         )
     else:
         blocks.append(
@@ -638,8 +645,8 @@ def _meaning(source: Source, settings: Settings) -> Section:
 def _method(source: Source, settings: Settings) -> Section:
     """How reports were made and how shares were estimated."""
     rows = []
-    for known in _mechanisms(source):
-        for name, (mechanism, count) in known.items():
+    for mechanisms in _mechanisms(source):
+        for name, (mechanism, count) in mechanisms.items():
             values = f"{mechanism.domain.size:,} " + (
                 "bins" if mechanism.domain.is_binned else "values"
             )
@@ -665,7 +672,7 @@ def _method(source: Source, settings: Settings) -> Section:
     blocks.append("Shares were estimated from the counts of reports:")
     blocks.append(Points(tuple(f"{', '.join(names)}: {text}" for text, names in notes.items())))
     prints = [
-        f"{visible(name)}: " + ", ".join(part.digest[:16] for part in parts)
+        f"{visible(name)}: " + ", ".join(tally.digest[:16] for tally in parts)
         for name, parts in source.tallies.items()
     ]
     blocks.append("The counts have these fingerprints (the first digits of SHA-256):")

@@ -58,7 +58,7 @@ def _html_section(section: Section, rank: int) -> Markup:
         "<section>",
         f"<h{rank}>{text(section.title)}</h{rank}>",
         *(_html_block(block) for block in section.blocks),
-        *(_html_section(part, rank + 1) for part in section.parts),
+        *(_html_section(inner, rank + 1) for inner in section.parts),
         "</section>",
     ]
     return Markup("\n".join(parts))
@@ -149,13 +149,21 @@ def _fonts_suffice(data: str) -> bool:
     return all(ord(letter) < 0x0600 or 0x1E00 <= ord(letter) < 0x2300 for letter in data)
 
 
-def _pdf_data(part: Report | Section) -> dict[str, Any]:
+def _pdf_data(content: Report | Section) -> dict[str, Any]:
     """A report or a section as JSON data."""
-    if isinstance(part, Report):
-        about = {"about": list(part.about), "notice": part.notice}
-        return {"title": part.title, **about, "sections": [_pdf_data(s) for s in part.sections]}
-    blocks = [_pdf_block(block) for block in part.blocks]
-    return {"title": part.title, "blocks": blocks, "parts": [_pdf_data(s) for s in part.parts]}
+    if isinstance(content, Report):
+        about = {"about": list(content.about), "notice": content.notice}
+        return {
+            "title": content.title,
+            **about,
+            "sections": [_pdf_data(s) for s in content.sections],
+        }
+    blocks = [_pdf_block(block) for block in content.blocks]
+    return {
+        "title": content.title,
+        "blocks": blocks,
+        "parts": [_pdf_data(s) for s in content.parts],
+    }
 
 
 def _pdf_block(block: Block) -> dict[str, Any]:
