@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
@@ -122,7 +123,8 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
 def show_benchmark(attribute: str, result: Benchmark) -> None:
     """Print the mean losses of mechanisms with methods."""
     runs = plural(result.runs, "run", "runs")
-    show(f"{attribute}: mean losses over {runs} of each setting", f"{result}\n")
+    title = f"{attribute}: mean losses over {runs} of each setting"
+    show(replace(result.table(), title=title), "")
 
 
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:

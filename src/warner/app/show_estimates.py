@@ -358,21 +358,7 @@ def show_redistributed(result: Redistributed) -> None:
 
 def show_group_estimates(name: str, result: Estimate, level: float, target: str) -> None:
     """Print the table of the groups of one attribute."""
-    rows = [
-        {
-            **{f"by {column}": str(row[column]) for column in result.names},
-            **{key: row[key] for key in ("estimate", "low", "high", "reports")},
-            "value": as_text(row["value"]),
-        }
-        for row in result.rows(level, target)
-    ]
-    columns = [
-        *(Column(f"by {column}", column) for column in result.names),
-        Column("value"),
-        _SHARE,
-        _interval(level),
-        Column("reports", unit="people", priority=1),
-    ]
+    table = result.table(level, target)
     note = "Intervals hold for every group by itself."
     if result.interval_kind(target) == "posterior":
         note = (
@@ -381,16 +367,15 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
         )
     reports = reports_of(result.n, result.data.simulated)
     title = f"{name}: {len(result)} groups, {reports}, pool {result.pool}"
-    show(Table(columns, rows, [note], title))
+    show(replace(table, title=title, notes=[note, *table.notes[1:]]))
 
 
 def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:
     """Print the table of a weighted population."""
-    rows = [{**row, "value": as_text(row["value"])} for row in result.rows(level, target)]
-    show(result.text, Table([Column("value"), _SHARE, _interval(level)], rows))
+    show(result.table(level, target))
 
 
 def show_differences(name: str, result: Differences) -> None:
     """Print the differences of one attribute and the test of all."""
-    mark = ", of simulated reports" if result.simulated else ""
-    show(replace(result.table(), title=f"{name}: the group less the reference{mark}"))
+    table = result.table()
+    show(replace(table, title=f"{name}: {table.title[0].lower()}{table.title[1:]}"))
