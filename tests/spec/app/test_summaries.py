@@ -23,7 +23,7 @@ def test_summaries_stand_in_place_of_shares_on_the_screen_and_beside_them_in_fil
 ) -> None:
     args = ("--summary", "mean,above:4", "-o", "e.csv", "-o", "e.json", "-o", "-")
     shown = run("estimate", tally, *args).stdout
-    assert "share above 4" in shown and "smokes" in shown and " yes " in shown
+    assert "share above 4" in shown and "smokes" in shown and "\nyes " in shown
     rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
     about = {row["attribute"]: row for row in rows}
     assert len(rows) == 2 + 10 + 2
