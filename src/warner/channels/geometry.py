@@ -199,6 +199,12 @@ class HadamardChannel(SupportInverse, Channel):
         padded[1 : size + 1] = theta
         return walsh(padded)
 
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        out = self._signed_sums(u)
+        out += u.sum(axis=0)
+        out /= 2
+        return out
+
     def rmatvec(self, r: FloatArray) -> FloatArray:
         order, size = self.shape
         out = walsh(r)[1 : size + 1]
@@ -260,12 +266,6 @@ class HadamardChannel(SupportInverse, Channel):
         return np.asarray(
             ((telling.T * v[::block]) @ telling + float(v[other].mean()) * rest) / order**2
         )
-
-    def influence(self, c: FloatArray) -> FloatArray:
-        """g = H u / 2, u = c / gap in the rows of its values; the constants 1/2 - q cancel."""
-        out = self._signed_sums((c.T / self.gap).T)
-        out /= 2
-        return out
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         """With probability p a report is one of the B/2 that support x, else one of the others.
@@ -417,11 +417,6 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
 
     def support_shares(self, w: FloatArray) -> FloatArray:
         return hyperplane_sums(w, self.space)[: self.shape[1]]
-
-    def influence(self, c: FloatArray) -> FloatArray:
-        """g = N u - q'u with u = c / gap."""
-        u = (c.T / self.gap).T
-        return np.asarray(self._supporting(u) - self.q @ u)
 
     def value_cells(self, most: int) -> IntArray:
         """Points that share all digits but the last j; the ends are cells of their own."""

@@ -446,10 +446,6 @@ class WindowChannel(SupportInverse, Channel):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return self._support_sums(w)
 
-    def influence(self, c: FloatArray) -> FloatArray:
-        u = (c.T / self.gap).T
-        return np.asarray(self._supporting(u) - self.q @ u)
-
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         shares = self.support_shares(w)
         weights = np.concatenate([shares, 1 - shares]) / self.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import cached_property
 from math import prod
 
@@ -25,7 +26,32 @@ _FEW_ENTRIES = 2**22
 _TRANSFORM = 100
 
 
-class PlanarChannel(Channel):
+class _Transformed(Channel):
+    """A channel whose products are transforms, or those of its matrix where that is faster."""
+
+    @cached_property
+    @abstractmethod
+    def _matrix(self) -> FloatArray | None:
+        """A (m, K), where it has few entries."""
+
+    @abstractmethod
+    def _transformed(self, theta: FloatArray) -> FloatArray:
+        """A theta by transforms."""
+
+    @abstractmethod
+    def _transformed_back(self, r: FloatArray) -> FloatArray:
+        """A' r by transforms."""
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed(theta) if matrix is None else matrix @ theta
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        matrix = self._matrix
+        return self._transformed_back(r) if matrix is None else matrix.T @ r
+
+
+class PlanarChannel(_Transformed):
     """A cell plus a random displacement (i, j), moved to the nearest cell of the grid [P4 app. B].
 
     On a rectangle the nearest cell clamps the row and the column separately. A cell inside has the
@@ -87,15 +113,9 @@ class PlanarChannel(Channel):
 
     @cached_property
     def _matrix(self) -> FloatArray | None:
-        """A (K, K), where the grid has few cells."""
         return self._transformed(np.eye(self.shape[1])) if self.shape[1] <= _FEW else None
 
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        matrix = self._matrix
-        return self._transformed(theta) if matrix is None else matrix @ theta
-
     def _transformed(self, theta: FloatArray) -> FloatArray:
-        """A theta by transforms."""
         height, width = self.grid
         t = np.moveaxis(theta.reshape(height, width, -1), 2, 0)
         out = np.fft.irfft2(np.fft.rfft2(t, self._sizes) * self._inner, self._sizes)[
@@ -122,12 +142,7 @@ class PlanarChannel(Channel):
             np.maximum(out, 0.0, out=out)
         return np.moveaxis(out, 0, 2).reshape(self.shape[0], *theta.shape[1:])
 
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        matrix = self._matrix
-        return self._transformed_back(r) if matrix is None else matrix.T @ r
-
     def _transformed_back(self, r: FloatArray) -> FloatArray:
-        """A' r by transforms."""
         height, width = self.grid
         v = np.moveaxis(r.reshape(height, width, -1), 2, 0)
         inside = v.copy()
@@ -158,7 +173,7 @@ class PlanarChannel(Channel):
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 
-class PlacedChannel(Channel):
+class PlacedChannel(_Transformed):
     """A planar channel on a rectangle whose values are some of its cells.
 
     The values leave out cells, or lie inside a larger rectangle of reports. Each cell of the
@@ -179,7 +194,6 @@ class PlacedChannel(Channel):
 
     @cached_property
     def _matrix(self) -> FloatArray | None:
-        """A (m, K), where it has few entries."""
         size = self.shape[1]
         if self.shape[0] * size > _FEW_ENTRIES:
             return None
@@ -187,23 +201,13 @@ class PlacedChannel(Channel):
         columns = [self._transformed(unit[:, at : at + step]) for at in range(0, size, step)]
         return np.concatenate(columns, axis=1)
 
-    def matvec(self, theta: FloatArray) -> FloatArray:
-        matrix = self._matrix
-        return self._transformed(theta) if matrix is None else matrix @ theta
-
     def _transformed(self, theta: FloatArray) -> FloatArray:
-        """A theta by the products of the rectangle."""
         whole = np.zeros((self.inner.shape[1], *theta.shape[1:]))
         whole[self._places] = theta
         cells = self.inner.matvec(whole)
         return cells if self._reports is None else summed_rows(self._reports, cells, self.shape[0])
 
-    def rmatvec(self, r: FloatArray) -> FloatArray:
-        matrix = self._matrix
-        return self._transformed_back(r) if matrix is None else matrix.T @ r
-
     def _transformed_back(self, r: FloatArray) -> FloatArray:
-        """A' r by the products of the rectangle."""
         cells = r if self._reports is None else r[self._reports]
         back: FloatArray = self.inner.rmatvec(cells)[self._places]
         return back

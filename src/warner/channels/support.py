@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import TypeAlias
@@ -175,23 +176,31 @@ class SupportInverse(LikelihoodOperator):
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         return support_moments(theta, self.q, self.gap)
 
+    def influence(self, c: FloatArray) -> FloatArray:
+        """g = N u - q'u with u = c / gap, see :meth:`_supporting`."""
+        u = (c.T / self.gap).T
+        return np.asarray(self._supporting(u) - self.q @ u)
+
+    @abstractmethod
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        """N u: for each row, what its reports add to the sum of u over supported values."""
+
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """With h the sum of the block's terms, E[g_v h] is the inverse of h d.
-
-        d (m,) are the chances of all reports.
-        """
-        if not isinstance(self, Channel):
-            whole = self.complete_weights(w)
-            return self.complete().block_moments(whole, block, shape, columns)
         members = slice(block * shape[1], (block + 1) * shape[1])
-        total = self.invert(w)[members]
         squares = self.inverse_moments(columns)[0][members]
+        mixed = self._mixed_moments(w, members, columns, squares)
+        return BlockMoments.of_sums(self.invert(w)[members], squares, mixed)
+
+    def _mixed_moments(
+        self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
+    ) -> FloatArray:
+        """E[g_v h] (V, B), h the sum of a block's terms: the inverse of h d, d (m,) the chances."""
         inside = np.zeros(self.shape[1])
         inside[members] = 1.0
         weighted = (self.influence(inside) * self.matvec(columns).T).T
-        return BlockMoments.of_sums(total, squares, self.invert(weighted)[members])
+        return self.invert(weighted)[members]
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
         return -self.q / self.gap, (1 - self.q) / self.gap
@@ -241,10 +250,8 @@ class DirectChannel(SupportInverse, Channel):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w.copy()
 
-    def influence(self, c: FloatArray) -> FloatArray:
-        """g = u - q'u with u = c / gap."""
-        u = c.T / self.gap
-        return (u - (u @ self.q)[..., None]).T
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        return u
 
     def covariance(self, theta: FloatArray) -> FloatArray:
         """(diag w - w w') / gap^2, where w = A theta are the chances of the reports."""
@@ -338,11 +345,9 @@ class SupportChannel(SupportInverse, CompositeChannel):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return w[: self._size] * self.rows_per_report
 
-    def influence(self, c: FloatArray) -> FloatArray:
-        """g = (k u, 0) - q'u, with u = c / gap and the number k of a report's bits."""
-        u = (c.T / self.gap).T
-        rows = np.concatenate([self.rows_per_report * u, np.zeros(u.shape)])
-        return np.asarray(rows - self.q @ u)
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        """A report counts as k rows; those of bits at 0 support nothing."""
+        return np.concatenate([self.rows_per_report * u, np.zeros(u.shape)])
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
         return self, w
@@ -422,15 +427,10 @@ class SupportChannel(SupportInverse, CompositeChannel):
         """That of whole reports, which say more than their bit sums."""
         return support_information(self.support_law(), theta)
 
-    def block_moments(
-        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
-    ) -> BlockMoments:
-        size = shape[1]
-        members = slice(block * size, (block + 1) * size)
-        total = self.invert(w)[members]
-        squares = self.inverse_moments(columns)[0][members]
-        mixed = squares + self._cross_moments(columns, members)
-        return BlockMoments.of_sums(total, squares, mixed)
+    def _mixed_moments(
+        self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
+    ) -> FloatArray:
+        return squares + self._cross_moments(columns, members)
 
     def _cross_moments(self, columns: FloatArray, members: slice) -> FloatArray:
         """E[g_v (h - g_v)] (V, B) of a block: 0 for independent bits, else by pairs of bits.
@@ -649,12 +649,12 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def support_shares(self, w: FloatArray) -> FloatArray:
         return self._sums(self.counted, w)
 
-    @one_by_one
-    def influence(self, c: FloatArray) -> FloatArray:
-        """g = b'u - q'u with u = c / gap, for the bits b of each report."""
-        u = c / self.gap
-        bits = SupportRows(self.counted, self.shape[1], 0.0, 1.0)
-        return np.asarray(bits.matvec(u) - float(self.q @ u))
+    def _supporting(self, u: FloatArray) -> FloatArray:
+        return self._counted_bits().matvec(u)
+
+    def _counted_bits(self) -> SupportRows:
+        """The bits that S_x counts, as rows of 0 and 1."""
+        return SupportRows(self.counted, self.shape[1], 0.0, 1.0)
 
     def report_scores(self) -> FloatArray:
         """None, (0, m): the numbers of the observed reports have no meaning."""
@@ -744,29 +744,19 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def dense(self) -> FloatArray:
         return np.concatenate([block for _, block in self.blocks()])
 
-    def block_moments(
-        self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
-    ) -> BlockMoments:
+    def _mixed_moments(
+        self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
+    ) -> FloatArray:
         """The cross moments are those of the observed reports, at every distribution.
 
         The bits of other values hardly depend on the distribution.
         """
-        size = shape[1]
-        members = slice(block * size, (block + 1) * size)
-        total = self.invert(w)[members]
-        squares = self.inverse_moments(columns)[0][members]
-        mixed = squares + self._observed_cross_moments(w, members, columns.sum(axis=0))
-        return BlockMoments.of_sums(total, squares, mixed)
-
-    def _observed_cross_moments(
-        self, w: FloatArray, members: slice, mass: FloatArray
-    ) -> FloatArray:
-        """E[g_v (h - g_v)] (V, B) of a block, from the observed reports; ``mass`` (B,) scales."""
         inverse_gap = np.zeros(self.shape[1])
         inverse_gap[members] = 1 / self.gap[members]
-        bits = SupportRows(self.counted, self.shape[1], 0.0, 1.0)
+        bits = self._counted_bits()
         h = bits.matvec(inverse_gap) - float(self.q[members] @ inverse_gap[members])
         q, gap, counts = self.q[members], self.gap[members], bits.support_shares(w)[members]
         mixed = (bits.support_shares(w * h)[members] - q * float(w @ h)) / gap
-        squares = ((1 - 2 * q) * counts + q**2) / gap**2
-        return np.multiply.outer(mixed - squares, mass)
+        observed = ((1 - 2 * q) * counts + q**2) / gap**2
+        cross = np.multiply.outer(mixed - observed, columns.sum(axis=0))
+        return np.asarray(squares + cross)
