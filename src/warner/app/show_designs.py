@@ -135,7 +135,7 @@ def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
             "name": result.name + " (in the study)" * _is_own(result, chosen),
             "error": f"{result.error:.4g}" + (f" +- {result.margin:.1g}" if result.margin else ""),
             "times": result.error / none.error,
-            "weight": in_people(result.weight),
+            "weight": in_people(result.influence),
             "judged": result.judged,
             "people": result.people,
             "power": None if result.power is None else f"{result.power:.2f}",
@@ -274,7 +274,7 @@ def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
                 "requested": f"{result.requested:.10g}",
                 "epsilon": f"{result.epsilon:.10g}",
                 "holds": "yes" if result.holds else f"NO: {result.violation}",
-                "weight": in_people(result.weight),
+                "weight": in_people(result.influence),
                 "guarantee": result.guarantee,
                 "method": result.method + sampled,
             }

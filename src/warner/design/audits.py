@@ -54,7 +54,7 @@ class Audit(Tabular):
             is metric; None where they are for any two values.
         total: the epsilon between any two values, at any distance. It is the budget in nats that
             one person spends in all.
-        weight: the number of people by which one forged report changes the count of a value that
+        influence: the number of people by which one forged report changes the count of a value that
             ``Inversion()`` estimates, at most; None where reports have no unbiased estimate of
             counts. See :func:`warner.theory.inversion.max_influence`.
     """
@@ -70,7 +70,7 @@ class Audit(Tabular):
     delta: float | None = None
     unit: float | None = None
     total: float | None = None
-    weight: float | None = None
+    influence: float | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """The audit as a table of one row: the attributes by name."""
@@ -99,7 +99,7 @@ class Audit(Tabular):
         bound = self.sampled_lower_bound
         lower = "" if bound is None else f"; from samples at least {bound:.4f}"
         weight = (
-            "" if self.weight is None else f"; one report weighs at most {self.weight:.4g} people"
+            "" if self.influence is None else f"; one report weighs at most {self.influence:.4g} people"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         return f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}"

@@ -228,7 +228,7 @@ class RankedMechanism:
         error: expected loss with the n people of the plan.
         people: number of people that the wanted error or difference needs; None where none was
             named.
-        weight: number of people that one forged report can add to the count that ``Inversion()``
+        influence: number of people that one forged report can add to the count that ``Inversion()``
             estimates of a value; None where it is not known; see
             :func:`warner.theory.inversion.max_influence`.
         margin: standard error of ``error`` where it is a mean over simulated tallies; else 0.
@@ -241,20 +241,20 @@ class RankedMechanism:
     mechanism: Mechanism | None
     error: float
     people: int | None
-    weight: float | None
+    influence: float | None
     margin: float = 0.0
     judged: str = _CLOSED_FORM
     power: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """The result as a dict: mechanism, error, margin, people, weight, judged, and power."""
+        """The result as a dict: mechanism, error, margin, people, influence, judged, and power."""
         return {
             "mechanism": self.name,
             "error": self.error,
             "margin": self.margin,
             "judged": self.judged,
             "people": self.people,
-            "weight": self.weight,
+            "influence": self.influence,
             **({} if self.power is None else {"power": self.power}),
         }
 
@@ -297,7 +297,7 @@ class Plan(Ranking[RankedMechanism]):
         Column("margin", "standard error", "number", 1),
         Column("people", "people needed", "people"),
         Column("power", unit="number"),
-        Column("weight", "weight of one report", "number", 1),
+        Column("influence", "influence of one report", "number", 1),
         Column("judged", "judged by", priority=2),
     )
 
@@ -320,7 +320,7 @@ class _Survey:
 
     def ranked(self, name: str, mechanism: Mechanism | None) -> RankedMechanism:
         """The figures of one mechanism; None for no protection."""
-        weight = 1.0 if mechanism is None else max_influence(mechanism)
+        influence = 1.0 if mechanism is None else max_influence(mechanism)
         subject = self.domain if mechanism is None else mechanism
         if self.loss == "w1":
             error, margin, judged = simulated_error(
@@ -337,7 +337,7 @@ class _Survey:
             power = power_for_difference(
                 subject, self.wanted.difference, self.n, self.theta, self.wanted.groups
             )
-        return RankedMechanism(name, mechanism, error, people, weight, margin, judged, power)
+        return RankedMechanism(name, mechanism, error, people, influence, margin, judged, power)
 
     def people(self, subject: Mechanism | Domain, difference_wanted: WantedDifference) -> int:
         """The number of people that the wanted difference needs."""

@@ -690,7 +690,7 @@ def _with_share(theta: np.ndarray, x: int, share: float) -> np.ndarray:
 
 
 # -----------------------------------------------------------------------------------------------
-# The weight of one report: how far a single dishonest person can move an estimated count.
+# The influence of one report: how far a single dishonest person can move an estimated count.
 
 
 def max_influence(mechanism: Mechanism) -> float | None:

@@ -76,13 +76,13 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     ) <= weight * (1 + 1e-9)
     with pytest.raises(warner.errors.ArgumentTypeError, match="must be a Mechanism"):
         max_influence("RandomizedResponse")  # type: ignore[arg-type]
-    assert warner.audit(several).weight == max_influence(several)
+    assert warner.audit(several).influence == max_influence(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
     assert (
-        all(option.weight == max_influence(option.mechanism) for option in ranking.results)
-        and ranking.no_protection.weight == 1
+        all(option.influence == max_influence(option.mechanism) for option in ranking.results)
+        and ranking.no_protection.influence == 1
     )
-    assert all(line["weight"] >= 1 for line in ranking.to_json()["results"])
+    assert all(line["influence"] >= 1 for line in ranking.to_json()["results"])
 
 
 def _counted(mechanism: warner.RandomizedResponse, counts: np.ndarray) -> warner.Tally:
