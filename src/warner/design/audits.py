@@ -99,7 +99,9 @@ class Audit(Tabular):
         bound = self.sampled_lower_bound
         lower = "" if bound is None else f"; from samples at least {bound:.4f}"
         weight = (
-            "" if self.influence is None else f"; one report weighs at most {self.influence:.4g} people"
+            ""
+            if self.influence is None
+            else f"; one report weighs at most {self.influence:.4g} people"
         )
         epsilons = f"requested {self.requested:.10g}, exact {self.epsilon:.10g}, {verdict}"
         return f"{self.mechanism}: {epsilons}; {self.guarantee} ({self.method}{lower}){weight}"

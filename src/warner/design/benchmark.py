@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,9 @@ class Benchmark(Tabular):
     methods: tuple[str, ...]
     losses: tuple[str, ...]
     runs: int
-    values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]] = field(repr=False)
-    left_out: Mapping[tuple[Cell, str | None], str] = field(repr=False)
-    sources: tuple[str, ...] = field(default=(), repr=False)
+    values: Mapping[tuple[Cell, str], Mapping[str, np.ndarray]]
+    left_out: Mapping[tuple[Cell, str | None], str]
+    sources: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
         """One dict for each setting, method and loss.
@@ -173,7 +173,14 @@ class Benchmark(Tabular):
         chosen = self.losses[0] if loss is None else choice("loss", loss, self.losses)
         integer("digits", digits, 1)
         rows = [row for row in self.rows() if row["loss"] == chosen]
-        return tables(rows, digits)
+        by_truth: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_truth.setdefault(row["truth"], []).append(row)
+        several = len(by_truth) > 1
+        return "\n\n".join(
+            (f"% {truth}\n" if several else "") + latex_table(rows_of_truth, digits)
+            for truth, rows_of_truth in by_truth.items()
+        )
 
     def bibtex(self) -> str:
         """The sources of all mechanisms and methods, each once, and the package itself, as BibTeX.
@@ -665,17 +672,8 @@ def _digest(content: Any) -> str:
 # The mean losses of a benchmark as tables in LaTeX.
 
 
-def tables(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
-    """One table for each truth, for the package booktabs."""
-    truths = dict.fromkeys(row["truth"] for row in rows)
-    parts = []
-    for truth in truths:
-        title = f"% {truth}\n" if len(truths) > 1 else ""
-        parts.append(title + _table([row for row in rows if row["truth"] == truth], digits))
-    return "\n\n".join(parts)
-
-
-def _table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
+def latex_table(rows: Sequence[Mapping[str, Any]], digits: int) -> str:
+    """The rows of one truth as a table for the package booktabs."""
     columns = list(dict.fromkeys((row["epsilon"], row["n"]) for row in rows))
     means = {
         (row["mechanism"], row["method"], row["epsilon"], row["n"]): number(row["mean"], digits)
@@ -735,15 +733,19 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
     alt = require_altair()
     counts = {key: len({row[key] for row in rows}) for key in (*AXES, "truth")}
     axis = x or next((key for key in AXES if counts[key] > 1), "n")
-    columns, others = _panels(counts, axis)
+    # The first key with several values makes the columns of panels, the others their rows.
+    keys = ("mechanism", "epsilon", "n", "truth")
+    varying = [key for key in keys if key != axis and counts[key] > 1]
+    columns, others = (varying[0], varying[1:]) if varying else (None, [])
     positive = all(row["mean"] > 0 for row in rows)
     drawn = [_drawn(row, columns, others) for row in rows]
     base = alt.Chart()  # the data are of all panels
-    across = _across(alt, axis, rows)
+    log = alt.Scale(type="log", nice=False, padding=12)
+    across = _across(alt, axis, rows, log)
     down = alt.Y(
         "mean:Q",
         title=[*textwrap.wrap(loss, _TITLE), f"mean of {rows[0]['runs']} runs"],
-        scale=_log(alt) if positive else alt.Undefined,
+        scale=log if positive else alt.Undefined,
         axis=alt.Axis(format="~g", grid=True, gridColor="#eeeeee"),
     )
     series = encoded("method", list(dict.fromkeys(row["method"] for row in rows)))
@@ -757,7 +759,11 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
     else:
         marks = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45))
     layers = alt.layer(bars, marks.encode(x=across, y=down, **series, **dodge))
-    layers = layers.properties(width=_width(axis, counts, rows), height=_HEIGHT)
+    width = _WIDTH
+    if axis == "mechanism":  # mechanisms need room for their methods
+        methods = len({row["method"] for row in rows})
+        width = max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
+    layers = layers.properties(width=width, height=_HEIGHT)
     facets: dict[str, Any] = {}
     if columns is not None:
         facets["column"] = _facet(alt, "column", drawn)
@@ -768,14 +774,6 @@ def chart(rows: Sequence[dict[str, Any]], loss: str, x: str | None) -> Any:
     return whole.configure_view(stroke="#dddddd").configure_axis(
         grid=False, titleFontWeight="normal", labelLimit=300
     )
-
-
-def _panels(counts: dict[str, int], axis: str) -> tuple[str | None, list[str]]:
-    """The key whose values are columns of panels, and those whose combinations are the rows."""
-    left = [
-        key for key in ("mechanism", "epsilon", "n", "truth") if key != axis and counts[key] > 1
-    ]
-    return (left[0], left[1:]) if left else (None, [])
 
 
 def _drawn(row: dict[str, Any], columns: str | None, others: list[str]) -> dict[str, Any]:
@@ -803,23 +801,11 @@ def _facet(alt: Any, field: str, drawn: Sequence[dict[str, Any]]) -> Any:
     return kind(f"{field}:N", header=header, sort=order, title=None)
 
 
-def _across(alt: Any, axis: str, rows: Sequence[dict[str, Any]]) -> Any:
+def _across(alt: Any, axis: str, rows: Sequence[dict[str, Any]], log: Any) -> Any:
     """The horizontal axis, with a tick at every value."""
     if axis == "mechanism":
         order = list(dict.fromkeys(row["mechanism"] for row in rows))
         return alt.X("mechanism:N", title=None, sort=order, axis=alt.Axis(labelAngle=-30))
     values = sorted({row[axis] for row in rows})
     ticks = alt.Axis(values=values, format="~s" if axis == "n" else "~g", labelOverlap=True)
-    return alt.X(f"{axis}:Q", title=_NAMES[axis], scale=_log(alt), axis=ticks)
-
-
-def _log(alt: Any) -> Any:
-    return alt.Scale(type="log", nice=False, padding=12)
-
-
-def _width(axis: str, counts: dict[str, int], rows: Sequence[dict[str, Any]]) -> int:
-    """The width of a panel; mechanisms need room for their methods."""
-    if axis != "mechanism":
-        return _WIDTH
-    methods = len({row["method"] for row in rows})
-    return max(_WIDTH, counts["mechanism"] * (12 * methods + 20))
+    return alt.X(f"{axis}:Q", title=_NAMES[axis], scale=log, axis=ticks)

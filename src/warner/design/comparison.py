@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,6 @@ def _mean_error(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     return float(np.linalg.norm(fit.mean.value - truth @ points))
 
 
-def _variance(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
-    """The error of the variance. The spread within bins is the same in both."""
-    return metrics.variance_error(truth, _distribution(fit), domain.points)
-
-
 def _range(truth: np.ndarray, fit: Fit, domain: Domain) -> float:
     """The mean error of ranges of a tenth and of four tenths of the values [P3 sec VI-D]."""
     order = cumulative_on(domain).order
@@ -116,10 +112,6 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
     return divergence
 
 
-def _top(truth: np.ndarray, estimate: np.ndarray) -> float:
-    return metrics.mean_absolute_error(truth, estimate, top=_TOP)
-
-
 LOSSES: dict[str, Loss] = {
     "l1": Loss("sum of absolute errors", _of_shares(metrics.l1)),
     "l2": Loss("sum of squared errors", _of_shares(metrics.sum_of_squares)),
@@ -127,10 +119,16 @@ LOSSES: dict[str, Loss] = {
     "kl": Loss("Kullback-Leibler divergence, in nats", _of_distribution(_kl)),
     "js": Loss("Jensen-Shannon divergence, in nats", _of_distribution(metrics.jensen_shannon)),
     "mae_top": Loss(
-        "mean absolute error of the tenth of values with most people", _of_shares(_top)
+        "mean absolute error of the tenth of values with most people",
+        _of_shares(partial(metrics.mean_absolute_error, top=_TOP)),
     ),
     "mae_mean": Loss("absolute error of the mean", _mean_error, "places", of_mean=True),
-    "mae_variance": Loss("absolute error of the variance", _variance, "line"),
+    "mae_variance": Loss(
+        "absolute error of the variance",
+        # The spread within bins is the same in both.
+        lambda truth, fit, domain: metrics.variance_error(truth, _distribution(fit), domain.points),
+        "line",
+    ),
     "mae_range": Loss("mean absolute error of shares of ranges", _range, "line"),
     "mae_quantile": Loss("mean absolute error of the nine deciles", _quantile, "line"),
 }

@@ -39,7 +39,7 @@ from warner._core.errors import (
 )
 from warner._core.progress import steps
 from warner._core.table import Column
-from warner.channels import Channel, KroneckerChannel, lifted, summed
+from warner.channels import KroneckerChannel, lifted, summed
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
@@ -304,11 +304,13 @@ def compare_schemes(
     results: list[RankedScheme] = []
     left_out: dict[str, str] = {}
     for scheme in steps(list(_schemes(domain, shares, groups)), "trying schemes"):
-        if scheme.name == "RR-Clusters" and len(scheme.groups) == len(domain.shape):
-            left_out[scheme.name] = "every group is one attribute, which is RR-Independent"
-            continue
-        if scheme.name == "RR-Clusters" and len(scheme.groups) == 1:
-            left_out[scheme.name] = "the only group is all attributes, which is RR-Joint"
+        if scheme.name == "RR-Clusters" and len(scheme.groups) in (1, len(domain.shape)):
+            is_joint = len(scheme.groups) == 1 < len(domain.shape)
+            left_out[scheme.name] = (
+                "the only group is all attributes, which is RR-Joint"
+                if is_joint
+                else "every group is one attribute, which is RR-Independent"
+            )
             continue
         try:
             results += _tried(scheme, question, rng)
@@ -349,7 +351,8 @@ def _tried(
         RandomizedResponse(each, question.epsilon * len(group) / len(axes))
         for each, group in zip(domains, scheme.groups, strict=True)
     ]
-    channel = _channel(mechanisms)
+    channels = [mechanism.channel() for mechanism in mechanisms]
+    channel = channels[0] if len(channels) == 1 else KroneckerChannel(channels)
     truth = summed(theta, shape, axes)
     domain_of_groups = _asked(domain, domains)
     simulated = [
@@ -380,12 +383,6 @@ def _tried(
             expected,
             loss(independent, theta) if is_product else 0.0,
         )
-
-
-def _channel(mechanisms: list[RandomizedResponse]) -> Channel:
-    """The channel of the groups' reports together."""
-    channels = [mechanism.channel() for mechanism in mechanisms]
-    return channels[0] if len(channels) == 1 else KroneckerChannel(channels)
 
 
 def _asked(domain: Product, groups: list[Domain]) -> Domain:

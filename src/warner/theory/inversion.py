@@ -700,11 +700,10 @@ def max_influence(mechanism: Mechanism) -> float | None:
 
     L is the unbiased inverse of the channel, and report y adds L[x, y] people to the count of x. A
     person who sends y in place of an honest y' changes the count by the difference. If reports
-    support sets of values, the weight is 1 / (p - q). Here p is the probability that a report
-    supports the true value, and q that it supports another value. No mechanism can tell one
-    forged report from an honest one. Estimators that are biased can move by more: of 200 reports
-    on 10 values at epsilon 1, one moves the default estimate by 9 people and more, where the
-    weight is 6.8. The smaller epsilon is, the larger the weight is.
+    support sets of values, that is 1 / (p - q), with p the probability that a report supports the
+    true value, and q that it supports another one. No mechanism can tell one forged report from an
+    honest one. Estimators that are biased can move by more: of 200 reports on 10 values at epsilon
+    1, one moves the default estimate by 9 people and more, and the count by 6.8.
 
     For reports about several attributes, the result is an upper bound of the change of one cell.
     For keys with values it is the change of the count of a key. For a large pool of hashes it is
