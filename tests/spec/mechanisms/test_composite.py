@@ -287,4 +287,4 @@ def test_as_many_reports_as_there_may_be_are_audited(
     many = Repeated(mechanism, 10_000)
     with pytest.raises(warner.errors.ArgumentError, match=r"too many tuples .* got \d\.\d\de\+\d+"):
         many.channel()
-    assert warner.audit(many).weight is None
+    assert warner.audit(many).influence is None
