@@ -85,7 +85,7 @@ class GeometricChannel(Channel):
         return self._convolve((self._level * r.T).T)[self._values]
 
     def merge_proportional_rows(self) -> tuple[GeometricChannel, IntArray] | None:
-        """Reports beyond the values on one side are all proportional to a^x: they become one."""
+        # Reports beyond the values on one side are all proportional to a^x: they become one.
         rows, size = self.shape
         if rows == size or size < 2:
             return None
@@ -110,7 +110,7 @@ class GeometricChannel(Channel):
         return np.asarray((self._deconvolve(c).T / self._level).T)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Row x of the inverse has three entries, so both sums have three terms."""
+        # Row x of the inverse has three entries, so both sums have three terms.
         if (merged := self.merge_proportional_rows()) is not None:
             return merged[0].inverse_moments(theta)
         a, size = self.ratio, self.shape[1]
@@ -129,12 +129,12 @@ class GeometricChannel(Channel):
         return total, at_value
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
-        """An end, the value next to it and one inside have all the weights that there are."""
+        # An end, the value next to it and one inside have all the weights that there are.
         size = min(self.shape[1], 5)
         return extremes(GeometricChannel(size, self.ratio).influence(np.eye(size)).T)
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
-        """Reports beyond the values count for the nearest value."""
+        # Reports beyond the values count for the nearest value.
         return self._merged_weights(w)
 
 
@@ -167,7 +167,7 @@ class SpreadChannel(Channel):
         return None if merged is None else (SpreadChannel(merged[0], self.weights), merged[1])
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
-        """Each grid point counts for the value whose mean position on the grid is nearest."""
+        # Each grid point counts for the value whose mean position on the grid is nearest.
         points = self.weights.shape[0]
         centres = self.weights.T @ np.arange(points)
         nearest = np.searchsorted((centres[1:] + centres[:-1]) / 2, np.arange(points))
@@ -292,7 +292,7 @@ class BandChannel(Channel):
         return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[Channel, FloatArray]:
-        """The windows of a cell are the mean of those of its values."""
+        # The windows of a cell are the mean of those of its values.
         size = self.shape[1]
         cell = np.searchsorted(starts, self._columns, side="right") - 1
         jumps = self._jumps / np.diff(starts, append=size)[cell]

@@ -222,7 +222,7 @@ class SomeValues(LikelihoodOperator):
         return self.inner.report_scores()
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
-        """Reports of values that are ruled out are left out."""
+        # Reports of values that are ruled out are left out.
         of_values = self.inner.naive_estimate(w)[self.values]
         total = float(of_values.sum())
         return np.asarray(
@@ -342,7 +342,7 @@ class SummedChannel(Channel):
         return self.channel.variance_of(lifted_c, self._spread(theta))
 
     def covariance(self, theta: FloatArray) -> FloatArray:
-        """The sums of the covariances of all attributes."""
+        # The sums of the covariances of all attributes.
         whole = self.channel.covariance(self._spread(theta))
         rows = summed(whole, self._sizes, self._keep)
         return summed(np.ascontiguousarray(rows.T), self._sizes, self._keep)

@@ -220,18 +220,17 @@ class HadamardChannel(SupportInverse, Channel):
         return out
 
     def value_cells(self, most: int) -> IntArray:
-        """Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own."""
+        # Values x with the same (x + 1) / 2^j, rounded down; the ends are cells of their own.
         block = 2 ** power_of_block(self.shape[1], 2, most)
         return block_starts(self.shape[1], block - 1, block)
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """Hadamard response of order B / 2^j on the blocks of :meth:`value_cells`.
-
-        Over a block of 2^j values the mean of H[y, x] is that of the smaller matrix at y / 2^j, if
-        2^j divides y. Otherwise it is 0.
-        """
+        # Hadamard response of order B / 2^j on the blocks of value_cells.
+        #
+        # Over a block of 2^j values the mean of H[y, x] is that of the smaller matrix at y / 2^j,
+        # if 2^j divides y. Otherwise it is 0.
         order, size = self.shape
         block = int(np.diff(starts).max(initial=1))
         aligned = block_starts(size, block - 1, block)
@@ -268,10 +267,9 @@ class HadamardChannel(SupportInverse, Channel):
         )
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability p a report is one of the B/2 that support x, else one of the others.
-
-        Report by report, or value by value where there are many people for each value.
-        """
+        # With probability p a report is one of the B/2 that support x, else one of the others.
+        #
+        # Report by report, or value by value where there are many people for each value.
         n, order, held = int(people.sum()), self.shape[0], np.flatnonzero(people)
         if n <= order * held.size:
             return simulate_reports(self, people, rng)
@@ -284,9 +282,8 @@ class HadamardChannel(SupportInverse, Channel):
         return np.asarray(total / n)
 
     def sample_rows(self, index: IntArray, rng: np.random.Generator) -> IntArray:
-        """A uniform report, whose lowest bit that row x + 1 selects is flipped if the sign is not
-        the wanted one. That maps either half of the reports onto the other one to one.
-        """
+        # A uniform report, whose lowest bit that row x + 1 selects is flipped if the sign is not
+        # the wanted one. That maps either half of the reports onto the other one to one.
         row = np.asarray(index, dtype=np.int64) + 1
         report = rng.integers(0, self.shape[0], len(row))
         agrees = np.bitwise_count(report & row) & 1 == 0
@@ -373,7 +370,7 @@ class OrthogonalReports(Channel):
         return self.points.draw(np.asarray(index, dtype=np.int64), supporting, Source(rng))
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report, or value by value where there are many people for each value."""
+        # Report by report, or value by value where there are many people for each value.
         if int(people.sum()) > self.shape[0] * self.shape[1]:
             return super().simulate_from_values(people, rng)
         return simulate_reports(self, people, rng)
@@ -419,7 +416,7 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
         return hyperplane_sums(w, self.space)[: self.shape[1]]
 
     def value_cells(self, most: int) -> IntArray:
-        """Points that share all digits but the last j; the ends are cells of their own."""
+        # Points that share all digits but the last j; the ends are cells of their own.
         q, size = self.space.prime, self.shape[1]
         j = min(power_of_block(size, q, most), self.space.dimension - 2)
         return block_starts(size, count_points(q, j), q**j)

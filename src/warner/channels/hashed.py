@@ -124,19 +124,17 @@ class HashChannel(Channel):
         return self._support_inverse @ self._gather(w)
 
     def influence(self, c: FloatArray) -> FloatArray:
-        """A report (s, b) adds the sum of u = inverse' c over the values in its bucket.
-
-        These sums are the product of a pool with q' = 0 and p = seeds.
-        """
+        # A report (s, b) adds the sum of u = inverse' c over the values in its bucket.
+        #
+        # These sums are the product of a pool with q' = 0 and p = seeds.
         counting = HashChannel(self.shape[1], self.seeds, self.buckets, 0.0, float(self.seeds))
         return counting.matvec(self._support_inverse.T @ c)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Exact over the pool where that costs at most 5e10 multiplications.
-
-        Otherwise it uses the first seeds that fit. The relative error is about 1 / sqrt(seeds used)
-        of a term that varies little from seed to seed.
-        """
+        # Exact over the pool where that costs at most 5e10 multiplications.
+        #
+        # Otherwise it uses the first seeds that fit. The relative error is about 1 / sqrt(seeds
+        # used) of a term that varies little from seed to seed.
         size = self.shape[1]
         inverse = self._support_inverse.T
         rows = self.matvec(theta).reshape(self.seeds, self.buckets, *theta.shape[1:])
@@ -155,10 +153,9 @@ class HashChannel(Channel):
         return total * (self.seeds / used), at_value * (self.seeds / used)
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability p - q' a report is a random seed with the value's bucket.
-
-        Otherwise it is a random seed with a random bucket.
-        """
+        # With probability p - q' a report is a random seed with the value's bucket.
+        #
+        # Otherwise it is a random seed with a random bucket.
         truthful = rng.binomial(people, self.gap)
         cells = self.shape[0]
         total = rng.multinomial(
@@ -172,7 +169,7 @@ class HashChannel(Channel):
         return np.asarray(total.ravel() / people.sum())
 
     def supports(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """Support counts with the collisions of the pool, q' + (p - q') M[x, x']."""
+        # Support counts with the collisions of the pool, q' + (p - q') M[x, x'].
         size, shares = self.shape[1], self._gather(w)
         supported = self.q + self.gap * _collisions(self.seeds, self.buckets, size)
         channel = DenseCompositeChannel(
@@ -184,7 +181,7 @@ class HashChannel(Channel):
         return self._gather(w)
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray]:
-        """Of a large pool, the weights at the average share of values that a report supports."""
+        # Of a large pool, the weights at the average share of values that a report supports.
         if self.shape[0] * self.shape[1] > _LARGEST_TABLE:
             level = self.gap * (1 - 1 / self.buckets)
             q = self.q + self.gap / self.buckets
@@ -196,7 +193,7 @@ class HashChannel(Channel):
         return normalized(self._gather(w))
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """The rows of the observed reports as packed bits, hashed once."""
+        # The rows of the observed reports as packed bits, hashed once.
         rows = np.flatnonzero(w)
         packed = np.empty((rows.size, -(-self.shape[1] // 8)), dtype=np.uint8)
         for seeds, table in self._tables():
@@ -459,7 +456,7 @@ class WindowChannel(SupportInverse, Channel):
         return self.reports.hashes.windows(*self.reports.draw(np.asarray(index), rng))
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report, or value by value where there are many people for each value."""
+        # Report by report, or value by value where there are many people for each value.
         n, (rows, size) = int(people.sum()), self.shape
         if n > rows * size:
             return super().simulate_from_values(people, rng)
@@ -574,20 +571,18 @@ class HashSupportChannel(SupportChannel):
         return SupportLaw(self.q, self.gap, alike=self.reports.pairs)
 
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """That of whole reports: exact where it is affordable, else that of independent bits.
-
-        With p residues the difference is about 1 / p of the information (METHODS 1).
-        """
+        # That of whole reports: exact where it is affordable, else that of independent bits.
+        #
+        # With p residues the difference is about 1 / p of the information (METHODS 1).
         if (self.reports.hashes.prime * self._size) ** 2 <= _INFORMATION_WORK:
             return WindowChannel(self.reports).information(theta)
         return super().information(theta)
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Report by report where that is little work.
-
-        Otherwise bits are drawn as independent given the value. Then ones are taken away or added
-        at random values, so that the number of all ones has its own variance.
-        """
+        # Report by report where that is little work.
+        #
+        # Otherwise bits are drawn as independent given the value. Then ones are taken away or added
+        # at random values, so that the number of all ones has its own variance.
         n, size = int(people.sum()), self._size
         if n * size <= _DRAWS:
             hashes = self.reports.hashes

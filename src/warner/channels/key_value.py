@@ -183,13 +183,13 @@ class TiedChannel(Channel):
         return total.ravel(), np.tile(at_value, self.keys)
 
     def report_weight(self, values_per_report: int = 1) -> float:
-        """The weight in the count of a key, not of a key with a value."""
+        # The weight in the count of a key, not of a key with a value.
         return values_per_report / (self.keep - self.sent)
 
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """From the reports about the key alone."""
+        # From the reports about the key alone.
         size = shape[1]
         probabilities = np.stack(
             [self.by_key(column)[block] for column in self.matvec(columns).T], axis=1
@@ -205,10 +205,10 @@ class TiedChannel(Channel):
         )
 
     def gram(self, v: FloatArray) -> FloatArray:
-        """B'V_k B within the block of key k; rows of other keys have dummies for both values.
-
-        For values of two keys, the rows of each key have B for its value and dummies for the other.
-        """
+        # B'V_k B within the block of key k; rows of other keys have dummies for both values.
+        #
+        # For values of two keys, the rows of each key have B for its value and dummies for the
+        # other.
         table = v.reshape(self.keys, -1)
         true_key = self.keep * self.inner._dense
         if self.nothing:
@@ -223,7 +223,7 @@ class TiedChannel(Channel):
         return np.asarray(out / self.rows_per_report**2)
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
-        """Keys and values as they are reported, dummies included."""
+        # Keys and values as they are reported, dummies included.
         table = self.by_key(w)[:, 1:]
         flat = np.concatenate([self.inner.naive_estimate(row) for row in table])
         return flat / flat.sum() if flat.sum() > 0 else np.full(flat.size, 1 / flat.size)

@@ -169,7 +169,7 @@ class PlanarChannel(_Transformed):
         return np.moveaxis(out, 0, 2).reshape(self.shape[1], *r.shape[1:])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """A matrix on small grids, which estimators multiply by many times."""
+        # A matrix on small grids, which estimators multiply by many times.
         return (DenseChannel(self._dense), w) if self.shape[0] <= _SMALL else (self, w)
 
 
@@ -216,7 +216,7 @@ class PlacedChannel(_Transformed):
         return weighted_counts(self._nearest, w, self.shape[1])
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """The observed rows alone; or a matrix where it is small and cells share a report."""
+        # The observed rows alone; or a matrix where it is small and cells share a report.
         if self._reports is None:
             return ObservedPlaces(self.inner, self._places, np.flatnonzero(w > 0)), w
         matrix = self._matrix

@@ -149,7 +149,7 @@ class StackedRows(Stacked):
         return self._map_groups(w, lambda channel, weights: channel.restrict_to_observed(weights))
 
     def value_cells(self, most: int) -> IntArray | None:
-        """The cells of the first group for which only some cells are small."""
+        # The cells of the first group for which only some cells are small.
         for channel in self.channels:
             cells = channel.value_cells(most)
             if cells is not None:
@@ -201,7 +201,7 @@ class StackedRows(Stacked):
         values: IntArray | None = None,
         per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        """Every group's own simulated tally. All reports of a person are in one group."""
+        # Every group's own simulated tally. All reports of a person are in one group.
         if values is not None:
             raise ArgumentError(
                 "target",
@@ -217,7 +217,7 @@ class StackedRows(Stacked):
         )
 
     def part_of_values(self, theta: FloatArray, variance: FloatArray) -> FloatArray:
-        """The sum over the groups g of mixture_g^2 n / n_g (theta - theta^2)."""
+        # The sum over the groups g of mixture_g^2 n / n_g (theta - theta^2).
         if self.is_inverted_together:
             return variance
         scale = self._mixture**2 * (self.people.sum() / self.people)[:, None]
@@ -309,7 +309,7 @@ class StackedRows(Stacked):
         return total, at_value
 
     def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
-        """As :meth:`covariance`."""
+        # As covariance.
         total, n = np.zeros(c.shape[1]), self.people.sum()
         if not self.is_inverted_together:
             parts = zip(self._mixture, self.channels, self.people, strict=True)
@@ -327,7 +327,7 @@ class StackedRows(Stacked):
         return total
 
     def covariance(self, theta: FloatArray) -> FloatArray:
-        """That of the groups' inversions, mixed; or of the inverse of all rows together."""
+        # That of the groups' inversions, mixed; or of the inverse of all rows together.
         total = np.zeros((theta.size, theta.size))
         n = self.people.sum()
         if not self.is_inverted_together:
@@ -402,11 +402,10 @@ class StackedRows(Stacked):
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """The groups' moments, mixed by the inverse variance of T at the uniform distribution.
-
-        T and F have the same mixture, so T - r F is a mixture too. Groups without an inverse are
-        left out.
-        """
+        # The groups' moments, mixed by the inverse variance of T at the uniform distribution.
+        #
+        # T and F have the same mixture, so T - r F is a mixture too. Groups without an inverse are
+        # left out.
         groups: list[tuple[float, BlockMoments]] = []
         problem = None
         for channel, weights, share, people in zip(
@@ -465,7 +464,7 @@ class StackChannel(StackedRows, Channel):
 
     @property
     def draws_reports_alone(self) -> bool:
-        """False: each group's number of people is fixed."""
+        # False: each group's number of people is fixed.
         return False
 
     def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
@@ -477,7 +476,7 @@ class StackChannel(StackedRows, Channel):
         )
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """The members of each group are drawn without replacement, so that its size is kept."""
+        # The members of each group are drawn without replacement, so that its size is kept.
         if people.sum() >= _MOST_DEALT:
             raise ArgumentError(
                 "target",

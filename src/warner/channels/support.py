@@ -254,14 +254,14 @@ class DirectChannel(SupportInverse, Channel):
         return u
 
     def covariance(self, theta: FloatArray) -> FloatArray:
-        """(diag w - w w') / gap^2, where w = A theta are the chances of the reports."""
+        # (diag w - w w') / gap^2, where w = A theta are the chances of the reports.
         chance = self.matvec(theta)
         return np.asarray((np.diag(chance) - np.multiply.outer(chance, chance)) / self.gap[0] ** 2)
 
     def coarsened(
         self, w: FloatArray, starts: IntArray
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """Randomised response on cells: rows with one q are proportional, and are added."""
+        # Randomised response on cells: rows with one q are proportional, and are added.
         if not _is_constant_within(self.q, starts):
             return None
         channel = DirectChannel(len(starts), np.add.reduceat(self.q, starts), self.gap[0])
@@ -280,7 +280,7 @@ class DirectChannel(SupportInverse, Channel):
         return channel, summed(w, shape, keep)
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """With probability gap a report is the value; else it is drawn from q for any value."""
+        # With probability gap a report is the value; else it is drawn from q for any value.
         truthful = rng.binomial(people, min(self.gap[0], 1.0))
         others = int(people.sum() - truthful.sum())
         noise = rng.multinomial(others, self.q / self.q.sum()) if others else 0
@@ -378,10 +378,9 @@ class SupportChannel(SupportInverse, CompositeChannel):
     def coarsened(
         self, w: FloatArray, starts: IntArray
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """The bits of the h values of a cell count as h bits of one value.
-
-        Each of them is 1 with probability q + gap theta / h, with theta the share of the cell.
-        """
+        # The bits of the h values of a cell count as h bits of one value.
+        #
+        # Each of them is 1 with probability q + gap theta / h, with theta the share of the cell.
         if not (_is_constant_within(self.q, starts) and _is_constant_within(self.gap, starts)):
             return None
         gap = self.gap[starts] / np.diff(starts, append=self._size)
@@ -424,7 +423,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
 
     def information(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """That of whole reports, which say more than their bit sums."""
+        # That of whole reports, which say more than their bit sums.
         return support_information(self.support_law(), theta)
 
     def _mixed_moments(
@@ -450,7 +449,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
         )
 
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
-        """Bits are independent given the value, or each report is a random subset of fixed size."""
+        # Bits are independent given the value, or each report is a random subset of fixed size.
         n = int(people.sum())
         truthful = rng.binomial(people, np.minimum(self.q + self.gap, 1.0))
         if self.ones is None:
@@ -657,7 +656,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         return SupportRows(self.counted, self.shape[1], 0.0, 1.0)
 
     def report_scores(self) -> FloatArray:
-        """None, (0, m): the numbers of the observed reports have no meaning."""
+        # None, (0, m): the numbers of the observed reports have no meaning.
         return np.zeros((0, self.shape[0]))
 
     def complete(self) -> SupportChannel:
@@ -713,10 +712,9 @@ class SupportRows(SupportInverse, NearlyConstantRows):
         return self._sums(self.bits[~self.steady], v[~self.steady])
 
     def gram(self, v: FloatArray) -> FloatArray:
-        """A' diag(v) A from the weighted co-occurrences of bits, in single precision.
-
-        It serves as the metric of a step. It certifies nothing.
-        """
+        # A' diag(v) A from the weighted co-occurrences of bits, in single precision.
+        #
+        # It serves as the metric of a step. It certifies nothing.
         size = self.shape[1]
         together = np.zeros((size, size))
         root = (np.sqrt(v) * self.gain).astype(np.float32)

@@ -134,7 +134,7 @@ class KroneckerChannel(Channel):
         return self._along(c, self._values, [channel.influence for channel in self.channels])
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The inverse's weights multiply over attributes, and so do the sums of their squares."""
+        # The inverse's weights multiply over attributes, and so do the sums of their squares.
         firsts = [partial(_first, channel.inverse_moments) for channel in self.channels]
         total = self._along(theta, self._values, firsts)
         at_value = np.ones(1)
@@ -144,7 +144,7 @@ class KroneckerChannel(Channel):
         return total, at_value
 
     def inverse_range(self) -> tuple[FloatArray, FloatArray] | None:
-        """The bounds of a product of weights, one from each attribute."""
+        # The bounds of a product of weights, one from each attribute.
         low = high = np.ones(1)
         for channel in self.channels:
             bounds = channel.inverse_range()
@@ -318,7 +318,7 @@ class KhatriRaoChannel(Channel):
         ).astype(np.float64)
 
     def restrict_to_observed(self, w: FloatArray) -> tuple[LikelihoodOperator, FloatArray]:
-        """The rows of the observed reports, if at most a quarter of all rows are observed."""
+        # The rows of the observed reports, if at most a quarter of all rows are observed.
         rows = np.flatnonzero(w > 0)
         if 4 * rows.size > self.shape[0]:
             return self, w
@@ -547,10 +547,9 @@ class RepeatedRows(LikelihoodOperator):
 
     @one_by_one
     def invert(self, w: FloatArray) -> FloatArray:
-        """The mean of the inversions of a person's reports, each by its own channel.
-
-        The reports are inverted together where one of the channels has no inverse.
-        """
+        # The mean of the inversions of a person's reports, each by its own channel.
+        #
+        # The reports are inverted together where one of the channels has no inverse.
         if (joint := self._joint_channel) is not None:
             return joint.invert(self.complete_weights(w))
         estimates = [
@@ -577,11 +576,11 @@ class RepeatedRows(LikelihoodOperator):
         return np.asarray(self._joint_channel.influence(c)[rows])
 
     def report_scores(self) -> FloatArray:
-        """None, (0, m): the numbers of the observed tuples have no meaning."""
+        # None, (0, m): the numbers of the observed tuples have no meaning.
         return np.zeros((0, self.shape[0]))
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """A person's reports are independent given the value: E[L_s L_t | x'] = [x = x']."""
+        # A person's reports are independent given the value: E[L_s L_t | x'] = [x = x'].
         if (joint := self._joint_channel) is not None:
             return joint.inverse_moments(theta)
         times = len(self.channels)
@@ -591,7 +590,7 @@ class RepeatedRows(LikelihoodOperator):
         return total / times**2, at_value / times**2
 
     def variance_of(self, c: FloatArray, theta: FloatArray) -> FloatArray:
-        """A person's reports are independent given the value: E[g_s g_t | x] = c_x^2."""
+        # A person's reports are independent given the value: E[g_s g_t | x] = c_x^2.
         if (joint := self._joint_channel) is not None:
             return joint.variance_of(c, theta)
         times, of_values = len(self.channels), theta @ (c - theta @ c) ** 2
@@ -599,7 +598,7 @@ class RepeatedRows(LikelihoodOperator):
         return np.asarray((each + times * (times - 1) * of_values) / times**2)
 
     def covariance(self, theta: FloatArray) -> FloatArray:
-        """A person's reports are independent given the value: E[L_s L_t' | x] = e_x e_x'."""
+        # A person's reports are independent given the value: E[L_s L_t' | x] = e_x e_x'.
         if (joint := self._joint_channel) is not None:
             return joint.covariance(theta)
         times, square = len(self.channels), np.multiply.outer(theta, theta)
@@ -610,7 +609,7 @@ class RepeatedRows(LikelihoodOperator):
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """A person's reports are independent given the value: E[g_s g_t | x] = [x = v]."""
+        # A person's reports are independent given the value: E[g_s g_t | x] = [x = v].
         size = shape[1]
         times = len(self.channels)
         parts = [
@@ -634,7 +633,7 @@ class RepeatedRows(LikelihoodOperator):
         values: IntArray | None = None,
         per_person: int = 1,
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        """Simulated tuples of reports, as an operator of their own."""
+        # Simulated tuples of reports, as an operator of their own.
         people = values
         if people is None:
             people = values_of_people(theta / theta.sum(), n, per_person, rng)
@@ -669,7 +668,7 @@ class ParallelChannel(Stacked, CompositeChannel):
         self.rows_per_report = float(sum(channel.rows_per_report for channel in channels))
 
     def second_moments(self, weights: FloatArray) -> FloatArray:
-        """The second moments of each part, and the products of the means of any two parts."""
+        # The second moments of each part, and the products of the means of any two parts.
         total, cross, sums = (np.zeros((len(weights), self.shape[1])) for _ in range(3))
         for channel, columns in zip(
             self.channels, np.split(weights, self._ends[:-1], axis=1), strict=True

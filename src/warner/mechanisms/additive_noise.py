@@ -111,7 +111,7 @@ class Noise(Numeric):
         return program("noise", {**size, **fields}, "index" if self.lattice else "position")
 
     def _program_odds(self) -> dict[str, Any]:
-        """The odds of one grid step. Where epsilon bounds any values, all steps spend it."""
+        # The odds of one grid step. Where epsilon bounds any values, all steps spend it.
         step = Fraction(self.requested) / self._steps_of_epsilon
         if self.distance_unit is not None:
             return odds(Fraction(ONE, self._decay), step, NEIGHBOURS)

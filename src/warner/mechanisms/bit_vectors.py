@@ -278,11 +278,10 @@ class SubsetSelection(BitMechanism):
         return {"include": hex(self._include)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """A uniform subset of the other K - 1 values, with or without the true value.
-
-        The last value stands in the place of the true value, so the subset is drawn, by the same
-        random words, for every true value alike.
-        """
+        # A uniform subset of the other K - 1 values, with or without the true value.
+        #
+        # The last value stands in the place of the true value, so the subset is drawn, by the same
+        # random words, for every true value alike.
         n, last = len(index), self.domain.size - 1
         include = source.below(self._include, n)
         packed = uniform_subsets(source, last, self.subset, include, self.schema.bytes)

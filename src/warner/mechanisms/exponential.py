@@ -142,10 +142,9 @@ class Exponential(Mechanism):
 
     @cached_property
     def _realised_epsilon(self) -> float:
-        """max over x, x' of epsilon / 2 + |ln Z_x - ln Z_x'| / d(x, x'), Z the denominators.
-
-        The result is moved up by the largest effect of rounding.
-        """
+        # max over x, x' of epsilon / 2 + |ln Z_x - ln Z_x'| / d(x, x'), Z the denominators.
+        #
+        # The result is moved up by the largest effect of rounding.
         # The maximum over z of d(x', z) - d(x, z) is d(x, x'), at z = x. So the worst report of a
         # pair is one of the two values, and the probability of reporting x itself is 1 / Z_x.
         log = np.array([natural(column[x]) for x, column in enumerate(self.law.numerators.T)])
@@ -178,7 +177,7 @@ class Exponential(Mechanism):
         return {"report": report}
 
     def _program(self) -> dict[str, Any]:
-        """The weights of distances; the table of all numerators where distances have no axes."""
+        # The weights of distances; the table of all numerators where distances have no axes.
         fields: dict[str, Any] = {"size": self.domain.size, "words": self.words}
         places = Places.of(self.domain)
         if places is None:

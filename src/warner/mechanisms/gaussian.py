@@ -380,7 +380,7 @@ class Gaussian(Numeric):
         )
 
     def _program_odds(self) -> dict[str, Any]:
-        """No odds, but the delta of the noise where it has one axis."""
+        # No odds, but the delta of the noise where it has one axis.
         shift = int(self.steps[0]) if len(self.steps) == 1 else None
         masses = self.law.masses.tolist()
         return delta_of_noise(masses, self.law.words, shift, self.requested, self.delta)

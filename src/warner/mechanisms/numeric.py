@@ -150,7 +150,7 @@ class WindowMechanism(Numeric):
         }
 
     def dummies(self) -> Dummies:
-        """Reports that are uniform on the M cells: D[y] = 1 / M."""
+        # Reports that are uniform on the M cells: D[y] = 1 / M.
         share = Fraction(1, self.cells)
         return Dummies(
             self.law.high / share,

@@ -526,7 +526,7 @@ class Planar(Mechanism):
         return program("planar", fields)
 
     def _program_odds(self) -> dict[str, Any]:
-        """The odds of two cells with a common side, before cells are replaced by values."""
+        # The odds of two cells with a common side, before cells are replaced by values.
         pairs = [
             pair
             for table in self.law.tables_of_reports()

@@ -468,10 +468,9 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         return (1 << members) * (1 + self.domain.size - members)
 
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """All possible reports: any sensitive bits, and at most one other bit.
-
-        [P2] also lists strings of bits that cannot occur.
-        """
+        # All possible reports: any sensitive bits, and at most one other bit.
+        #
+        # [P2] also lists strings of bits that cannot occur.
         return {"bits": np.packbits(self._patterns(), axis=1)}
 
     def _patterns(self) -> np.ndarray:
