@@ -14,7 +14,7 @@ from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
 from warner.metrics import project
-from warner.privacy.report_laws import Table, fractions
+from warner.privacy.report_laws import ExactTable, fractions
 from warner.reports.schema import IntegerColumns
 
 ONE = 2**64
@@ -41,7 +41,7 @@ class Forced(Mechanism):
         table = np.array([[w] * domain.size for w in self._forced], dtype=object)
         for x in range(domain.size):
             table[x, x] += self._true
-        self.law = Table(table)
+        self.law = ExactTable(table)
         self.schema = IntegerColumns(("report",), (domain.size,))
         self.check_realisable()
 

@@ -63,10 +63,7 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays (K,) of finite floats."""
     arrays = []
     for name, value in (("p", p), ("q", q)):
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentTypeError(name, "must be an array of numbers", kind(value)) from None
+        array = numbers_of(name, value)
         if array.ndim != 1 or array.size == 0:
             raise ArgumentError(name, "must have shape (K,) with K >= 1", str(array.shape))
         if not np.isfinite(array).all():
@@ -284,10 +281,7 @@ def cramers_v(table: Any) -> float:
     >>> cramers_v([[0.5, 0.0], [0.0, 0.5]]), cramers_v([[10, 20], [30, 60]])
     (1.0, 0.0)
     """
-    try:
-        array = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError("table", "must be an array of numbers", kind(table)) from None
+    array = numbers_of("table", table)
     if array.ndim != 2 or min(array.shape) < 2:
         raise ArgumentError("table", "must have shape (r, c), both at least 2", str(array.shape))
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
@@ -305,10 +299,7 @@ def cramers_v(table: Any) -> float:
 
 def _points(points: Any, size: int, line: bool = False) -> np.ndarray:
     """Coordinates (size, d) of finite floats; with ``line``, d must be 1."""
-    try:
-        array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError("points", "must be an array of numbers", kind(points)) from None
+    array = numbers_of("points", points)
     array = array[:, None] if array.ndim == 1 else array
     shape = f"({size},)" if line else f"({size},) or ({size}, d)"
     if (
@@ -615,10 +606,10 @@ def project(v: np.ndarray) -> np.ndarray:
     ordered = np.sort(below, axis=0)[::-1]
     shift = ((np.cumsum(ordered, axis=0) - 1).T / np.arange(1, len(v) + 1)).T
     # The last row of each column in which the entry exceeds its shift.
-    kept = len(v) - 1 - np.argmax((ordered > shift)[::-1], axis=0)
-    chosen = np.take_along_axis(shift, kept[None], axis=0)[0]
-    found = np.maximum(below - chosen, 0.0)
-    return np.asarray(found / found.sum(axis=0))
+    last = len(v) - 1 - np.argmax((ordered > shift)[::-1], axis=0)
+    chosen = np.take_along_axis(shift, last[None], axis=0)[0]
+    shares = np.maximum(below - chosen, 0.0)
+    return np.asarray(shares / shares.sum(axis=0))
 
 
 def normalize(v: np.ndarray) -> np.ndarray:
@@ -679,12 +670,12 @@ def threshold(
     >>> threshold(np.array([0.9, 0.05, -0.02]), np.full(3, 0.1)).round(3).tolist()
     [0.9, 0.05, 0.05]
     """
-    kept = v > NormalDist().inv_cdf(1 - alpha / v.size) * sd
-    mass = float(v[kept].sum())
-    out = np.where(kept, v, 0.0)
+    significant = v > NormalDist().inv_cdf(1 - alpha / v.size) * sd
+    mass = float(v[significant].sum())
+    out = np.where(significant, v, 0.0)
     if rest == "discard":
         return out
-    if mass > 1 or kept.all():
+    if mass > 1 or significant.all():
         return out / mass
-    out[~kept] = (1 - mass) / np.count_nonzero(~kept)
+    out[~significant] = (1 - mass) / np.count_nonzero(~significant)
     return out

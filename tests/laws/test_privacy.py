@@ -57,9 +57,8 @@ def test_realised_epsilon_is_the_requested_one_from_below(
         if name in METRIC and not (size == 2 and name.startswith("Laplace"))
         else warner.LDP
     )
-    assert mechanism.guarantee.epsilon == mechanism.epsilon and isinstance(
-        mechanism.guarantee, kind
-    ) == (mechanism.sensitive_mask is None)
+    assert mechanism.guarantee.epsilon == mechanism.epsilon
+    assert isinstance(mechanism.guarantee, kind) == (mechanism.sensitive_mask is None)
 
 
 @pytest.mark.parametrize("name", [n for n in TIGHT if not n.startswith("Laplace")])
@@ -152,10 +151,8 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
     assert result.epsilon <= mechanism.requested
     if name == "Gaussian x RR":
         promised = mechanism.guarantee
-        assert (
-            isinstance(promised, warner.privacy.ApproximateLDP)
-            and hockey_stick(mechanism.probabilities(), promised.epsilon) <= promised.delta
-        )
+        assert isinstance(promised, warner.privacy.ApproximateLDP)
+        assert hockey_stick(mechanism.probabilities(), promised.epsilon) <= promised.delta
         return
     assert (
         result.epsilon
@@ -178,9 +175,8 @@ def test_budgets_add_and_never_round_down() -> None:
     domain = warner.Integers(0, 2)
     mechanism = warner.Repeated(warner.RandomizedResponse(domain, 0.1), 10)
     part = warner.RandomizedResponse(domain, 0.1).epsilon
-    assert Fraction(mechanism.epsilon) >= 10 * Fraction(
-        part
-    ) and mechanism.epsilon <= math.nextafter(1.0, 2)
+    assert Fraction(mechanism.epsilon) >= 10 * Fraction(part)
+    assert mechanism.epsilon <= math.nextafter(1.0, 2)
     assert Fraction(mechanism.requested) >= 10 * Fraction(0.1)
 
 

@@ -142,12 +142,10 @@ def test_guarantees_compose_where_a_proposition_says_so() -> None:
     assert warner.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
         0.75, ill, "tuples of reports whose utility-optimised parts are all protected"
     )
-    assert warner.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5 and isinstance(
-        warner.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP
-    )
-    assert warner.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill) and ULDP(
-        1.0, ill
-    ).relaxed() == OSLDP(1.0, ill)
+    assert warner.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5
+    assert isinstance(warner.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
+    assert warner.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)
+    assert ULDP(1.0, ill).relaxed() == OSLDP(1.0, ill)
     with pytest.raises(warner.errors.MismatchError, match="same sensitive values"):
         warner.compose([ULDP(0.5, ill), ULDP(0.5, other)])
     for wrong in ([ULDP(0.5, ill), 1.0], [], 3):
@@ -180,10 +178,8 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
     after = warner.privacy.postprocessing.post_process(
         blur, channel, sensitive_mask, sensitive_mask
     )
-    assert (
-        after == pytest.approx(blur @ channel)
-        and (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
-    )
+    assert after == pytest.approx(blur @ channel)
+    assert (after[:2].max(axis=1) / after[:2].min(axis=1) <= np.e + 1e-12).all()
     mixing = np.array([[1.0, 0, 0.5, 0], [0, 1, 0, 0], [0, 0, 0.5, 0], [0, 0, 0, 1]])
     assert not warner.privacy.postprocessing.preserves_data_types(
         mixing, sensitive_mask, sensitive_mask
@@ -209,9 +205,8 @@ def test_decomposition_survives_rounding(factor: float) -> None:
     column = np.random.default_rng(0).dirichlet(np.ones(1000)) * factor
     channel = np.stack([column, column * (1 + 1e-16), column], axis=1)
     uldp, _, post = warner.privacy.postprocessing.decompose(channel, [True, False, False])
-    assert post.sum(axis=0) == pytest.approx(
-        np.ones(post.shape[1])
-    ) and post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
+    assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1]))
+    assert post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
     for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
         with pytest.raises(warner.errors.ArgumentError, match="booleans"):
             warner.privacy.postprocessing.decompose(channel, wrong)
@@ -240,11 +235,8 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
     )
     uldp, protected, post = warner.privacy.postprocessing.decompose(channel, sensitive_mask)
     assert post @ uldp == pytest.approx(channel, abs=1e-12)
-    assert (
-        uldp.sum(axis=0) == pytest.approx(np.ones(size))
-        and post.sum(axis=0) == pytest.approx(np.ones(len(uldp)))
-        and (post >= 0).all()
-    )
+    assert uldp.sum(axis=0) == pytest.approx(np.ones(size))
+    assert post.sum(axis=0) == pytest.approx(np.ones(len(uldp))) and (post >= 0).all()
     assert ambiguous_report(uldp, sensitive_mask, protected) is None
     assert (
         np.log((uldp[protected].max(axis=1) / uldp[protected].min(axis=1)).max()) <= epsilon + 1e-9

@@ -22,7 +22,7 @@ from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import LDP
-from warner.privacy.report_laws import Table
+from warner.privacy.report_laws import ExactTable
 from warner.reports.schema import IntegerColumns
 from warner.results.recommend import for_a_while, register
 
@@ -83,7 +83,7 @@ class UnderstatedLaw(Forced):
         super().__init__(domain, 2 * epsilon)
         self.real = self.law.numerators
         flat = Forced(domain, epsilon)
-        self.law, self.requested = Table(flat.law.numerators), flat.requested
+        self.law, self.requested = ExactTable(flat.law.numerators), flat.requested
         self.__dict__.pop("_realised_epsilon", None)
 
     def probabilities(self) -> np.ndarray:

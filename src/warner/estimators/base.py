@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from time import perf_counter
 from typing import Any, ClassVar, Generic, TypeVar, final
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from warner._core.checks import kind, numbers_of
+from warner._core.checks import kind, numbers_of, real, show
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -110,6 +110,28 @@ class LikelihoodData:
         if not channel.rows_are_bit_sums:
             return self
         return replace(self, channel=channel, weights=weights)
+
+    def on_attributes(self, axes: Sequence[int]) -> LikelihoodData | None:
+        """The reports on some attributes, in this order; None where they cannot be told apart."""
+        marginal = self.channel.marginal(self.weights, self.domain.shape, list(axes))
+        if marginal is None:
+            return None
+        names = list(self.domain.attributes)
+        domain = self.domain.select([names[axis] for axis in axes])
+        return replace(self, channel=marginal[0], weights=marginal[1], domain=domain)
+
+    def in_order_of_names(self) -> tuple[LikelihoodData, list[int]]:
+        """The same data with attributes in the order of their names, and where each then stands.
+
+        So a method that depends on the order of attributes gives the same in whatever order they
+        are asked for. The data are as before where reports do not tell attributes apart.
+        """
+        names = list(self.domain.attributes)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        turned = None if names == sorted(names) else self.on_attributes(order)
+        if turned is None:
+            return self, list(range(len(names)))
+        return turned, [order.index(axis) for axis in range(len(names))]
 
     def restricted(self, index: IntArray) -> LikelihoodData:
         """The same reports, as data on some of the values; all other values have share 0.
@@ -520,6 +542,7 @@ def zero_small_shares(
 
 
 _OUTSIDE = (Status.OUTSIDE_SIMPLEX, Status.KEY_ABSENT)
+_PRINTED = 8  # shares that a repr prints
 _FAR_OFF = 1e-6  # far above rounding errors; warner.testing has a narrower limit
 
 
@@ -543,9 +566,25 @@ class Estimator(ABC):
     summary: ClassVar[str] = ""
     references: ClassVar[tuple[str, ...]] = ()
 
+    always_shown: ClassVar[tuple[str, ...]] = ()  # options that a repr has at their defaults too
+
     @property
     def inverts(self) -> bool:
         return False
+
+    def __repr__(self) -> str:
+        """Options that differ from their defaults; a subclass has ``@dataclass(repr=False)``."""
+        shown: list[str] = []
+        options: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        for option in options:
+            value = getattr(self, option.name)
+            changed = option.default is MISSING or value != option.default
+            if option.repr and (changed or option.name in self.always_shown):
+                long = isinstance(value, tuple) and len(value) > _PRINTED
+                shares = long and all(isinstance(each, float) for each in value)
+                text = f"<{len(value)} shares>" if shares else repr(value)
+                shown.append(f"{option.name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def bibtex(self) -> str:
         """The sources of the method as BibTeX entries, to be cited with its results.
@@ -651,14 +690,13 @@ def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
     return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
 
-def repr_of_changes(estimator: Estimator) -> str:
-    """The repr of an estimator, with only those options that differ from their defaults."""
-    changed = []
-    for option in fields(estimator):  # type: ignore[arg-type]
-        value = getattr(estimator, option.name)
-        if option.default is MISSING or value != option.default:
-            changed.append(f"{option.name}={value!r}")
-    return f"{type(estimator).__name__}({', '.join(changed)})"
+def require_positive(estimator: Estimator, *names: str, zero: bool = False) -> None:
+    """Refuse options that are not numbers above 0; with ``zero``, 0 is allowed too."""
+    for name in names:
+        value = real(name, getattr(estimator, name))
+        if value < 0 or (value == 0 and not zero):
+            rule = "must not be negative" if zero else "must be positive"
+            raise ArgumentError(name, rule, show(value))
 
 
 def require_order(domain: Domain, name: str) -> None:

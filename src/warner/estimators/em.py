@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from warner._core.checks import choice, distribution, integer, kind, real, show
+from warner._core.checks import choice, distribution, integer, kind
 from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -23,7 +23,6 @@ from warner.channels import (
     quick,
     summed,
 )
-from warner.domains import Domain
 from warner.estimators.base import (
     Estimator,
     Fit,
@@ -34,6 +33,7 @@ from warner.estimators.base import (
     gap_of_score,
     iterate,
     log_likelihood,
+    require_positive,
     require_possible,
     safe_divide,
     score_and_log_likelihood,
@@ -201,7 +201,6 @@ CheckedStart: TypeAlias = str | Estimator | tuple[float, ...]
 # Weight of the uniform distribution in a start whose shares must be positive: a share that starts
 # at 0 stays there.
 _EVEN = 0.01
-_PRINTED = 8  # shares that a repr prints
 
 
 def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
@@ -220,13 +219,6 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
         )
     shares = distribution("start", start)
     return tuple((shares / shares.sum()).tolist())
-
-
-def repr_of_start(start: CheckedStart) -> str:
-    """The start as Python code; for many shares their number is given instead."""
-    if isinstance(start, tuple) and len(start) > _PRINTED:
-        return f"<{len(start)} shares>"
-    return repr(start)
 
 
 def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
@@ -466,7 +458,7 @@ _STILL = 1e-3
 _TOGETHER = 2**18  # numbers in the frequencies of sets of reports whose steps are taken together
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExpectationMaximization(Estimator):
     """Expectation maximisation (EM, iterative Bayesian update, IBU), stopped after some steps.
 
@@ -573,16 +565,7 @@ class ExpectationMaximization(Estimator):
             raise ArgumentError(
                 "tolerance", "does not go with steps='auto'", None, "Leave one of them out"
             )
-        if real("tolerance", self.tolerance) <= 0:
-            raise ArgumentError("tolerance", "must be positive", show(self.tolerance))
-
-    def __repr__(self) -> str:
-        options = [] if self.steps is None else [f"steps={self.steps!r}"]
-        if self._start != "uniform":
-            options.append(f"start={repr_of_start(self._start)}")
-        if self.tolerance is not None:
-            options.append(f"tolerance={self.tolerance!r}")
-        return f"ExpectationMaximization({', '.join(options)})"
+        require_positive(self, "tolerance")
 
     @property
     def _start(self) -> CheckedStart:
@@ -592,12 +575,12 @@ class ExpectationMaximization(Estimator):
         return start
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        if (
-            self._start == "independent"
-            and data.domain.attributes
-            and (turned := self._by_name(data, data.domain))
-        ):
-            return turned
+        if self._start == "independent":
+            # Reports are then split into the same folds in whatever order attributes stand.
+            turned, back = data.in_order_of_names()
+            if turned is not data:
+                fit = self._fit(turned)
+                return replace(fit, probabilities=summed(fit.shares, turned.domain.shape, back))
         channel, w = data.channel, data.weights
         rows, weights = channel.restrict_to_observed(w)
         require_possible(rows, weights)
@@ -688,29 +671,6 @@ class ExpectationMaximization(Estimator):
         if start == "uniform":
             return None
         return lambda v: start_at(start, replace(data, weights=v))
-
-    def _by_name(self, data: LikelihoodData, domain: Domain) -> Fit | None:
-        """The fit with attributes in the order of their names, turned back afterwards.
-
-        Reports are then split into the same folds in whatever order attributes are asked for.
-        """
-        names = list(domain.attributes)
-        order = sorted(range(len(names)), key=names.__getitem__)
-        rearranged = (
-            None
-            if names == sorted(names)
-            else data.channel.marginal(data.weights, domain.shape, order)
-        )
-        if rearranged is None:
-            return None
-        other = domain.select([names[axis] for axis in order])
-        fit = self._fit(LikelihoodData(*rearranged, data.n, other))
-        return replace(
-            fit,
-            probabilities=summed(
-                fit.shares, other.shape, [order.index(axis) for axis in range(len(names))]
-            ),
-        )
 
 
 @dataclass(frozen=True)

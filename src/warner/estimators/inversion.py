@@ -17,6 +17,7 @@ from warner._core.errors import (
 from warner.channels import FloatArray, IndependentParts, LikelihoodOperator, summed
 from warner.domains import Domain
 from warner.estimators.base import Estimator, Fit, LikelihoodData, MeanFit, Status, status_of_parts
+from warner.estimators.raked_tables import product_of
 from warner.metrics import base_cut, normalize, project, threshold
 
 # Established names of the constraints.
@@ -32,7 +33,7 @@ SYNONYMS = {
 _CONSTRAINTS = (None, "normalize", "project", "base-cut", "threshold")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inversion(Estimator):
     """The linear unbiased estimate from the inverse of the channel, with or without a constraint.
 
@@ -71,6 +72,8 @@ class Inversion(Estimator):
 
     summary: ClassVar[str] = "unbiased estimate by inversion of the channel, constrained as named"
 
+    always_shown: ClassVar[tuple[str, ...]] = ("constraint",)
+
     constraint: str | None = None
     weights: str = "inverse-variance"
     alpha: float = 0.05
@@ -97,14 +100,6 @@ class Inversion(Estimator):
     def inverts(self) -> bool:
         """Unconstrained estimates are unbiased, as promised, however large their noise is."""
         return self.constraint is not None
-
-    def __repr__(self) -> str:
-        changes = "".join(
-            f", {name}={getattr(self, name)!r}"
-            for name in ("weights", "alpha", "rest")
-            if getattr(self, name) != getattr(Inversion, name)
-        )
-        return f"Inversion(constraint={self.constraint!r}{changes})"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         channel = data.channel
@@ -333,7 +328,7 @@ def affine(channel: LikelihoodOperator, points: FloatArray) -> FloatArray | None
 # Independent attributes: the product of their marginals (RR-Independent, RR-Clusters).
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Independent(Estimator):
     """The joint distribution of independent attributes: the product of estimated marginals.
 
@@ -407,11 +402,6 @@ class Independent(Estimator):
             )
         object.__setattr__(self, "groups", groups)
 
-    def __repr__(self) -> str:
-        parts = [] if self.groups is None else [f"groups={self.groups!r}"]
-        parts += [] if self.method == Inversion("project") else [f"method={self.method!r}"]
-        return f"Independent({', '.join(parts)})"
-
     def _fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain
         if not domain.attributes:
@@ -421,13 +411,16 @@ class Independent(Estimator):
         groups = together or self.places(domain)
         if len(groups) == 1:
             return self.method.fit(data)
-        parts = [self._marginal(data, domain, keep) for keep in groups]
-        table = np.ones(())
-        for (part, _), keep in zip(parts, groups, strict=True):
-            table = np.multiply.outer(table, part.reshape([shape[axis] for axis in keep]))
-        order = np.argsort([axis for keep in groups for axis in keep])
-        status = status_of_parts(status for _, status in parts)
-        return Fit(np.ascontiguousarray(table.transpose(order)).ravel(), status)
+        marginals, statuses = [], []
+        for axes in groups:
+            of_group = data.on_attributes(axes)
+            fit = self.method.fit(data if of_group is None else of_group)
+            shares = summed(fit.shares, shape, axes) if of_group is None else fit.shares
+            marginals.append(shares.reshape([shape[axis] for axis in axes]))
+            statuses.append(fit.status)
+        order = np.argsort([axis for axes in groups for axis in axes])
+        table = product_of(marginals).transpose(order)
+        return Fit(np.ascontiguousarray(table).ravel(), status_of_parts(statuses))
 
     def places(self, domain: Domain) -> list[list[int]]:
         """The groups as positions of their attributes, in the order of the domain.
@@ -453,16 +446,3 @@ class Independent(Estimator):
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)
-
-    def _marginal(
-        self, data: LikelihoodData, domain: Domain, keep: list[int]
-    ) -> tuple[FloatArray, Status]:
-        """The estimated marginal of one group, and how its fit ended."""
-        marginal = data.channel.marginal(data.weights, domain.shape, keep)
-        if marginal is None:
-            fit = self.method.fit(data)
-            return summed(fit.shares, domain.shape, keep), fit.status
-        names = list(domain.attributes)
-        subdomain = domain.select([names[axis] for axis in keep])
-        fit = self.method.fit(LikelihoodData(*marginal, data.n, subdomain))
-        return fit.shares, fit.status

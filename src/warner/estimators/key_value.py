@@ -55,8 +55,8 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
 def of_keys(data: LikelihoodData, name: str = "this") -> LikelihoodData:
     """The reports about keys alone, as data on the domain of keys."""
     groups, keys, _ = groups_of(data, name)
-    found = _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
-    return replace(found, reports_per_person=data.reports_per_person)
+    of_keys = _stacked_data([(*channel.of_keys(w), n) for channel, w, n in groups], keys)
+    return replace(of_keys, reports_per_person=data.reports_per_person)
 
 
 def of_values(
@@ -149,8 +149,8 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         weight = weight + share**2 / n
     if (t := data.reports_per_person) > 1:
         least = _ADDED * t / data.n
-        own = _variance_of_values(means[:, 1], means[:, 0], values.ends[0], least)
-        variance = variance + (t - 1) * weight * own
+        of_values = _variance_of_values(means[:, 1], means[:, 0], values.ends[0], least)
+        variance = variance + (t - 1) * weight * of_values
     return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
 
 
@@ -179,7 +179,7 @@ def _even_variance(channel: TiedChannel) -> float:
     return share * (1 - share) / (channel.keep - channel.sent) ** 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KeyMeans(Estimator):
     """The frequencies of keys and the means of their values, by the estimator of PCKV.
 
@@ -228,9 +228,6 @@ class KeyMeans(Estimator):
     def __post_init__(self) -> None:
         choice("clip", self.clip, (True, False))
 
-    def __repr__(self) -> str:
-        return "KeyMeans()" if self.clip else "KeyMeans(clip=False)"
-
     def _fit(self, data: LikelihoodData) -> Fit:
         moments = key_moments(data, "KeyMeans")
         low, high = moments.ends
@@ -247,7 +244,7 @@ class KeyMeans(Estimator):
         return Fit(None, Status.EXACT, keys=KeyFit(f, means))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PerKey(Estimator):
     """The frequencies of keys, then the distribution of every key's values by another estimator.
 
@@ -298,11 +295,6 @@ class PerKey(Estimator):
                     kind(estimator),
                     f"For example {example!r}",
                 )
-
-    def __repr__(self) -> str:
-        changed = self.frequencies != Inversion("project")
-        frequencies = f", frequencies={self.frequencies!r}" if changed else ""
-        return f"PerKey(method={self.method!r}{frequencies})"
 
     def alone(self, key: int) -> Estimator:
         """Return an estimator that estimates the values of one key only.

@@ -48,8 +48,8 @@ from warner.estimators.base import (
     Status,
     certify,
     iterate,
-    repr_of_changes,
     require_order,
+    require_positive,
     require_possible,
     score_and_log_likelihood,
     status_of_parts,
@@ -67,7 +67,6 @@ from warner.estimators.em import (
     moved_or_not,
     report_histogram,
     reports_are_values,
-    repr_of_start,
     run_em,
     start_at,
     start_em,
@@ -85,7 +84,7 @@ __all__ = ["BiasCorrection", "MixtureReduction", "SmoothedEM", "WienerFilter"]
 _STARTS = ("uniform", "histogram")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmoothedEM(Estimator):
     """EM in which every step is followed by smoothing (EMS).
 
@@ -127,19 +126,16 @@ class SmoothedEM(Estimator):
         "expectation maximisation with smoothing after every step: a regularised estimate"
     )
 
+    always_shown: ClassVar[tuple[str, ...]] = ("tolerance", "steps")
+
     tolerance: float = 1e-3
     steps: int = 10_000
     start: Start = "uniform"
 
     def __post_init__(self) -> None:
-        if real("tolerance", self.tolerance) < 0:
-            raise ArgumentError("tolerance", "must not be negative", show(self.tolerance))
+        require_positive(self, "tolerance", zero=True)
         integer("steps", self.steps, 1)
         object.__setattr__(self, "start", checked_start(self.start, _STARTS))
-
-    def __repr__(self) -> str:
-        start = "" if self.start == "uniform" else f", start={repr_of_start(self._start)}"
-        return f"SmoothedEM(tolerance={self.tolerance!r}, steps={self.steps!r}{start})"
 
     @property
     def _start(self) -> CheckedStart:
@@ -400,12 +396,7 @@ class BiasCorrection(Estimator):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
         elif real("alpha", self.alpha, "'published', 'uniform' and 'bootstrap' choose one") < 0:
             raise ArgumentError("alpha", "must not be negative", show(self.alpha))
-        for name in ("ridge", "tolerance"):
-            if real(name, getattr(self, name)) <= 0:
-                raise ArgumentError(name, "must be positive", show(getattr(self, name)))
-
-    def __repr__(self) -> str:
-        return repr_of_changes(self)
+        require_positive(self, "ridge", "tolerance")
 
     def _fit(self, data: LikelihoodData) -> Fit:
         inner, bias = self._inner_and_bias(data)
@@ -575,20 +566,6 @@ def numbered(labels: np.ndarray) -> np.ndarray:
     return numbers - int(used[0] < 0)
 
 
-def require_present(merged: MergedChannel, weights: np.ndarray) -> None:
-    """Refuse absent values without which an observed report is impossible.
-
-    Shapes: weights (m,).
-    """
-    if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
-        raise ImpossibleReportError(
-            "absent",
-            "names values without which a report that was seen is impossible",
-            None,
-            "Leave out fewer values",
-        )
-
-
 _ENTRIES = 2**22  # of the columns that are formed at a time
 
 
@@ -704,14 +681,10 @@ class MixtureReduction(Estimator):
         choice("operation", self.operation, ("merge", "prune", None))
         choice("select", self.select, ("lowest", "half", "window", None))
         choice("premerge", self.premerge, (False, True))
-        for name in ("tau", "tolerance"):
-            if real(name, getattr(self, name)) <= 0:
-                raise ArgumentError(name, "must be positive", show(getattr(self, name)))
+        require_positive(self, "tau", "tolerance")
         if self.k_min is not None:
             integer("k_min", self.k_min, 1)
-
-        if real("tiny", self.tiny) < 0:
-            raise ArgumentError("tiny", "must not be negative", show(self.tiny))
+        require_positive(self, "tiny", zero=True)
         if self.tiny and not self.premerge:
             raise ArgumentError("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
@@ -728,9 +701,6 @@ class MixtureReduction(Estimator):
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
         object.__setattr__(self, "absent", tuple(self.absent))
 
-    def __repr__(self) -> str:
-        return repr_of_changes(self)
-
     def _fit(self, data: LikelihoodData) -> Fit:
         size = data.domain.size
         rows, weights = data.channel.restrict_to_observed(data.weights)
@@ -738,7 +708,10 @@ class MixtureReduction(Estimator):
         observed = replace(data, channel=rows, weights=weights)
         labels = known_components(data.domain, self.groups, self.absent)
         if (labels < 0).any():
-            require_present(MergedChannel(rows, labels), weights)
+            merged = MergedChannel(rows, labels)
+            if ((weights > 0) & (merged.matvec(np.ones(merged.shape[1])) <= 0)).any():
+                rule = "names values without which a report that was seen is impossible"
+                raise ImpossibleReportError("absent", rule, None, "Leave out fewer values")
         if self.premerge and self.operation is not None:
             labels = self._premerged(labels, data, observed)
         start = MergedChannel(rows, labels).gather(uniform(size))

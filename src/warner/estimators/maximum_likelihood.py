@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from warner._core.checks import choice, real, show
+from warner._core.checks import choice
 from warner._core.errors import (
-    ArgumentError,
     MismatchError,
 )
 from warner.channels import (
@@ -27,6 +26,7 @@ from warner.estimators.base import (
     Status,
     certify,
     gap,
+    require_positive,
     require_possible,
     score,
     zero_small_shares,
@@ -274,10 +274,10 @@ def _moves(products: np.ndarray, ones: np.ndarray, positive: np.ndarray) -> bool
         return True
     limits = np.concatenate([-border, border])
     bound = np.concatenate([np.zeros(len(border)), np.ones(len(border))])
-    found = linprog(
+    optimum = linprog(
         -border.sum(axis=0), A_ub=limits, b_ub=bound, bounds=(None, None), method="highs"
     )
-    if found.status == 0 and -found.fun > 1e-6:
+    if optimum.status == 0 and -optimum.fun > 1e-6:
         return True
     # Directions that leave the border alone.
     return bool(np.linalg.matrix_rank(border, tol=1e-7) < kernel.shape[1])
@@ -290,7 +290,7 @@ _ROUNDING = 1e-13
 _LARGEST_NEWTON = 4096  # values; beyond, a matrix of their products is not formed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MaximumLikelihood(Estimator):
     """The maximum of the likelihood, to a certified gap.
 
@@ -335,17 +335,14 @@ class MaximumLikelihood(Estimator):
 
     summary: ClassVar[str] = "maximum of the likelihood"
 
+    always_shown: ClassVar[tuple[str, ...]] = ("gap",)
+
     gap: float = 1e-9
     likelihood: str = "fullest"
 
     def __post_init__(self) -> None:
-        if real("gap", self.gap) <= 0:
-            raise ArgumentError("gap", "must be positive", show(self.gap))
+        require_positive(self, "gap")
         choice("likelihood", self.likelihood, ("fullest", "reports", "supports"))
-
-    def __repr__(self) -> str:
-        named = "" if self.likelihood == "fullest" else f", likelihood={self.likelihood!r}"
-        return f"MaximumLikelihood(gap={self.gap!r}{named})"
 
     def _fit(self, data: LikelihoodData) -> Fit:
         channel, w = data.channel, data.weights
@@ -411,14 +408,14 @@ class MaximumLikelihood(Estimator):
             [interior_point] if products and rows.shape[1] <= _LARGEST_NEWTON else [accelerated]
         )
         steps = 0
-        found: list[tuple[float, int, np.ndarray]] = []
+        candidates: list[tuple[float, int, np.ndarray]] = []
         for solve in solvers:
             theta, more, reached = solve(rows, weights, self.gap)
             steps += more
-            found.append((gap(rows, weights, theta), len(found), theta))
+            candidates.append((gap(rows, weights, theta), len(candidates), theta))
             if reached:
                 break
-        return min(found)[2], steps, reached
+        return min(candidates)[2], steps, reached
 
 
 def _closed_form(channel: LikelihoodOperator) -> Callable[..., np.ndarray] | None:

@@ -43,8 +43,8 @@ def margin(table: np.ndarray, axes: Sequence[int]) -> np.ndarray:
             shape.append(size)
             summed.append(len(shape) - 1)
         joined = axis not in axes
-    kept = [table.shape[axis] for axis in axes]
-    return np.asarray(table.reshape(shape).sum(axis=tuple(summed))).reshape(kept)
+    sums = table.reshape(shape).sum(axis=tuple(summed))
+    return np.asarray(sums).reshape([table.shape[axis] for axis in axes])
 
 
 def spread(values: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
@@ -59,17 +59,17 @@ def spread(values: np.ndarray, axes: Sequence[int], ndim: int) -> np.ndarray:
     return values.reshape(shape)
 
 
-def product_of(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The table of independent attributes.
+def product_of(singles: Sequence[np.ndarray]) -> np.ndarray:
+    """The table of independent attributes, or of independent tables.
 
-    Shapes: parts (K_a,).
+    Shapes: singles (K_a,).
 
     >>> product_of([np.array([0.5, 0.5]), np.array([0.2, 0.8])]).tolist()
     [[0.1, 0.4], [0.1, 0.4]]
     """
     table = np.ones(())
-    for part in parts:
-        table = np.multiply.outer(table, part)
+    for single in singles:
+        table = np.multiply.outer(table, single)
     return table
 
 
@@ -81,24 +81,24 @@ def blocks_of(ndim: int, order: int) -> list[Axes]:
     """
     if ndim <= 2 * order:
         return [tuple(range(ndim))]
-    parts = [tuple(map(int, part)) for part in np.array_split(np.arange(ndim), 2 * order)]
-    return [tuple(chain.from_iterable(chosen)) for chosen in combinations(parts, order)]
+    runs = [tuple(map(int, run)) for run in np.array_split(np.arange(ndim), 2 * order)]
+    return [tuple(chain.from_iterable(chosen)) for chosen in combinations(runs, order)]
 
 
-def margins(table: np.ndarray, wanted: Iterable[Axes]) -> dict[Axes, np.ndarray]:
+def margins(table: np.ndarray, sets: Iterable[Axes]) -> dict[Axes, np.ndarray]:
     """Several margins of a table. Large tables are first summed to blocks that hold several."""
-    left = dict.fromkeys(wanted)
+    left = dict.fromkeys(sets)
     order = max(map(len, left), default=0)
     if table.size <= _SMALL or table.ndim <= 2 * order:
         return {axes: margin(table, axes) for axes in left}
-    found: dict[Axes, np.ndarray] = {}
+    sums: dict[Axes, np.ndarray] = {}
     for block in blocks_of(table.ndim, order):
         inside = [axes for axes in left if set(axes) <= set(block)]
-        part = margin(table, block) if inside else table
+        of_block = margin(table, block) if inside else table
         for axes in inside:
             del left[axes]
-            found[axes] = margin(part, [block.index(axis) for axis in axes])
-    return found
+            sums[axes] = margin(of_block, [block.index(axis) for axis in axes])
+    return sums
 
 
 def raked(table: np.ndarray, targets: Targets, sweeps: int | None = None) -> np.ndarray:
@@ -149,8 +149,8 @@ def _block_raked(old: np.ndarray, block: Axes, targets: Targets) -> np.ndarray:
     """The margin of a block, raked to targets whose axes are those of the whole table."""
     if block in targets:
         return targets[block]
-    place = {axis: i for i, axis in enumerate(block)}
-    inside = {tuple(place[a] for a in axes): target for axes, target in targets.items()}
+    inner = {axis: i for i, axis in enumerate(block)}
+    inside = {tuple(inner[a] for a in axes): target for axes, target in targets.items()}
     return raked(old, inside, _SWEEPS_OF_A_BLOCK)
 
 
@@ -187,43 +187,43 @@ class JunctionTree:
         """The attributes that a clique shares with the one above it."""
         return _separator(self.cliques, self.parents, clique)
 
-    def work(self, axes: Iterable[int]) -> int:
-        """The most cells of a table on the way to a margin, of which each attribute is kept."""
-        wanted = set(axes)
-        return max(prod(self.shape[axis] for axis in {*clique, *wanted}) for clique in self.cliques)
+    def work(self, axes: Sequence[int]) -> int:
+        """The most cells of a table on the way to a margin, which keeps each of the axes."""
+        wide = [{*clique, *axes} for clique in self.cliques]
+        return max(prod(self.shape[axis] for axis in each) for each in wide)
 
     def marginal(self, axes: Sequence[int]) -> np.ndarray:
         """The margin of any attributes: others are summed out, from the leaves of the tree up."""
-        wanted = set(axes)
+        target_axes = set(axes)
         # For each clique the factors from below: their attributes and tables.
         below: list[list[tuple[Axes, np.ndarray]]] = [[] for _ in self.cliques]
-        for place in reversed(range(len(self.cliques))):
-            names, table = self.cliques[place], self.tables[place]
-            for others, factor in below[place]:
+        for number in reversed(range(len(self.cliques))):
+            names, table = self.cliques[number], self.tables[number]
+            for others, factor in below[number]:
                 joined = (*names, *(axis for axis in others if axis not in names))
                 table, names = _einsum([(names, table), (others, factor)], joined), joined
-            if wanted <= set(names):
+            if target_axes <= set(names):
                 return _einsum([(names, table)], tuple(axes))
-            separator = self.separator(place)
-            fresh = tuple(axis for axis in names if axis in wanted and axis not in separator)
+            separator = self.separator(number)
+            fresh = tuple(axis for axis in names if axis in target_axes and axis not in separator)
             if fresh:
-                kept = (*separator, *fresh)
-                factor = _einsum([(names, table)], kept)
+                left = (*separator, *fresh)
+                factor = _einsum([(names, table)], left)
                 whole = spread(
-                    margin(self.tables[place], _places(self.cliques[place], separator)),
+                    margin(self.tables[number], _places(self.cliques[number], separator)),
                     tuple(range(len(separator))),
-                    len(kept),
+                    len(left),
                 )
-                below[self.parents[place]].append((kept, _ratio(factor, whole)))
+                below[self.parents[number]].append((left, _ratio(factor, whole)))
         raise AssertionError("the first clique receives every attribute")
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Draw people: one clique after another, given what it shares with the one above it."""
         out = np.empty((n, len(self.shape)), dtype=np.int64)
-        for place, clique in enumerate(self.cliques):
-            separator = self.separator(place)
+        for number, clique in enumerate(self.cliques):
+            separator = self.separator(number)
             fresh = tuple(axis for axis in clique if axis not in separator)
-            table = _einsum([(clique, self.tables[place])], (*separator, *fresh))
+            table = _einsum([(clique, self.tables[number])], (*separator, *fresh))
             rows = prod(self.shape[axis] for axis in separator)
             cumulated = _cumulated(table.reshape(rows, -1))
             for start in range(0, n, _BATCH):
@@ -246,7 +246,7 @@ def cliques_of(shape: Sequence[int], edges: Iterable[Axes]) -> tuple[Axes, ...]:
     for first, second in edges:
         near[first].add(second)
         near[second].add(first)
-    found: list[Axes] = []
+    cliques: list[Axes] = []
 
     def cost(axis: int) -> tuple[int, int, int]:
         around = near[axis]
@@ -258,14 +258,14 @@ def cliques_of(shape: Sequence[int], edges: Iterable[Axes]) -> tuple[Axes, ...]:
         axis = min(costs, key=costs.__getitem__)
         around = near.pop(axis)
         del costs[axis]
-        if not any({axis, *around} <= set(clique) for clique in found):
-            found.append(tuple(sorted({axis, *around})))
+        if not any({axis, *around} <= set(clique) for clique in cliques):
+            cliques.append(tuple(sorted({axis, *around})))
         for other in around:
             near[other] |= around - {other}
             near[other].discard(axis)
         changed = around.union(*(near[other] for other in around))
         costs.update({other: cost(other) for other in changed})
-    return tuple(found)
+    return tuple(cliques)
 
 
 def raked_tree(
@@ -277,7 +277,7 @@ def raked_tree(
 
     Shapes: singles (K_a,), targets (a, b).
     """
-    shape = tuple(part.size for part in singles)
+    shape = tuple(single.size for single in singles)
     cliques, parents = _joined(cliques_of(shape, targets) if cliques is None else cliques)
     tables = [product_of([singles[axis] for axis in clique]) for clique in cliques]
     inside: list[dict[Axes, np.ndarray]] = [{} for _ in cliques]
@@ -285,8 +285,8 @@ def raked_tree(
         home = next(i for i, clique in enumerate(cliques) if set(axes) <= set(clique))
         inside[home][_places(cliques[home], axes)] = target
     shared = [
-        product_of([singles[axis] for axis in _separator(cliques, parents, place)])
-        for place in range(len(cliques))
+        product_of([singles[axis] for axis in _separator(cliques, parents, number)])
+        for number in range(len(cliques))
     ]
 
     def carry(sender: int, receiver: int) -> None:
@@ -299,11 +299,11 @@ def raked_tree(
         tables[receiver] = tables[receiver] * spread(ratio, axes, len(cliques[receiver]))
         shared[lower] = new
 
-    def rake(place: int) -> float:
+    def rake(number: int) -> float:
         """Rake one clique, and say how far it moved."""
-        old = tables[place]
-        tables[place] = raked(old, inside[place], _SWEEPS_OF_A_CLIQUE)
-        return float(np.abs(tables[place] - old).sum())
+        old = tables[number]
+        tables[number] = raked(old, inside[number], _SWEEPS_OF_A_CLIQUE)
+        return float(np.abs(tables[number] - old).sum())
 
     tour = _tour(parents)
     for _ in range(_MOST_ROUNDS):
@@ -314,24 +314,24 @@ def raked_tree(
         if moved < _CLOSE:
             break
     # The tour ended at the first clique, whose table is right. It makes the others right.
-    for place in range(1, len(cliques)):
-        carry(parents[place], place)
+    for number in range(1, len(cliques)):
+        carry(parents[number], number)
     total = tables[0].sum()
     return JunctionTree(shape, cliques, parents, tuple(table / total for table in tables))
 
 
 def _joined(cliques: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[int, ...]]:
-    """Cliques in a tree of largest separators, and the place of the clique above each."""
+    """Cliques in a tree of largest separators, and the number of the clique above each."""
     order, parents = [cliques[0]], [-1]
     best = [(len(set(cliques[0]) & set(clique)), 0) for clique in cliques]
     left = list(range(1, len(cliques)))
     while left:
-        place = max(left, key=lambda i: best[i][0])
-        left.remove(place)
-        parents.append(best[place][1])
-        order.append(cliques[place])
+        number = max(left, key=lambda i: best[i][0])
+        left.remove(number)
+        parents.append(best[number][1])
+        order.append(cliques[number])
         for other in left:
-            common = len(set(cliques[place]) & set(cliques[other]))
+            common = len(set(cliques[number]) & set(cliques[other]))
             if common > best[other][0]:
                 best[other] = (common, len(order) - 1)
     return tuple(order), tuple(parents)
@@ -340,8 +340,8 @@ def _joined(cliques: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[int, ...]]
 def _tour(parents: Sequence[int]) -> list[tuple[int, int]]:
     """Steps along the tree that visit every clique and end at the first one."""
     children: list[list[int]] = [[] for _ in parents]
-    for place, above in enumerate(parents[1:], 1):
-        children[above].append(place)
+    for number, above in enumerate(parents[1:], 1):
+        children[above].append(number)
     steps: list[tuple[int, int]] = []
     path = [0]
     while path:
@@ -368,13 +368,13 @@ def _places(clique: Axes, axes: Sequence[int]) -> Axes:
     return tuple(clique.index(axis) for axis in axes)
 
 
-def _einsum(factors: Sequence[tuple[Axes, np.ndarray]], kept: Axes) -> np.ndarray:
-    """The product of tables, summed over all attributes that are not kept."""
+def _einsum(factors: Sequence[tuple[Axes, np.ndarray]], left: Axes) -> np.ndarray:
+    """The product of tables, summed over all attributes that are not left."""
     letters = {axis: i for i, axis in enumerate(dict.fromkeys(a for f in factors for a in f[0]))}
     operands: list[object] = []
     for axes, table in factors:
         operands += [table, [letters[axis] for axis in axes]]
-    return np.asarray(np.einsum(*operands, [letters[axis] for axis in kept]))  # type: ignore[call-overload]
+    return np.asarray(np.einsum(*operands, [letters[axis] for axis in left]))  # type: ignore[call-overload]
 
 
 def _number(values: np.ndarray, axes: Axes, shape: Sequence[int]) -> np.ndarray:

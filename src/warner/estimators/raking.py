@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import log, prod, sqrt
 from typing import ClassVar
@@ -19,7 +19,6 @@ from warner.channels import (
     LikelihoodOperator,
     summed,
 )
-from warner.domains import Domain
 from warner.estimators.base import (
     Estimator,
     Fit,
@@ -52,18 +51,18 @@ _STRICT = 0.5  # t over log(M)
 
 def supported_part(
     data: LikelihoodData,
-    parts: Sequence[np.ndarray],
+    singles: Sequence[np.ndarray],
     base: np.ndarray | None = None,
     rivals: int = 1,
 ) -> float:
     """The factor c in [0, 1] by which the interaction of all attributes is multiplied.
 
-    Shapes: parts (K_a,).
+    Shapes: singles (K_a,).
     """
-    energy, noise = energy_and_noise(data, parts, base)
+    energy, noise = energy_and_noise(data, singles, base)
     if noise is None:
         return 1.0
-    freedom = prod(part.size - 1 for part in parts)
+    freedom = prod(single.size - 1 for single in singles)
     tail = _STRICT * log(rivals)
     least = 1 + 2 * sqrt(tail / freedom) + 2 * tail / freedom if rivals > 1 else 0.0
     if energy <= least * noise:
@@ -72,39 +71,42 @@ def supported_part(
 
 
 def energy_and_noise(
-    data: LikelihoodData, parts: Sequence[np.ndarray], base: np.ndarray | None = None
+    data: LikelihoodData, singles: Sequence[np.ndarray], base: np.ndarray | None = None
 ) -> tuple[float, float | None]:
     """The energy Q of the score's interaction, and its mean E Q where attributes are independent.
 
-    Shapes: parts (K_a,).
+    Shapes: singles (K_a,).
     """
-    shape = [part.size for part in parts]
-    theta = product_of(parts)
+    shape = [single.size for single in singles]
+    theta = product_of(singles)
     channel, w = data.channel, data.weights
     start = theta if base is None else base
     score = channel.rmatvec(safe_divide(w, channel.matvec(start.ravel()))).reshape(shape)
-    for axis, part in enumerate(parts):
-        weights = spread(part, (axis,), len(parts))
+    for axis, single in enumerate(singles):
+        weights = spread(single, (axis,), len(singles))
         score = score - (score * weights).sum(axis=axis, keepdims=True)
     energy = float((theta * score**2).sum())
     noise = 0.0
     for group, weights, people in channel.split_groups(w, data.n):
-        found = _noise(group, weights, parts)
-        if found is None:
+        of_group = _noise(group, weights, singles)
+        if of_group is None:
             return energy, None
         # The score is the sum of the groups' scores, each weighted by its share of the rows.
         rows = people * group.rows_per_report
-        noise += rows / (data.n * channel.rows_per_report) ** 2 * found
+        noise += rows / (data.n * channel.rows_per_report) ** 2 * of_group
     return energy, noise
 
 
-def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
+def _noise(
+    channel: LikelihoodOperator, w: np.ndarray, singles: Sequence[np.ndarray]
+) -> float | None:
     """E Q for one observation of a row; None where it cannot be computed."""
-    shape = [part.size for part in parts]
+    shape = [single.size for single in singles]
     factors = channel.factors(shape)
     if factors is not None:
         squares = [
-            _dependent_bits(f) * _squares(f, part) for f, part in zip(factors, parts, strict=True)
+            _dependent_bits(factor) * _squares(factor, single)
+            for factor, single in zip(factors, singles, strict=True)
         ]
         return float(w @ product_of(squares).ravel())
     rows, size = channel.shape
@@ -112,7 +114,7 @@ def _noise(channel: LikelihoodOperator, w: np.ndarray, parts: Sequence[np.ndarra
         return None
     # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
     freedom = prod(length - 1 for length in shape)
-    return float(w @ _squares(channel, product_of(parts).ravel())) * freedom / max(size - 1, 1)
+    return float(w @ _squares(channel, product_of(singles).ravel())) * freedom / max(size - 1, 1)
 
 
 def _dependent_bits(channel: LikelihoodOperator) -> float:
@@ -254,15 +256,15 @@ def held_out_ascent(
     """
     counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     held_out, rest = split_into_folds(counts)
-    parts = np.arange(1, 5) / 4
-    gains = np.zeros((most + 1, parts.size))
+    factors = np.arange(1, 5) / 4
+    gains = np.zeros((most + 1, factors.size))
     for counted, weights in zip(held_out.T[:folds], rest.T[:folds], strict=True):
-        gains += _held_out_gains(channel, counted, weights, n, base, most, parts)
-    steps, part = np.unravel_index(int(gains.argmax()), gains.shape)
-    if gains[steps, part] <= 0:
+        gains += _held_out_gains(channel, counted, weights, n, base, most, factors)
+    steps, chosen = np.unravel_index(int(gains.argmax()), gains.shape)
+    if gains[steps, chosen] <= 0:
         return base, 0
     run = ascent(channel, w, n, base, 0.0, min(most, _BEYOND * int(steps)))
-    return base + parts[part] * (run.state.theta - base), run.steps
+    return base + factors[chosen] * (run.state.theta - base), run.steps
 
 
 def _held_out_gains(
@@ -272,9 +274,9 @@ def _held_out_gains(
     n: int,
     base: np.ndarray,
     most: int,
-    parts: np.ndarray,
+    factors: np.ndarray,
 ) -> np.ndarray:
-    """The gains (most + 1, parts) of one fold over ``base``, in nats."""
+    """The gains (most + 1, factors) of one fold over ``base``, in nats."""
     seen = counted > 0
     counts = counted[seen]
     gains: list[np.ndarray] = []
@@ -285,7 +287,7 @@ def _held_out_gains(
         if not before:
             before.append(d)
         ratio = np.maximum(d, 0.0) / np.maximum(before[0], _TINY)
-        mixed = np.maximum(1 + parts[:, None] * (ratio - 1), _TINY)
+        mixed = np.maximum(1 + factors[:, None] * (ratio - 1), _TINY)
         gains.append(np.log(mixed) @ counts)
 
     ascent(channel, weights, n, base, 0.0, most, observe)
@@ -397,21 +399,14 @@ class RakedJoint(Estimator):
         if not domain.attributes:
             return self._one(data)
         if len(domain.shape) == 1:
-            return self._one(_part(data, (0,), domain) or data)
+            return self._one(data.on_attributes([0]) or data)
         if not data.channel.has_likelihood or any(
-            _part(data, (axis,), domain) is None for axis in range(len(domain.shape))
+            data.on_attributes([axis]) is None for axis in range(len(domain.shape))
         ):
             return ExpectationMaximization("auto", start="independent").fit(data)
         require_possible(*data.channel.restrict_to_observed(data.weights))
-        # In the order of the names, so that the order asked for changes nothing. Attributes that
-        # were randomised together stay side by side.
-        names = list(domain.attributes)
-        order = sorted(range(len(names)), key=names.__getitem__)
-        turned = _part(data, tuple(order), domain)
-        if turned is None:
-            order, turned = list(range(len(names))), data
-        table, status, steps = self._table(turned, turned.domain)
-        back = [order.index(axis) for axis in range(len(order))]
+        turned, back = data.in_order_of_names()
+        table, status, steps = self._table(turned)
         shares = summed(table.ravel(), table.shape, back)
         return certify(data, shares / shares.sum(), status, steps)
 
@@ -425,38 +420,39 @@ class RakedJoint(Estimator):
             return ExpectationMaximization("auto").fit(data)
         return EmpiricalBayes().fit(data)
 
-    def _table(self, data: LikelihoodData, domain: Domain) -> tuple[np.ndarray, Status, int]:
+    def _table(self, data: LikelihoodData) -> tuple[np.ndarray, Status, int]:
         """The table of all attributes, how it ended, and the number of steps on the whole."""
         singles, statuses = [], []
-        for axis in range(len(domain.shape)):
-            part = _part(data, (axis,), domain)
-            assert part is not None
+        for axis in range(len(data.domain.shape)):
+            of_axis = data.on_attributes([axis])
+            assert of_axis is not None
             try:
-                fit = self._one(part)
+                fit = self._one(of_axis)
             except IdentifiabilityError:
                 # Estimates that shrink unbiased ones need an inverse; the likelihood does not.
-                fit = ExpectationMaximization("auto").fit(part)
+                fit = ExpectationMaximization("auto").fit(of_axis)
             singles.append(fit.shares)
             statuses.append(fit.status)
         status = status_of_parts([*statuses, Status.CONVERGED])
         pairs: dict[Axes, np.ndarray] = {}
         dependence: dict[Axes, float] = {}
         steps = 0
-        for axes, part in _subsets(data, domain, 2):
+        for axes, of_pair in _subsets(data, 2):
             base = product_of([singles[axis] for axis in axes])
-            pairs[axes], dependence[axes], steps = _learnt(part, base, [singles[a] for a in axes])
+            margins_of_pair = [singles[axis] for axis in axes]
+            pairs[axes], dependence[axes], steps = _learnt(of_pair, base, margins_of_pair)
         if len(singles) == 2:
             return pairs[(0, 1)], status, steps
         base = raked(product_of(singles), pairs)
         triples: dict[Axes, np.ndarray] = {}
         looked_at = margins(base, _most_dependent(len(singles), dependence))
-        for axes, part in _subsets(data, domain, 3):
+        for axes, of_triple in _subsets(data, 3):
             if axes in looked_at:
                 three = [singles[axis] for axis in axes]
-                found, part_of, _ = _learnt(part, looked_at[axes], three, len(looked_at))
-                if part_of > 0:
-                    triples[axes] = found
-        alone: dict[Axes, np.ndarray] = {(axis,): part for axis, part in enumerate(singles)}
+                table, supported, _ = _learnt(of_triple, looked_at[axes], three, len(looked_at))
+                if supported > 0:
+                    triples[axes] = table
+        alone: dict[Axes, np.ndarray] = {(axis,): single for axis, single in enumerate(singles)}
         if triples:
             base = raked(base, {**pairs, **triples})
         base = raked(base, alone)
@@ -468,34 +464,23 @@ class RakedJoint(Estimator):
         return raked(whole.reshape(base.shape), targets), status, steps
 
 
-def _part(data: LikelihoodData, axes: Axes, domain: Domain) -> LikelihoodData | None:
-    """The reports on some attributes; None where they cannot be told from the others."""
-    found = data.channel.marginal(data.weights, domain.shape, axes)
-    if found is None:
-        return None
-    names = list(domain.attributes)
-    chosen = domain.select([names[axis] for axis in axes])
-    return replace(data, channel=found[0], weights=found[1], domain=chosen)
-
-
-def _subsets(
-    data: LikelihoodData, domain: Domain, order: int
-) -> Iterator[tuple[Axes, LikelihoodData]]:
+def _subsets(data: LikelihoodData, order: int) -> Iterator[tuple[Axes, LikelihoodData]]:
     """The reports on each subset of ``order`` attributes.
 
     Tables of many attributes are first summed to blocks, each of which holds several subsets.
     """
     done: set[Axes] = set()
-    for block in blocks_of(len(domain.shape), order):
-        part = data if len(block) == len(domain.shape) else _part(data, block, domain)
-        assert part is not None
+    size = len(data.domain.shape)
+    for block in blocks_of(size, order):
+        of_block = data if len(block) == size else data.on_attributes(block)
+        assert of_block is not None
         for inside in combinations(range(len(block)), order):
             axes = tuple(block[i] for i in inside)
             if axes not in done:
                 done.add(axes)
-                found = _part(part, inside, part.domain)
-                assert found is not None
-                yield axes, found
+                of_axes = of_block.on_attributes(inside)
+                assert of_axes is not None
+                yield axes, of_axes
 
 
 def _most_dependent(ndim: int, dependence: dict[Axes, float]) -> list[Axes]:

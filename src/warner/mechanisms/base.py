@@ -34,7 +34,7 @@ from warner.channels import Channel, LikelihoodOperator
 from warner.domains import LARGEST_SIZE, Domain, Product
 from warner.mechanisms.device_program import columns_of, odds
 from warner.privacy.guarantees import LDP, Guarantee
-from warner.privacy.report_laws import INFINITE, Law, epsilon_of, euclidean_distances
+from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
 from warner.reports.product_schema import attribute_names
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
@@ -124,7 +124,7 @@ class Mechanism(ABC):
     domain: Domain
     requested: float
     schema: ReportSchema
-    law: Law
+    law: ReportDistribution
 
     def __init__(self, domain: Domain, epsilon: float, infinite: bool = False) -> None:
         if not isinstance(domain, Domain):

@@ -28,7 +28,7 @@ from warner.mechanisms.base import ENUMERABLE, Mechanism, marginal_problem
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
-from warner.privacy.report_laws import Independent
+from warner.privacy.report_laws import IndependentReports
 from warner.reports.counting import unique_rows
 from warner.reports.product_schema import ProductSchema, affordable_ways, attribute_names, table_of
 from warner.reports.public_columns import Groups
@@ -58,7 +58,7 @@ class Combined(Mechanism):
 
     parts: dict[str, Mechanism]
     schema: ProductSchema
-    law: Independent
+    law: IndependentReports
 
     def __init__(self, domain: Domain, parts: Mapping[str, Mechanism]) -> None:
         for name, inner in parts.items():
@@ -69,7 +69,7 @@ class Combined(Mechanism):
         integer("number of reports", several, 1, LARGEST_PARTS, "Use fewer reports of one person")
         self.domain, self.parts = domain, dict(parts)
         self.schema = ProductSchema({name: inner.schema for name, inner in parts.items()})
-        self.law = Independent(tuple(inner.law for inner in parts.values()))
+        self.law = IndependentReports(tuple(inner.law for inner in parts.values()))
         self.represents_interval = any(inner.represents_interval for inner in parts.values())
         self._guarantee = self.compose_guarantees(
             {name: inner.guarantee for name, inner in parts.items()}

@@ -23,7 +23,7 @@ from warner.domains import Domain
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import ANY, SENSITIVE, number, numbers, odds, program
 from warner.privacy.guarantees import LDP, OSLDP, ULDP, Guarantee, sensitive_mask
-from warner.privacy.report_laws import Table, TwoProbabilities, epsilon_of, fractions
+from warner.privacy.report_laws import ExactTable, TwoProbabilities, epsilon_of, fractions
 from warner.reports.rules import smallest_dtype
 from warner.reports.schema import IntegerColumns
 
@@ -177,7 +177,7 @@ class MatrixMechanism(Mechanism):
 
     references = ("P4",)
 
-    law: Table
+    law: ExactTable
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class MatrixMechanism(Mechanism):
         numerators = self._numerators = _integers(array)
         self._cumulative = [_thresholds(column) for column in numerators.T]
         self.sensitive_mask = None if sensitive is None else sensitive_mask(domain, sensitive)
-        self.law = Table(numerators, self.sensitive_mask)
+        self.law = ExactTable(numerators, self.sensitive_mask)
         self.schema = IntegerColumns(("report",), (array.shape[0],))
         if self.law.ratio() == 1:
             raise ArgumentError(

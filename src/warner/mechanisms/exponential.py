@@ -21,7 +21,7 @@ from warner.mechanisms.device_program import Places, numbers, odds_of_neighbours
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import (
     ROUNDING,
-    Table,
+    ExactTable,
     euclidean_distances,
     floats,
     fractions,
@@ -71,7 +71,7 @@ class Exponential(Mechanism):
 
     references = ("mcsherry2007", "P4")
 
-    law: Table
+    law: ExactTable
     schema: IntegerColumns
     distance_unit = 1.0
 
@@ -94,7 +94,7 @@ class Exponential(Mechanism):
             rule = f"{rule} {_MOST_NATS:g} nats, here epsilon {most:.4g}"
             raise BudgetError("epsilon", rule, repr(self.requested), "Pass a smaller epsilon")
         numerators, self.words = self._integers()
-        self.law = Table(numerators)
+        self.law = ExactTable(numerators)
         self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:

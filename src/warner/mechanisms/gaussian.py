@@ -21,7 +21,7 @@ from warner.mechanisms.base import Mechanism
 from warner.mechanisms.device_program import delta_of_noise, numbers, program
 from warner.mechanisms.numeric import Numeric
 from warner.privacy.guarantees import ApproximateLDP
-from warner.privacy.report_laws import INFINITE, Law, floats, fractions
+from warner.privacy.report_laws import INFINITE, ReportDistribution, floats, fractions
 from warner.reports.schema import IntegerColumns
 
 # -----------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ _SUMS = 2**10  # numbers that the loss of several axes is rounded to
 
 
 @dataclass(frozen=True, eq=False)
-class Rounded(Law):
+class Rounded(ReportDistribution):
     """Rounded normal noise of at most ``reach`` steps, independent on every axis.
 
         Pr(noise = j) = masses[j + reach] / 2**(64 words)   for j = -reach..reach

@@ -29,7 +29,7 @@ from warner.domains import Domain, Padded, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.direct import direct_sample, two_widths
 from warner.mechanisms.numeric import Piecewise, StochasticRounding, WindowMechanism
-from warner.privacy.report_laws import Law, TwoProbabilities
+from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.reports import Reports
 from warner.reports.schema import DigitVector, IntegerColumns
 
@@ -40,7 +40,7 @@ _KEY, _VALUE = "key", "value"
 
 
 @dataclass(frozen=True)
-class KeyValueDistribution(Law):
+class KeyValueDistribution(ReportDistribution):
     """The exact law of a report of one of d keys and its value.
 
     A person's key is sent with probability ``keep``, together with a report of the value. Every

@@ -33,7 +33,7 @@ from warner.mechanisms.base import Dummies, Mechanism
 from warner.mechanisms.device_program import number, program
 from warner.mechanisms.direct import two_widths
 from warner.mechanisms.headers import from_header
-from warner.privacy.report_laws import Law, TwoProbabilities
+from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.schema import IntegerColumns
 
 _MOST_VALUES = 2**21
@@ -324,7 +324,7 @@ class StochasticRounding(WindowMechanism):
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerOrNone(Law):
+class AnswerOrNone(ReportDistribution):
     """The report of an answer or of a dummy, or one that says "no answer".
 
     Attributes:
@@ -334,7 +334,7 @@ class AnswerOrNone(Law):
         silent: 2**64 times the probability of "no answer" from nonresponse.
     """
 
-    inner: Law
+    inner: ReportDistribution
     above: Fraction
     below: Fraction
     dropped: int

@@ -34,7 +34,7 @@ from warner.mechanisms.device_program import NEIGHBOURS, largest_quotient, numbe
 from warner.privacy.guarantees import MetricLDP
 from warner.privacy.report_laws import (
     ROUNDING,
-    Law,
+    ReportDistribution,
     euclidean_distances,
     floats,
     fractions,
@@ -53,7 +53,7 @@ _MOST_PAIRS = 2**14  # pairs of a report and a value up to which all are compare
 
 
 @dataclass(frozen=True, eq=False)
-class Displacements(Law):
+class Displacements(ReportDistribution):
     """A random displacement (i, j) of a cell of a grid with R rows and C columns.
 
     A displacement that would leave the grid is shortened, separately in rows and in columns.

@@ -439,15 +439,15 @@ def _examine_odds(
     """Compare the worst ratio of some reports (m,) and of some likely values (K,) with epsilon."""
     rows = np.arange(len(table)) if reports is None else np.flatnonzero(reports)
     worst = worst_pair(table[rows], likely)
-    found = epsilon_of(worst.ratio)
-    if found <= epsilon:
-        return Finding(found, None)
+    least = epsilon_of(worst.ratio)
+    if least <= epsilon:
+        return Finding(least, None)
     names = _names(domain)
     odds = (
         "but never" if worst.ratio == INFINITE else f"{float(worst.ratio):.6g} times as likely as"
     )
     report, first, second = rows[worst.report], names[worst.likely], names[worst.unlikely]
-    return Finding(found, f"report {report} comes from {first}, {odds} from {second}")
+    return Finding(least, f"report {report} comes from {first}, {odds} from {second}")
 
 
 def _names(domain: Domain) -> list[str]:
@@ -505,18 +505,18 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     parts = _checked(guarantees)
     if len(parts) == 1:
         return parts[0]
-    diameters = {part.diameter for part in parts}
+    diameters = {guarantee.diameter for guarantee in parts}
     diameter = diameters.pop()
     if diameter is not None and not diameters:
-        return MetricLDP(add_up(part.epsilon for part in parts), diameter)
-    return _of_any_values([part.between_any_values() for part in parts])
+        return MetricLDP(add_up(guarantee.epsilon for guarantee in parts), diameter)
+    return _of_any_values([guarantee.between_any_values() for guarantee in parts])
 
 
 def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     """The guarantee of several reports whose guarantees depend on no distance."""
-    total = add_up(part.epsilon for part in parts)
-    limited = [part for part in parts if part.sensitive is not None]
-    deltas = [part.delta for part in parts if part.delta is not None]
+    total = add_up(guarantee.epsilon for guarantee in parts)
+    limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
+    deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
         raise MismatchError(
             "guarantees",
@@ -542,18 +542,20 @@ def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     """
     if len(guarantees) == 1:
         return next(iter(guarantees.values()))
-    parts = {name: part.between_any_values() for name, part in guarantees.items()}
-    pairs = [(name, value) for name, part in parts.items() for value in part.sensitive or ()]
+    parts = {name: guarantee.between_any_values() for name, guarantee in guarantees.items()}
+    pairs = [
+        (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
+    ]
     if not pairs:
         return compose(parts.values())
-    if any(part.delta is not None for part in parts.values()):
+    if any(guarantee.delta is not None for guarantee in parts.values()):
         raise MismatchError(
             "guarantee",
             "with a delta beside one of some values only is no single statement",
             None,
             "See each attribute's",
         )
-    return OSLDP(add_up(part.epsilon for part in parts.values()), tuple(pairs))
+    return OSLDP(add_up(guarantee.epsilon for guarantee in parts.values()), tuple(pairs))
 
 
 def add_up(epsilons: Iterable[float]) -> float:
@@ -578,12 +580,12 @@ def _checked(guarantees: Iterable[Guarantee]) -> list[Guarantee]:
     parts = list(guarantees)
     if not parts:
         raise EmptyError("guarantees", "must not be empty")
-    for part in parts:
-        if not isinstance(part, Guarantee):
+    for guarantee in parts:
+        if not isinstance(guarantee, Guarantee):
             raise ArgumentTypeError(
                 "guarantees",
                 "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
-                kind(part),
+                kind(guarantee),
             )
     return parts
 
@@ -592,7 +594,8 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
     """The guarantee at ``total`` of several reports, some of which protect only some values."""
     sensitive = limited[0].sensitive or ()
     if any(
-        sorted(map(repr, part.sensitive or ())) != sorted(map(repr, sensitive)) for part in limited
+        sorted(map(repr, guarantee.sensitive or ())) != sorted(map(repr, sensitive))
+        for guarantee in limited
     ):
         raise MismatchError(
             "guarantees",
@@ -600,7 +603,7 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
             None,
             "Compose them apart, or protect the same values in each",
         )
-    if any(part.is_one_sided for part in limited):
+    if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
     return ULDP(
         total, sensitive, "tuples of reports whose utility-optimised parts are all protected"

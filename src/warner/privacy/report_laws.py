@@ -82,20 +82,20 @@ def worst_pair(table: np.ndarray, likely: np.ndarray | None = None) -> WorstRati
 
     Shapes: table (m, K), likely (K,).
     """
-    worst, place = Fraction(1), 0
+    worst, index = Fraction(1), 0
     chosen = np.arange(table.shape[1]) if likely is None else np.flatnonzero(likely)
     for y, (high, low) in enumerate(
         zip(table[:, chosen].max(axis=1), table.min(axis=1), strict=True)
     ):
         if high and not low:
-            worst, place = INFINITE, y
+            worst, index = INFINITE, y
             break
         if high * worst.denominator > low * worst.numerator:
-            worst, place = Fraction(high) / Fraction(low), y
+            worst, index = Fraction(high) / Fraction(low), y
     if not len(table):
         return WorstRatio(worst, 0, 0, 0)
-    top, bottom = int(chosen[np.argmax(table[place, chosen])]), int(np.argmin(table[place]))
-    return WorstRatio(worst, place, top, bottom)
+    top, bottom = int(chosen[np.argmax(table[index, chosen])]), int(np.argmin(table[index]))
+    return WorstRatio(worst, index, top, bottom)
 
 
 def worst_slope(table: np.ndarray, distances: np.ndarray) -> WorstSlope:
@@ -229,7 +229,7 @@ def ambiguous_report(
 # mechanism.
 
 
-class Law(ABC):
+class ReportDistribution(ABC):
     """The exact distribution of a report given the value. Abstract.
 
     Attributes:
@@ -261,7 +261,7 @@ class UnsupportedLikelihood(ABC):
 
 
 @dataclass(frozen=True)
-class TwoProbabilities(Law, UnsupportedLikelihood):
+class TwoProbabilities(ReportDistribution, UnsupportedLikelihood):
     """A report has probability ``high`` under the values it supports, ``low`` under the others.
 
     Attributes:
@@ -301,7 +301,7 @@ class TwoProbabilities(Law, UnsupportedLikelihood):
 
 
 @dataclass(frozen=True)
-class OneHotBits(Law, UnsupportedLikelihood):
+class OneHotBits(ReportDistribution, UnsupportedLikelihood):
     """K independent bits, one for each value, where the bit of the true value is 1 more often.
 
         Pr(bit j is 1 | value x) = keep / 2**64 if j = x, else raised / 2**64
@@ -340,7 +340,7 @@ class OneHotBits(Law, UnsupportedLikelihood):
 
 
 @dataclass(frozen=True)
-class GuardedBits(Law):
+class GuardedBits(ReportDistribution):
     """Bits of which only the bits of sensitive values are noisy under other values. [P2 def 5]
 
     The bits of sensitive values follow :class:`OneHotBits`. The bit of a non-sensitive value can
@@ -374,8 +374,8 @@ class GuardedBits(Law):
         if not self.others or total == INFINITE:
             return total
         # A sensitive value differs from another one in its bit and in the other's dropped bit.
-        for own, other in ((self.keep, self.raised), (ONE - self.keep, ONE - self.raised)):
-            high, low = Fraction(own, ONE), Fraction(other, ONE) * Fraction(self.dropped, ONE)
+        for keep, other in ((self.keep, self.raised), (ONE - self.keep, ONE - self.raised)):
+            high, low = Fraction(keep, ONE), Fraction(other, ONE) * Fraction(self.dropped, ONE)
             if (high == 0) != (low == 0):
                 return INFINITE
             if high:
@@ -384,7 +384,7 @@ class GuardedBits(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Law):
+class ExactTable(ReportDistribution):
     """A table of exact probabilities: Pr(report y | value x) = numerators[y, x] / 2**64.
 
     With ``sensitive`` values, :meth:`ratio` is the ratio of ULDP if every unprotected report names
@@ -424,7 +424,7 @@ class Table(Law):
 
 
 @dataclass(frozen=True)
-class Steps(Law):
+class Steps(ReportDistribution):
     """Integers plus two-sided geometric noise.
 
         Pr(noise = d) is proportional to (decay / 2**64)**|d|
@@ -453,21 +453,21 @@ class Steps(Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Independent(Law):
+class IndependentReports(ReportDistribution):
     """Several independent reports, whose likelihood ratios multiply.
 
     They are of one value, or each is of another attribute.
 
-    >>> Independent((TwoProbabilities(Fraction(3, 4), Fraction(1, 4)),) * 2).ratio()
+    >>> IndependentReports((TwoProbabilities(Fraction(3, 4), Fraction(1, 4)),) * 2).ratio()
     Fraction(9, 1)
     """
 
-    parts: tuple[Law, ...]
+    parts: tuple[ReportDistribution, ...]
 
     @property
     def audit_method(self) -> str:
         return "part by part"
 
     def ratio(self) -> Fraction:
-        ratios = [part.ratio() for part in self.parts]
+        ratios = [each.ratio() for each in self.parts]
         return INFINITE if INFINITE in ratios else math.prod(ratios, start=Fraction(1))

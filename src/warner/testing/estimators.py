@@ -144,10 +144,10 @@ def _copied(data: LikelihoodData) -> LikelihoodData:
 def _fitted(estimator: Estimator, data: LikelihoodData) -> Fit:
     """The fit as it is, because ``fit`` refuses a wrong one before its properties are checked."""
     with threads_for(data):
-        found: object = estimator._fit(data)
-    if not isinstance(found, Fit):
-        raise TypeError(f"_fit returned {kind(found)}, not a Fit")
-    return found
+        fit: object = estimator._fit(data)
+    if not isinstance(fit, Fit):
+        raise TypeError(f"_fit returned {kind(fit)}, not a Fit")
+    return fit
 
 
 @dataclass
@@ -181,10 +181,10 @@ class _Subject:
 
     def _shares(self) -> dict[str, np.ndarray]:
         """The shares of the problems, where shares are estimated."""
-        found = {n: f.probabilities for n, f in self.fits.items() if f.probabilities is not None}
-        if not found:
+        shares = {n: f.probabilities for n, f in self.fits.items() if f.probabilities is not None}
+        if not shares:
             raise NotApplicable("no shares are estimated")
-        return found
+        return shares
 
     def shapes(self) -> str:
         require(bool(self.fits), "it ran on no problem")
@@ -230,18 +230,22 @@ class _Subject:
             stated += 1
             require(fit.gap >= 0, f"on {name} the gap is negative, {fit.gap:.3g}")
             best = MaximumLikelihood().fit(data).log_likelihood
-            found = fit.log_likelihood
+            reached = fit.log_likelihood
             if fit.status not in _OUTSIDE:
-                found = float(log_likelihood_at(data, shares / shares.sum()))
-                told = fit.log_likelihood
-                off = 0.0 if told is None or told == found else abs(told - found)
+                reached = float(log_likelihood_at(data, shares / shares.sum()))
+                stated_value = fit.log_likelihood
+                off = (
+                    0.0
+                    if stated_value is None or stated_value == reached
+                    else abs(stated_value - reached)
+                )
                 rule = f"on {name} the log-likelihood is off by {off:.3g} nats"
-                require(off <= _NATS * (1 + abs(found)), rule)
-            if best is None or found is None:
+                require(off <= _NATS * (1 + abs(reached)), rule)
+            if best is None or reached is None:
                 continue
-            short = best - found - fit.gap * data.n
+            short = best - reached - fit.gap * data.n
             worst = max(worst, short)
-            rule = f"on {name} the log-likelihood is {best - found:.6g} nats below the largest"
+            rule = f"on {name} the log-likelihood is {best - reached:.6g} nats below the largest"
             stated_gap = f"the gap says {fit.gap * data.n:.6g}"
             require(short <= _NATS * (1 + abs(best)), f"{rule}, {stated_gap}")
         if not stated:

@@ -51,7 +51,7 @@ def one_by_one(sampler: Sampler) -> Sampler:
 
     def alone(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         parts = [sampler(mechanism, index[i : i + 1], source) for i in range(len(index))]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {name: np.concatenate([report[name] for report in parts]) for name in parts[0]}
 
     return alone
 
@@ -80,7 +80,7 @@ def worst_p_value(
 ) -> tuple[float, int, str]:
     """The least p-value over values, by a test of all reports or of the rows of the channel."""
     records = Reports(mechanism.header, mechanism.outputs()).records()
-    place = {record: i for i, record in enumerate(records)}
+    row_of = {record: i for i, record in enumerate(records)}
     law = mechanism.probabilities().astype(float)
     worst = (1.0, 1, "")
     for x in range(mechanism.domain.size) if values is None else values:
@@ -91,9 +91,9 @@ def worst_p_value(
         )
         observed = np.zeros(len(records))
         for record, n in zip(seen, counts, strict=True):
-            if record.tobytes() not in place:
+            if record.tobytes() not in row_of:
                 return 0.0, 1, f"value number {x} made a report that outputs() does not list"
-            observed[place[record.tobytes()]] = n
+            observed[row_of[record.tobytes()]] = n
         p, freedom, row = p_value(observed, law[:, x], draws)
         share = f"report number {row} occurred {observed[row] / draws:.5f} of the time"
         worst = min(worst, (p, freedom, f"of value number {x}, {share}; law {law[row, x]:.5f}"))
@@ -114,12 +114,12 @@ def p_value(observed: np.ndarray, law: np.ndarray, n: int) -> tuple[float, int, 
     off = np.abs(observed - expected) / np.sqrt(np.maximum(expected, 1e-300))
     row = int(np.argmax(off))
     rare = expected <= _FEW
-    seen, wanted = (np.append(v[~rare], v[rare].sum()) for v in (observed, expected))
-    if wanted[-1] <= _FEW:
-        seen, wanted = seen[:-1], wanted[:-1] * (seen[:-1].sum() / wanted[:-1].sum())
+    seen, predicted = (np.append(v[~rare], v[rare].sum()) for v in (observed, expected))
+    if predicted[-1] <= _FEW:
+        seen, predicted = seen[:-1], predicted[:-1] * (seen[:-1].sum() / predicted[:-1].sum())
     if len(seen) < 2:
         return 1.0, 1, row
-    statistic = float(((seen - wanted) ** 2 / wanted).sum())
+    statistic = float(((seen - predicted) ** 2 / predicted).sum())
     return float(chdtrc(len(seen) - 1, statistic)), len(seen) - 1, row
 
 
@@ -225,10 +225,12 @@ Property = tuple[str, Callable[[], str]]
 
 def checked(subject: str, properties: Iterable[Property]) -> Checked:
     """Check properties one after the other; one that fails does not stop the others."""
-    found = Checked(subject, tuple(_finding(*each) for each in steps(list(properties), "checking")))
-    if found.failures:
-        raise PropertyError(found)
-    return found
+    findings = Checked(
+        subject, tuple(_finding(*each) for each in steps(list(properties), "checking"))
+    )
+    if findings.failures:
+        raise PropertyError(findings)
+    return findings
 
 
 def _finding(name: str, check: Callable[[], str]) -> Finding:
@@ -373,16 +375,16 @@ class _Subject:
 
     def epsilon(self) -> str:
         mechanism = self.mechanism
-        found = audit(mechanism)
-        require(found.holds, f"{found.violation}")
+        audited = audit(mechanism)
+        require(audited.holds, f"{audited.violation}")
         stated = mechanism.guarantee
-        measured = mechanism.guarantee_at(found.epsilon)
+        measured = mechanism.guarantee_at(audited.epsilon)
         require(
             measured.epsilon <= stated.epsilon * (1 + 1e-12),
             f"the reports have epsilon {measured.epsilon:.9g}, the guarantee states "
             f"{stated.epsilon:.9g}",
         )
-        return f"epsilon {found.epsilon:.9g}, requested {found.requested:.9g}"
+        return f"epsilon {audited.epsilon:.9g}, requested {audited.requested:.9g}"
 
     def sampler(self) -> str:
         chosen = np.unique(np.linspace(0, self.size - 1, _VALUES).round().astype(int))
@@ -535,10 +537,10 @@ class _Subject:
     def inversion(self) -> str:
         self._require_inverse()
         try:
-            found = self.channel.invert(self.channel.matvec(self.theta))
+            inverted = self.channel.invert(self.channel.matvec(self.theta))
         except IdentifiabilityError as reason:
             raise NotApplicable(f"refused: {reason}") from None
-        off = float(np.abs(found - self.theta).max())
+        off = float(np.abs(inverted - self.theta).max())
         require(off <= 1e-7, f"the expected estimate of a share is off by {off:.3g}")
         return _within(off)
 
@@ -666,18 +668,18 @@ def drawn_for(mechanism: Mechanism, index: np.ndarray, source: Source) -> dict[s
     return mechanism.randomize_encoded(mechanism.encode(answers), source)
 
 
-def _answers(part: Any, domain: Domain, index: np.ndarray, source: Source) -> Any:
+def _answers(described: Any, domain: Domain, index: np.ndarray, source: Source) -> Any:
     """Answers (n,) of a mechanism or a domain; a dict of columns of several attributes."""
     if domain.attributes:
-        parts = part.answer_parts or getattr(part, "parts", {})
+        parts = described.answer_parts or getattr(described, "parts", {})
         if parts.keys() != domain.attributes.keys():
             raise NotApplicable("answers in bins of several attributes; check the parts")
         places = np.unravel_index(index, domain.shape)
         return {
-            name: _answers(parts[name], each, place, source)
-            for (name, each), place in zip(domain.attributes.items(), places, strict=True)
+            name: _answers(parts[name], each, index, source)
+            for (name, each), index in zip(domain.attributes.items(), places, strict=True)
         }
-    if not getattr(part, "represents_interval", False):
+    if not getattr(described, "represents_interval", False):
         return domain.decode(index)
     points = domain.answered.points
     assert points is not None

@@ -139,9 +139,8 @@ def test_cells_of_few_and_of_many_draws_are_those_by_division(
     expected = [min(w // width, count) if w < end else 0 for w in words]
     beyond = sum(w >= end for w in words)
     tape = _play(monkeypatch, (words, "u8"), *([([0] * beyond, "u8")] if beyond else []))
-    assert (
-        Source(None).cells(width, count, last, len(words)).tolist() == expected and not tape.parts
-    )
+    assert Source(None).cells(width, count, last, len(words)).tolist() == expected
+    assert not tape.parts
 
     many = words * (_TABLE_DRAWS // len(words) + 1)
     edges = [k * width for k in range(1, count + 1)] + ([end] if short else [])

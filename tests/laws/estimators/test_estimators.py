@@ -173,9 +173,8 @@ def test_without_protection_one_report_is_known_and_says_little_of_others() -> N
     for n in (1, 2, 10):
         found = warner.estimate(open_.tally(open_.randomize([1] * n)), warner.Inversion())
         z2 = 1.959963984540054**2
-        assert found.interval(kind="wald")[0] == pytest.approx(
-            [0, z2 / (n + z2)]
-        ) and found.interval(kind="wald")[1] == pytest.approx([n / (n + z2), 1])
+        assert found.interval(kind="wald")[0] == pytest.approx([0, z2 / (n + z2)])
+        assert found.interval(kind="wald")[1] == pytest.approx([n / (n + z2), 1])
         assert found.interval(target="respondents") == pytest.approx(
             np.array([[0, 0], [1, 1], [0, 0]]), abs=1e-7
         )

@@ -20,9 +20,8 @@ def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> 
         fit = warner.Inversion(constraint).fit(
             LikelihoodData(channel, np.array([0.5, 0.5]), 2, coin.domain)
         )
-        assert abs(fit.shares.sum() - 1) <= 1e-12 and fit.shares == pytest.approx(
-            [0.5, 0.5], abs=1e-6
-        )
+        assert abs(fit.shares.sum() - 1) <= 1e-12
+        assert fit.shares == pytest.approx([0.5, 0.5], abs=1e-6)
         assert fit.status is warner.Status.EXACT
 
 
@@ -60,10 +59,8 @@ def test_estimates_of_tuples_are_those_of_the_dense_law(name: str) -> None:
     longest = found / t - 1
     step = dense.T @ (data.weights / (dense @ t)) - 1
     pace = float(longest @ step / (step @ step))
-    assert (
-        longest == pytest.approx(pace * step, abs=1e-10)
-        and 1 - 1e-9 <= pace <= data.channel.rows_per_report + 1e-9
-    )
+    assert longest == pytest.approx(pace * step, abs=1e-10)
+    assert 1 - 1e-9 <= pace <= data.channel.rows_per_report + 1e-9
     if data.channel.rows_per_report == 1:
         for _ in range(5):
             t = t * (dense.T @ (data.weights / (dense @ t)))

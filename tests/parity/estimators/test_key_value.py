@@ -28,13 +28,11 @@ def test_what_reports_of_a_key_say_is_their_conditional_law(key: str) -> None:
         assert part.channel.matvec(rest[k]) == pytest.approx(seen / seen.sum(), abs=1e-14)
         assert part.n == round(1000 * seen.sum())
         dense = part.channel.dense()
-        assert dense.sum(axis=0) == pytest.approx(np.ones(6)) and part.channel.rmatvec(
-            seen
-        ) == pytest.approx(dense.T @ seen)
+        assert dense.sum(axis=0) == pytest.approx(np.ones(6))
+        assert part.channel.rmatvec(seen) == pytest.approx(dense.T @ seen)
     keys = of_keys(data)
-    assert keys.channel.invert(keys.weights) == pytest.approx(
-        f
-    ) and keys.weights.sum() == pytest.approx(1)
+    assert keys.channel.invert(keys.weights) == pytest.approx(f)
+    assert keys.weights.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])
@@ -56,9 +54,8 @@ def test_variances_of_moments_are_those_of_single_reports(key: str, value: str) 
     each = np.array(single)
     mean = np.einsum("y,yki->ki", law, each)
     table = theta.reshape(2, 4)
-    assert mean[:, 1] == pytest.approx(table.sum(axis=1)) and mean[:, 0] == pytest.approx(
-        table @ mechanism.values.points[:, 0]
-    )
+    assert mean[:, 1] == pytest.approx(table.sum(axis=1))
+    assert mean[:, 0] == pytest.approx(table @ mechanism.values.points[:, 0])
     covariance = np.einsum("y,yki,ykj->kij", law, each, each) - np.einsum("ki,kj->kij", mean, mean)
     n = 10**12  # beside which the few reports that are added for small n are nothing
     assert key_moments(

@@ -61,9 +61,9 @@ def test_several_budgets_are_solved_exactly(epsilons: list[float], n: int) -> No
     theta = budgets(data.channel, data.weights)
     assert gap(data.channel, data.weights, theta) <= 1e-10
     slow, _, reached = interior_point(data.channel, data.weights, 1e-9)
+    assert reached
     assert (
-        reached
-        and log_likelihood(data.channel, data.weights, theta)
+        log_likelihood(data.channel, data.weights, theta)
         >= log_likelihood(data.channel, data.weights, slow) - 1e-12
     )
 
@@ -177,19 +177,13 @@ def test_quasi_likelihood_of_support_counts_is_the_oracles(name: str) -> None:
         [theta >= 0, cp.sum(theta) == 1],
     ).solve(solver=cp.CLARABEL)
     result = warner.estimate(tally, warner.MaximumLikelihood(likelihood="supports"))
-    assert (
-        result.likelihood == "quasi-likelihood of the support counts"
-        and result.gap is not None
-        and result.gap <= 1e-9
-    )
+    assert result.likelihood == "quasi-likelihood of the support counts" and result.gap is not None
+    assert result.gap <= 1e-9
     assert result.log_likelihood == pytest.approx(oracle, abs=1e-4)
     if name != "SubsetSelection":
         whole = warner.estimate(tally, warner.MaximumLikelihood(likelihood="reports"))
-        assert (
-            whole.likelihood == "likelihood of the reports"
-            and whole.gap is not None
-            and whole.gap <= 1e-9
-        )
+        assert whole.likelihood == "likelihood of the reports" and whole.gap is not None
+        assert whole.gap <= 1e-9
         assert whole.probabilities == pytest.approx(
             warner.estimate(tally, warner.MaximumLikelihood()).probabilities
         )
@@ -237,13 +231,10 @@ def test_many_maximisers_still_give_a_certificate() -> None:
 def test_exact_likelihood_without_protection_is_the_histogram() -> None:
     open_ = warner.RandomizedResponse(warner.Integers(0, 3), float("inf"))
     result = warner.estimate(open_.tally(open_.randomize([0, 0, 1, 3])), warner.MaximumLikelihood())
-    assert (
-        result.probabilities == pytest.approx([0.5, 0.25, 0, 0.25], abs=1e-12)
-        and result.probabilities[2] == 0
-    )
-    assert (
-        result.gap is not None and result.gap <= 1e-12 and result.status is warner.Status.CONVERGED
-    )
+    assert result.probabilities == pytest.approx([0.5, 0.25, 0, 0.25], abs=1e-12)
+    assert result.probabilities[2] == 0
+    assert result.gap is not None and result.gap <= 1e-12
+    assert result.status is warner.Status.CONVERGED
 
 
 def test_impossible_reports_are_refused() -> None:
@@ -272,12 +263,8 @@ def test_a_likelihood_of_minus_infinity_is_said_and_never_nan() -> None:
     w, theta = np.array([0.5, 0.25, 0.25]), np.array([0.0, 1.0])
     assert log_likelihood(channel, w, theta) == -np.inf and gap(channel, w, theta) == np.inf
     fit = warner.MaximumLikelihood().fit(LikelihoodData(channel, w, 4, warner.Integers(0, 1)))
-    assert (
-        np.isfinite(fit.probabilities).all()
-        and fit.gap is not None
-        and fit.gap <= 1e-9
-        and np.isfinite(float(fit.log_likelihood or 0))
-    )
+    assert np.isfinite(fit.probabilities).all() and fit.gap is not None and fit.gap <= 1e-9
+    assert np.isfinite(float(fit.log_likelihood or 0))
 
 
 @pytest.mark.parametrize("name", ["UtilityOptimizedRappor", "UtilityOptimizedRappor keep 0.7"])
@@ -377,10 +364,8 @@ def test_rows_of_several_reports_have_their_maximum() -> None:
     reports = rng.choice(channel.shape[0], (1, 40), p=channel.columns(np.array([3]))[:, 0])
     rows = RepeatedRows([channel] * 40, reports)
     fit = warner.MaximumLikelihood().fit(LikelihoodData(rows, np.ones(1), 1, warner.Integers(1, 5)))
-    assert (
-        fit.probabilities.argmax() == rows.dense().argmax()
-        and fit.probabilities.max() == pytest.approx(1, abs=1e-6)
-    )
+    assert fit.probabilities.argmax() == rows.dense().argmax()
+    assert fit.probabilities.max() == pytest.approx(1, abs=1e-6)
 
 
 def test_flat_peaks_count_once_and_values_below_one_do_not() -> None:
@@ -594,10 +579,8 @@ def test_em_extrapolated_beats_em_and_never_falls_below_its_first_step() -> None
     plain = np.full(60, 1 / 60)
     for _ in range(products):
         plain = plain * score(channel, w, plain)
-    assert (
-        log_likelihood(channel, w, theta) > log_likelihood(channel, w, plain)
-        and gap(channel, w, plain) > 1e-6
-    )
+    assert log_likelihood(channel, w, theta) > log_likelihood(channel, w, plain)
+    assert gap(channel, w, plain) > 1e-6
 
 
 # Whether the maximum of the likelihood is unique.
@@ -619,19 +602,16 @@ def test_whether_the_maximum_is_unique_is_said() -> None:
     1,1,1,2,2,3.
     """
     many = _three(RANK_TWO, [1, 1, 1])
-    assert str(many.unique).startswith("not unique") and many.probabilities[0] == pytest.approx(
-        many.probabilities[2], abs=1e-4
-    )
+    assert str(many.unique).startswith("not unique")
+    assert many.probabilities[0] == pytest.approx(many.probabilities[2], abs=1e-4)
     alone = _three(RANK_TWO, [3, 2, 1])
-    assert str(alone.unique).startswith("unique") and alone.probabilities == pytest.approx(
-        [1, 0, 0], abs=1e-6
-    )
+    assert str(alone.unique).startswith("unique")
+    assert alone.probabilities == pytest.approx([1, 0, 0], abs=1e-6)
     direct_ = [[1 / 2, 1 / 4, 1 / 4], [1 / 4, 1 / 2, 1 / 4], [1 / 4, 1 / 4, 1 / 2]]
     for counts in ([1, 3, 1], [1, 2, 1]):
         result = _three(direct_, counts)
-        assert str(result.unique).startswith("unique") and result.probabilities == pytest.approx(
-            [0, 1, 0], abs=1e-4
-        )
+        assert str(result.unique).startswith("unique")
+        assert result.probabilities == pytest.approx([0, 1, 0], abs=1e-4)
     twice = [[0.6, 0.2, 0.2], [0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]
     assert str(_three(twice, [5, 2, 3]).unique).startswith("not unique")
     assert json.loads(json.dumps(many.to_json()))["unique"] == many.unique
@@ -651,9 +631,8 @@ def test_uniqueness_is_not_lost_to_rounding() -> None:
     fit = warner.MaximumLikelihood().fit(
         LikelihoodData(degenerate, np.array([0.5, 0.5]), 2, warner.Integers(1, 3))
     )
-    assert fit.probabilities == pytest.approx([1, 0, 0], abs=1e-12) and str(fit.unique).startswith(
-        "unique"
-    )
+    assert fit.probabilities == pytest.approx([1, 0, 0], abs=1e-12)
+    assert str(fit.unique).startswith("unique")
     rare = np.full((6, 3), 1 / 6) + 0.1 * np.random.default_rng(0).normal(size=(6, 3))
     rare = np.abs(rare)
     rare[5] = [1e-7, 2e-7, 3e-7]

@@ -170,17 +170,3 @@ def test_with_order_neighbours_tell_of_each_other() -> None:
         for e in (EmpiricalBayes(), EmpiricalBayes(order=False))
     ]
     assert near > 10 * abs(far)
-
-
-@pytest.mark.parametrize("order", [None, "yes", 2])
-def test_order_is_said_with_true_or_false(order: object) -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="order"):
-        EmpiricalBayes(order=order)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "arguments", [("linear",), ("squared", "poisson"), (None,), (1,), ("squared", None)]
-)
-def test_unknown_losses_and_likelihoods_are_refused(arguments: tuple[str, ...]) -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="must be one of"):
-        EmpiricalBayes(*arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,8 +12,8 @@ import pytest
 import warner
 from tests.registry import ESTIMATORS
 from warner import Categorical, Integers, RandomizedResponse, benchmark, compare, estimate
-from warner.errors import WarnerError
-from warner.estimators import Estimator
+from warner.errors import ArgumentError, ArgumentTypeError, WarnerError
+from warner.estimators import Estimator, literature
 from warner.estimators.base import Fit, LikelihoodData, Status
 
 
@@ -88,7 +89,7 @@ def test_what_is_no_fit_is_refused_with_a_remedy(case: str, message: str) -> Non
         estimate(TALLY, Returns(case))
     league = benchmark([0.25] * 4, DOMAIN, [RandomizedResponse], [Returns(case), "mle"], runs=2)
     assert [row["method"] for row in league.rows()] == ["mle"]
-    assert len(league.left_out) == 1 and "Returns: " in str(league)
+    assert len(league.left_out) == 1 and "Returns:" in str(league)
     ranking = compare(TALLY, [Returns(case), "mle"])
     assert len(ranking.results) == 1 and "left_out=1)" in repr(ranking)
 
@@ -126,10 +127,90 @@ def test_the_reports_of_the_caller_stay_as_they_are() -> None:
     assert weights.flags.writeable and not data.weights.flags.writeable
 
 
-# Maximum likelihood: its arguments.
+# The options of every estimator, and the words that refuse a wrong one.
 
 
-@pytest.mark.parametrize("gap", [0, -1.0, float("nan"), float("inf"), "1"])
-def test_gaps_must_be_positive_numbers(gap: object) -> None:
-    with pytest.raises((warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match="gap"):
-        warner.MaximumLikelihood(gap)
+EM, EB, BIAS, MIXTURE = (
+    warner.ExpectationMaximization,
+    warner.EmpiricalBayes,
+    literature.BiasCorrection,
+    literature.MixtureReduction,
+)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "words"),
+    [
+        *(
+            (warner.MaximumLikelihood, {"gap": v}, "gap")
+            for v in (0, -1.0, math.nan, math.inf, "1")
+        ),
+        (warner.MaximumLikelihood, {"likelihood": "best"}, "likelihood"),
+        *(
+            (warner.Inversion, {"constraint": v}, "constraint: must be one of None, 'normalize'")
+            for v in ("clip", 1, True, ["project"])
+        ),
+        (warner.Inversion, {"weights": "sizes"}, "weights"),
+        (warner.Inversion, {"alpha": 0.01}, "alpha: belongs to the constraint 'threshold'"),
+        (warner.Inversion, {"constraint": "project", "rest": "discard"}, "rest: belongs to the"),
+        (warner.Inversion, {"constraint": "threshold", "alpha": 1.0}, "alpha: must lie strictly"),
+        (warner.Inversion, {"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
+        (EM, {}, "steps: must be given where there is no tolerance"),
+        (EM, {"tolerance": 0.0}, "tolerance: must be positive"),
+        (EM, {"steps": "auto", "tolerance": 1.0}, "does not go with steps='auto'"),
+        (EM, {"steps": 5, "start": "thr"}, "start: must be one of 'uniform'"),
+        (EM, {"steps": 5, "start": 3}, "an estimator or a distribution"),
+        (EM, {"steps": 5, "start": [0.5, 0.6]}, "start: must be a distribution"),
+        *((EB, {"order": v}, "order") for v in (None, "yes", 2)),
+        *((EB, {"loss": v}, "must be one of") for v in ("linear", None, 1)),
+        *((EB, {"likelihood": v}, "must be one of") for v in ("poisson", None)),
+        *((BIAS, {"inner": v}, "inner") for v in ("em", warner.MaximumLikelihood)),
+        *((BIAS, {"alpha": v}, "alpha") for v in ("best", -0.1, None, True)),
+        (BIAS, {"ridge": 0}, "ridge"),
+        (BIAS, {"tolerance": 0.0}, "tolerance"),
+        *((MIXTURE, {"inner": v}, "inner") for v in ("newton", 3)),
+        (MIXTURE, {"operation": "split"}, "operation"),
+        (MIXTURE, {"select": "random"}, "select"),
+        *((MIXTURE, {"tau": v}, "tau") for v in (0, math.nan)),
+        (MIXTURE, {"tolerance": -1.0}, "tolerance"),
+        *((MIXTURE, {"k_min": v}, "k_min") for v in (0, 2.5)),
+        (MIXTURE, {"premerge": "yes"}, "premerge"),
+        *((MIXTURE, {"groups": v}, "groups: must be lists of values") for v in ("ab", ["ab"])),
+        (MIXTURE, {"absent": "a"}, "absent: must be a list of values"),
+        (MIXTURE, {"tiny": 1.0}, "tiny: goes with premerge"),
+        (MIXTURE, {"tiny": -1.0, "premerge": True}, "tiny: must not be negative"),
+        *((literature.SmoothedEM, {"tolerance": v}, "tolerance") for v in (-1e-9, math.nan, None)),
+        *((literature.SmoothedEM, {"steps": v}, "steps") for v in (0, 1.5)),
+        *((literature.WienerFilter, {"steps": v}, "steps") for v in (0, 1.5)),
+        (literature.WienerFilter, {"constraint": "norm"}, "constraint"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(
+    estimator: type[Estimator], options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=words):
+        estimator(**options)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        *ESTIMATORS,
+        BIAS(alpha=0.3, ridge=0.01),
+        MIXTURE("mle", tau=1.5),
+        MIXTURE(EM(9), "prune", "half"),
+        warner.Inversion("norm-sub", weights="equal"),
+        warner.MaximumLikelihood(likelihood="supports"),
+        EM(start="histogram", tolerance=0.01),
+        literature.SmoothedEM(start=warner.Inversion("project")),
+        warner.estimators.PerKey(warner.MaximumLikelihood(), literature.MixtureReduction()),
+        warner.estimators.KeyMeans(clip=False),
+    ],
+    ids=repr,
+)
+def test_an_estimator_is_written_again_by_its_repr(method: Estimator) -> None:
+    names = {name: getattr(warner.estimators, name) for name in dir(warner.estimators)}
+    assert (
+        eval(repr(method), names | {n: getattr(literature, n) for n in literature.__all__})
+        == method
+    )

@@ -29,7 +29,6 @@ from warner import (
     Status,
 )
 from warner.channels import KroneckerChannel, StackChannel
-from warner.errors import ArgumentError
 from warner.estimators import Estimator, Independent, Inversion
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
@@ -43,14 +42,6 @@ def test_established_names_are_accepted() -> None:
     assert warner.Inversion("normalise") == warner.Inversion("normalize")
     assert warner.Inversion("emp+thr") == warner.Inversion("threshold")
     assert warner.Inversion("none") == warner.Inversion(None) == method("inversion")
-
-
-@pytest.mark.parametrize("wrong", ["clip", 1, True, ["project"]])
-def test_unknown_constraints_are_refused(wrong: object) -> None:
-    with pytest.raises(
-        warner.errors.ArgumentError, match="constraint: must be one of None, 'normalize'"
-    ):
-        warner.Inversion(wrong)
 
 
 # The level of the significance threshold, and where the rest of the mass goes.
@@ -85,20 +76,6 @@ def test_the_level_is_that_of_a_bonferroni_test() -> None:
         np.testing.assert_array_equal(kept, raw > NormalDist().inv_cdf(1 - alpha / 10) * sd)
     default = Inversion("threshold").fit(data).shares
     np.testing.assert_array_equal(default, Inversion("threshold", alpha=0.05).fit(data).shares)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"alpha": 0.01}, "alpha: belongs to the constraint 'threshold'"),
-        ({"constraint": "project", "rest": "discard"}, "rest: belongs to the constraint"),
-        ({"constraint": "threshold", "alpha": 1.0}, "alpha: must lie strictly between"),
-        ({"constraint": "threshold", "rest": "keep"}, "rest: must be one of"),
-    ],
-)
-def test_options_of_the_threshold_are_checked(arguments: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ArgumentError, match=complaint):
-        Inversion(**arguments)
 
 
 def test_the_name_tells_what_was_changed() -> None:
@@ -195,9 +172,8 @@ def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Dom
     ):
         law = type(data)(channel, channel.matvec(theta), data.n, domain)
         mean = SampleMean().fit(law).mean
-        assert mean is not None and mean.value[0] == pytest.approx(
-            theta @ points[:, 0], abs=1e-7 * np.ptp(points)
-        )
+        assert mean is not None
+        assert mean.value[0] == pytest.approx(theta @ points[:, 0], abs=1e-7 * np.ptp(points))
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -261,10 +237,8 @@ def test_a_mean_has_no_shares() -> None:
     with pytest.raises(warner.errors.ArgumentError, match="only a mean"):
         result.plot()
     data = result.to_json()
-    assert (
-        data["shares"] == []
-        and data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
-    )
+    assert data["shares"] == []
+    assert data["mean"][0]["low"] <= data["mean"][0]["estimate"] <= data["mean"][0]["high"]
     with pytest.raises(warner.errors.ArgumentError):
         result.mean().interval(kind="bootstrap")
 
@@ -362,10 +336,8 @@ def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Dom
             found.interval()[0] <= found <= found.interval()[1]
             or not points.min() <= found <= points.max()
         )
-    assert (
-        result.fit.mean is not None
-        and (result.fit.mean.bias <= np.ptp(points, axis=0).max() / 64).all()
-    )
+    assert result.fit.mean is not None
+    assert (result.fit.mean.bias <= np.ptp(points, axis=0).max() / 64).all()
 
 
 def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -> None:

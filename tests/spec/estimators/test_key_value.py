@@ -46,11 +46,9 @@ def test_means_of_rounded_values_are_pckvs_formula(key: str) -> None:
     assert fit.keys is not None and fit.keys.frequencies == pytest.approx(f, abs=1e-12)
     assert fit.keys.means[:3] == pytest.approx(means[:3], abs=1e-9)
     clipped = KeyMeans().fit(likelihood_data(tally))
-    assert (
-        clipped.keys is not None
-        and clipped.keys.frequencies == pytest.approx(np.clip(f, 1 / n, 1))
-        and np.abs(clipped.keys.means).max() <= 1
-    )
+    assert clipped.keys is not None
+    assert clipped.keys.frequencies == pytest.approx(np.clip(f, 1 / n, 1))
+    assert np.abs(clipped.keys.means).max() <= 1
     assert fit.probabilities is None and fit.status is Status.EXACT
 
 
@@ -206,9 +204,8 @@ def test_people_with_several_pairs_are_sampled_and_scaled_back(key: str) -> None
     assert all(
         row["low"] <= f <= row["high"] for row, f in zip(rows, (0.5, 0.25, 0.25, 0.0), strict=True)
     )
-    assert found.conditional("a").mean() == pytest.approx(0.5, abs=0.1) and found.conditional(
-        "b"
-    ).mean() == pytest.approx(-0.5, abs=0.15)
+    assert found.conditional("a").mean() == pytest.approx(0.5, abs=0.1)
+    assert found.conditional("b").mean() == pytest.approx(-0.5, abs=0.15)
     assert from_header(mechanism.header).header == mechanism.header
 
 

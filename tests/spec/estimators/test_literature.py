@@ -24,7 +24,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
+from warner.errors import ArgumentError, ImpossibleReportError
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import (
     BiasCorrection,
@@ -176,19 +176,6 @@ def test_bit_sums_and_kept_reports() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    refused: list[tuple[str, Any]] = [
-        ("inner", "em"),
-        ("inner", MaximumLikelihood),
-        ("alpha", "best"),
-        ("alpha", -0.1),
-        ("ridge", 0),
-        ("tolerance", 0.0),
-    ]
-    for name, value in [*refused, ("alpha", None), ("alpha", True)]:
-        with pytest.raises(
-            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=name
-        ):
-            BiasCorrection(**{name: value})
     with pytest.raises(
         warner.errors.ArgumentError,
         match="inner: must not give a report that was seen the probability 0",
@@ -201,9 +188,6 @@ def test_what_cannot_be_is_refused() -> None:
                 RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
             )
         )
-    with pytest.raises(warner.errors.ArgumentError, match="weights"):
-        Inversion(weights="sizes")
-    assert repr(BiasCorrection(alpha=0.3, ridge=0.01)) == "BiasCorrection(alpha=0.3, ridge=0.01)"
 
 
 def test_equal_weights_have_a_name_and_no_effect_on_one_group() -> None:
@@ -221,9 +205,8 @@ def test_equal_weights_have_a_name_and_no_effect_on_one_group() -> None:
     stacked = _budgets(STEEP, seed=2)
     for constraint in ("project", "normalize", "threshold"):
         found = Inversion(constraint, weights="equal").fit(stacked).shares
-        assert found.sum() == pytest.approx(1) and not np.allclose(
-            found, Inversion(constraint).fit(stacked).shares
-        )
+        assert found.sum() == pytest.approx(1)
+        assert not np.allclose(found, Inversion(constraint).fit(stacked).shares)
 
 
 def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
@@ -319,23 +302,6 @@ def test_knowledge_that_contradicts_itself_or_the_domain_is_refused(
         MixtureReduction(**arguments).fit(likelihood_data(_tally()))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "complaint"),
-    [
-        ({"groups": "ab"}, ArgumentTypeError, "groups: must be lists of values"),
-        ({"groups": ["ab"]}, ArgumentTypeError, "groups: must be lists of values"),
-        ({"absent": "a"}, ArgumentTypeError, "absent: must be a list of values"),
-        ({"tiny": 1.0}, ArgumentError, "tiny: goes with premerge"),
-        ({"tiny": -1.0, "premerge": True}, ArgumentError, "tiny: must not be negative"),
-    ],
-)
-def test_forms_are_checked_at_once(
-    arguments: dict[str, Any], error: type[Exception], complaint: str
-) -> None:
-    with pytest.raises(error, match=complaint):
-        MixtureReduction(**arguments)
-
-
 # What mixture reduction promises.
 
 
@@ -397,15 +363,10 @@ def test_it_reduces_through_the_channel_of_every_mechanism(name: str) -> None:
         mechanism.domain,
     )
     fit, alone = MixtureReduction().fit(data), MixtureReduction(operation=None).fit(data)
-    assert (
-        fit.components is not None
-        and size / 4 <= fit.components < size
-        and fit.status in (Status.STOPPED, Status.COMPLETED)
-    )
-    assert (
-        fit.probabilities.sum() == pytest.approx(1)
-        and len(np.unique(fit.probabilities.round(12))) <= fit.components
-    )
+    assert fit.components is not None and size / 4 <= fit.components < size
+    assert fit.status in (Status.STOPPED, Status.COMPLETED)
+    assert fit.probabilities.sum() == pytest.approx(1)
+    assert len(np.unique(fit.probabilities.round(12))) <= fit.components
     assert fit.log_likelihood is not None and alone.log_likelihood is not None
     assert -2 * fit.log_likelihood + fit.components * math.log(
         n
@@ -504,11 +465,8 @@ def test_bit_sums_and_whole_reports_are_reduced(kept: bool) -> None:
     people = [LABELS.labels[x] for x in rng.choice(20, 4000, p=STEEPER / STEEPER.sum())]
     data = likelihood_data(mechanism.tally(mechanism.randomize(people, rng), keep_reports=kept))
     fit = MixtureReduction().fit(data)
-    assert (
-        fit.status in (Status.STOPPED, Status.COMPLETED)
-        and fit.components is not None
-        and fit.components < 20
-    )
+    assert fit.status in (Status.STOPPED, Status.COMPLETED) and fit.components is not None
+    assert fit.components < 20
     assert (fit.iterations == 0) == (not kept), (
         "bit sums are fitted in closed form, whole reports by EM"
     )
@@ -530,58 +488,7 @@ def test_several_budgets_and_several_attributes_are_reduced() -> None:
             assert fit.probabilities == pytest.approx(STEEPER / STEEPER.sum(), abs=0.08)
 
 
-def test_it_is_written_again_by_its_repr() -> None:
-    for method in (
-        MixtureReduction(),
-        MixtureReduction("mle", tau=1.5),
-        MixtureReduction(warner.ExpectationMaximization(9), "prune", "half"),
-    ):
-        assert (
-            eval(repr(method), vars(warner.estimators) | vars(warner.estimators.literature))
-            == method
-        )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"inner": "newton"},
-        {"inner": 3},
-        {"operation": "split"},
-        {"select": "random"},
-        {"tau": 0},
-        {"tau": math.nan},
-        {"tolerance": -1.0},
-        {"k_min": 0},
-        {"k_min": 2.5},
-        {"premerge": "yes"},
-    ],
-)
-def test_arguments_are_refused_by_name(arguments: dict[str, Any]) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=next(iter(arguments))
-    ):
-        MixtureReduction(**arguments)
-
-
 # What smoothed EM promises.
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"tolerance": -1e-9},
-        {"tolerance": float("nan")},
-        {"tolerance": None},
-        {"steps": 0},
-        {"steps": 1.5},
-    ],
-)
-def test_stops_of_smoothing_are_checked(wrong: dict[str, Any]) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=next(iter(wrong))
-    ):
-        SmoothedEM(**wrong)
 
 
 def test_smoothing_keeps_a_uniform_distribution_and_weighs_ends_by_thirds() -> None:
@@ -596,11 +503,8 @@ def test_smoothed_em_stops_when_the_likelihood_hardly_changes_and_says_that_it_s
     data = _simulated(SquareWave(Interval(0, 1, 64), 1.0), _bell(64), 20_000)
     loose, published, tight = (SmoothedEM(tolerance).fit(data) for tolerance in (1.0, 1e-3, 0.0))
     assert loose.status is published.status is Status.STOPPED
-    assert (
-        loose.iterations is not None
-        and published.iterations is not None
-        and tight.iterations is not None
-    )
+    assert loose.iterations is not None and published.iterations is not None
+    assert tight.iterations is not None
     assert (
         0 < loose.iterations < published.iterations <= tight.iterations < 10_000
     )  # at last a step moves theta by less than 1 / n
@@ -609,15 +513,6 @@ def test_smoothed_em_stops_when_the_likelihood_hardly_changes_and_says_that_it_s
 
 
 # What Wiener filtering promises.
-
-
-def test_filter_arguments_are_refused_by_name() -> None:
-    for arguments in ({"steps": 0}, {"steps": 1.5}, {"constraint": "norm"}):
-        with pytest.raises(
-            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError),
-            match=next(iter(arguments)),
-        ):
-            WienerFilter(**arguments)  # type: ignore[arg-type]
 
 
 def test_the_filter_helps_neighbours_that_are_alike_and_not_their_shuffle() -> None:

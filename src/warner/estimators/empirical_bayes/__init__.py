@@ -65,7 +65,6 @@ from warner.estimators.base import (
     LikelihoodData,
     PosteriorFit,
     Status,
-    repr_of_changes,
     safe_divide,
 )
 from warner.estimators.empirical_bayes.noise import EstimateNoise, move_to_sum, split_large_values
@@ -223,10 +222,10 @@ def with_whole_reports(
     ):
         return None
     all_listed = channel.has_closed_inverse and channel.lists_all_reports
-    found = _scoring_step(data, theta) if all_listed else _newton_step(data, theta)
-    if found is None:
+    step = _scoring_step(data, theta) if all_listed else _newton_step(data, theta)
+    if step is None:
         return None
-    y, trace, common, diagonal = found
+    y, trace, common, diagonal = step
     variance = noise.variance(theta) * noise.n * (size - 1) / size
     # A common value may gain less than the others. It then is no better known than it is.
     worth = min([float(variance.sum()) / trace, *(variance[common] / diagonal)])
@@ -294,7 +293,7 @@ def _inverse_products(
     much. So the number of steps depends on how unequal the d (m,) are, and not on K.
     """
     residual = right - right.mean(axis=0)
-    found, direction = np.zeros_like(residual), residual.copy()
+    solved, direction = np.zeros_like(residual), residual.copy()
     power = (residual**2).sum(axis=0)
     enough = power * SETTINGS.step_precision**2
     for _ in range(SETTINGS.step_iterations):
@@ -302,11 +301,11 @@ def _inverse_products(
         image -= image.mean(axis=0)
         curvature = (direction * image).sum(axis=0)
         length = np.divide(power, curvature, out=np.zeros_like(power), where=curvature > 0)
-        found += length * direction
+        solved += length * direction
         residual -= length * image
         before, power = power, (residual**2).sum(axis=0)
         if (power <= enough).all():
-            return np.asarray(found)
+            return np.asarray(solved)
         direction *= np.divide(power, before, out=np.zeros_like(power), where=before > 0)
         direction += residual
     return None
@@ -317,7 +316,7 @@ _KEPT = 2**22  # numbers of posterior laws that are kept for draws
 _DRAWN = 2**20  # random numbers at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EmpiricalBayes(Estimator):
     """Posterior means, or medians, of the shares under a prior learnt from the same reports.
 
@@ -374,9 +373,6 @@ class EmpiricalBayes(Estimator):
     @property
     def inverts(self) -> bool:
         return True
-
-    def __repr__(self) -> str:
-        return repr_of_changes(self)
 
     def __post_init__(self) -> None:
         choice("loss", self.loss, ("squared", "absolute"))
@@ -440,16 +436,16 @@ class _SeparatePosteriors:
     Attributes:
         shares: (K,).
         values: (L,), the shares that have a law over atoms. The others are normal.
-        laws: () -> (M, J), the laws of values that differ.
-        place: (L,), the law of each value.
+        laws: (M, J), the laws of values that differ, or how to compute them again.
+        which: (L,), the law of each value.
         atoms: (J,).
         variance: (K,).
     """
 
     shares: np.ndarray
     values: np.ndarray
-    laws: Callable[[], np.ndarray]
-    place: np.ndarray
+    laws: np.ndarray | _TiltedLaws
+    which: np.ndarray
     atoms: np.ndarray
     variance: np.ndarray
 
@@ -458,18 +454,9 @@ class _SeparatePosteriors:
         drawn = self.shares + np.sqrt(self.variance) * rng.standard_normal(
             (count, self.shares.size)
         )
-        drawn[:, self.values] = _sample(self.laws(), self.place, self.atoms, count, rng)
+        laws = self.laws if isinstance(self.laws, np.ndarray) else self.laws()
+        drawn[:, self.values] = _sample(laws, self.which, self.atoms, count, rng)
         return np.stack([project(move_to_sum(row, self.variance)) for row in drawn])
-
-
-@dataclass(frozen=True, eq=False)
-class _KeptLaws:
-    """Laws that are kept. A class and no lambda, so that an estimate can be pickled."""
-
-    laws: np.ndarray
-
-    def __call__(self) -> np.ndarray:
-        return self.laws
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,11 +473,11 @@ class _TiltedLaws:
     alike: np.ndarray
 
     def __call__(self) -> np.ndarray:
-        found = np.empty((self.one.size, self.atoms.size))
-        for some in blocks(*found.shape):
+        laws = np.empty((self.one.size, self.atoms.size))
+        for some in blocks(*laws.shape):
             likelihood = self.noise.subset(self.one[some]).likelihood(self.atoms)
-            found[some] = self.prior.posteriors(likelihood, self.rows[some])
-        return tilt_to_sum(found, self.atoms, self.target, self.noise_apart, self.alike)
+            laws[some] = self.prior.posteriors(likelihood, self.rows[some])
+        return tilt_to_sum(laws, self.atoms, self.target, self.noise_apart, self.alike)
 
 
 def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
@@ -508,7 +495,7 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
         rows, first, counts = data.rows()
     prior = fit_prior(data.subset(first).likelihood(atoms), counts, atoms, mean, absolute)
     # Values with the same data have the same posterior, which is computed once.
-    place, one, alike = together.distinct()
+    which, one, alike = together.distinct()
     noise_apart = variance[apart]
     tilted = _TiltedLaws(together, one, prior, rows[one], atoms, target, noise_apart, alike)
     laws = tilted()
@@ -518,13 +505,13 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
     out[apart] += (
         (target - float(alike @ means)) * noise_apart / max(float(noise_apart.sum()), _TINY)
     )
-    variance[values] = np.maximum(powers[:, 1] - means**2, 0.0)[place]
+    variance[values] = np.maximum(powers[:, 1] - means**2, 0.0)[which]
     rest = 1 - float(out[apart].sum())
-    out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[place]
+    out[values] = (_common_quantile(laws, atoms, rest, alike) if absolute else means)[which]
     shares = project(move_to_sum(out, variance))
     # The laws of many values take much memory, and draws can compute them again.
-    kept = tilted if laws.size > _KEPT else _KeptLaws(laws)
-    draws = _SeparatePosteriors(shares, values, kept, place, atoms, variance).draws
+    again = tilted if laws.size > _KEPT else laws
+    draws = _SeparatePosteriors(shares, values, again, which, atoms, variance).draws
     return _Posterior(shares, variance, draws)
 
 
@@ -588,17 +575,17 @@ def _common_quantile(
 
 def _sample(
     posteriors: np.ndarray,
-    place: np.ndarray,
+    laws_of: np.ndarray,
     atoms: np.ndarray,
     count: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """(count, K) independent draws, even within the cell of an atom; ``place`` (K,) tells laws."""
+    """(count, K) independent draws, even within the cells of atoms; ``laws_of`` (K,) tells laws."""
     edges = _cells(atoms)
-    out = np.empty((count, len(place)))
+    out = np.empty((count, len(laws_of)))
     step = max(1, _DRAWN // count)
-    for start in range(0, len(place), step):
-        laws, which = np.unique(place[start : start + step], return_inverse=True)
+    for start in range(0, len(laws_of), step):
+        laws, which = np.unique(laws_of[start : start + step], return_inverse=True)
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which))
         drawn = rng.random((which.size, 2, count))
@@ -606,6 +593,6 @@ def _sample(
             below = np.cumsum(law)
             mass = drawn[values, 0] * below[-1]
             cell = np.minimum(np.searchsorted(below, mass, side="right"), atoms.size - 1)
-            place_in = drawn[values, 1] * (edges[cell + 1] - edges[cell])
-            out[:, start + values] = (edges[cell] + place_in).T
+            inside = drawn[values, 1] * (edges[cell + 1] - edges[cell])
+            out[:, start + values] = (edges[cell] + inside).T
     return out

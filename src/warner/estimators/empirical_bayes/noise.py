@@ -89,12 +89,12 @@ class EstimateNoise:
         """The unbiased estimates of a tally, moved to sum to one, and their noise."""
         channel, n = data.channel, float(data.n)
         y = channel.invert(data.weights)
-        known = None
+        law = None
         if likelihood == "binomial":
-            known = channel.support_law()
+            law = channel.support_law()
             if isinstance(channel, HashPool):
-                known = channel.average_support_law()
-        if known is None:
+                law = channel.average_support_law()
+        if law is None:
             plug = project(y)
             _, at_value = channel.inverse_moments(plug)
             null = channel.variance_at_zero(plug)
@@ -104,7 +104,7 @@ class EstimateNoise:
                 if likelihood == "binomial"
                 else moved
             )
-        q, gap = known.q, known.gap
+        q, gap = law.q, law.gap
         if isinstance(channel, HashPool):
             y, worth = _pool_estimates(channel, data, y, q, gap)
             n *= worth
@@ -275,7 +275,7 @@ class EstimateNoise:
 
         Returns (K,).
         """
-        place = self.y / np.sqrt(self.variance(self.y))
+        scaled = self.y / np.sqrt(self.variance(self.y))
         prediction = (
             np.zeros(1)
             if self.prediction is None
@@ -286,8 +286,8 @@ class EstimateNoise:
             for group in self.groups
         ]
         rounded = [
-            np.broadcast_to(np.round(v / SETTINGS.row_width), place.shape)
-            for v in (place, prediction, *of_groups)
+            np.broadcast_to(np.round(v / SETTINGS.row_width), scaled.shape)
+            for v in (scaled, prediction, *of_groups)
         ]
         back = same_columns([*rounded, *self._kinds()])
         order = np.argsort(self.y, kind="stable")
@@ -401,5 +401,5 @@ def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
         )
         / SETTINGS.atom_step
     )
-    kept = np.cumsum(fresh) <= max(SETTINGS.most_atoms, 2 * fresh[0])
-    return np.sort(order[kept]), np.sort(order[~kept])
+    together = np.cumsum(fresh) <= max(SETTINGS.most_atoms, 2 * fresh[0])
+    return np.sort(order[together]), np.sort(order[~together])

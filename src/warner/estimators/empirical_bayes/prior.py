@@ -282,9 +282,9 @@ class LearnedPrior:
         """
         total = np.zeros(likelihood.shape)
         for weight, prior in self._priors:
-            part = likelihood * (prior if prior.ndim == 1 else np.take(prior, rows, axis=0))
-            part *= weight / np.maximum(part.sum(axis=1, keepdims=True), _TINY)
-            total += part
+            posterior = likelihood * (prior if prior.ndim == 1 else np.take(prior, rows, axis=0))
+            posterior *= weight / np.maximum(posterior.sum(axis=1, keepdims=True), _TINY)
+            total += posterior
         return total
 
     @cached_property
