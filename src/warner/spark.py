@@ -130,8 +130,8 @@ class _Randomizing:
             if self.blocks is not None:
                 kinds[f"{name}_records"] = "binary"
                 continue
-            for part, size in mechanism.schema.file_columns().items():
-                kinds[f"{name}_{part}"] = "int" if size <= 2**31 else "bigint"
+            for end, size in mechanism.schema.file_columns().items():
+                kinds[f"{name}_{end}"] = "int" if size <= 2**31 else "bigint"
         return ", ".join(f"`{name.replace('`', '``')}` {of}" for name, of in kinds.items())
 
     def randomize(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -140,15 +140,15 @@ class _Randomizing:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            found = encoded_batch({**self.public, **self.mechanisms}, batch)
-            people = len(next(iter(found.values())))
+            answers = encoded_batch({**self.public, **self.mechanisms}, batch)
+            people = len(next(iter(answers.values())))
             if not people:
                 continue
             reports = {
-                name: Reports(m.header, m.randomize_encoded(found[name], source))
+                name: Reports(m.header, m.randomize_encoded(answers[name], source))
                 for name, m in self.mechanisms.items()
             }
-            index = {name: found[name] for name in self.public}
+            index = {name: answers[name] for name in self.public}
             yield (
                 self._rows(reports, index)
                 if self.blocks is None
@@ -171,9 +171,9 @@ class _Randomizing:
         for name, mechanism in self.mechanisms.items():
             stored = mechanism.schema.to_file(reports[name].columns)
             sizes = mechanism.schema.file_columns()
-            for part, column in stored.items():
-                of = pa.int32() if sizes[part] <= 2**31 else pa.int64()
-                columns[f"{name}_{part}"] = pa.array(column, of)
+            for end, column in stored.items():
+                of = pa.int32() if sizes[end] <= 2**31 else pa.int64()
+                columns[f"{name}_{end}"] = pa.array(column, of)
         return pa.RecordBatch.from_pydict(columns)
 
     def _blocks(
@@ -182,12 +182,12 @@ class _Randomizing:
         """Blocks of reports, each of people with the same public values."""
 
         assert self.blocks is not None
-        place = np.zeros(people, dtype=np.int64)
+        group = np.zeros(people, dtype=np.int64)
         for codes in index.values():
-            _, own = np.unique(codes, return_inverse=True)
-            place = np.unique(place * (int(own.max()) + 1) + own.ravel(), return_inverse=True)[1]
-        order = np.argsort(place, kind="stable")
-        edges = np.flatnonzero(np.diff(place[order], prepend=-1))
+            _, code = np.unique(codes, return_inverse=True)
+            group = np.unique(group * (int(code.max()) + 1) + code.ravel(), return_inverse=True)[1]
+        order = np.argsort(group, kind="stable")
+        edges = np.flatnonzero(np.diff(group[order], prepend=-1))
         cuts = [
             order[first : min(first + self.blocks, stop)]
             for start, stop in zip(edges, [*edges[1:], people], strict=True)
@@ -275,28 +275,28 @@ def tally(
     return {name: tally.per_person(what.rows_per_person) for name, tally in tallies.items()}
 
 
-def _of_attributes(columns: Any, known: Mapping[str, Mechanism]) -> dict[str, ColumnNames]:
+def _of_attributes(columns: Any, mechanisms: Mapping[str, Mechanism]) -> dict[str, ColumnNames]:
     """The columns of the attributes of a study, checked."""
     if not isinstance(columns, Mapping | None):
         rule = "must be {attribute: its columns}"
         raise ArgumentTypeError("columns", rule, kind(columns))
     given = dict(columns or {})
-    if unknown := [name for name in given if name not in known]:
-        rule = f"must be of attributes of the study: {', '.join(known)}"
+    if unknown := [name for name in given if name not in mechanisms]:
+        rule = f"must be of attributes of the study: {', '.join(mechanisms)}"
         raise ArgumentError("columns", rule, show(unknown[0]))
     return given
 
 
-def _public(by: Any, declared: Any, found: Iterable[str]) -> dict[str, Domain | None]:
+def _public(by: Any, declared: Any, columns: Iterable[str]) -> dict[str, Domain | None]:
     """The public columns as {name: domain or None}."""
     if by is None:
         return {}
     names = [by] if isinstance(by, str) else list(by)
-    known = list(declared) if declared is not None else list(found)
-    if not names or any(name not in known for name in names):
-        rule = f"must be public columns: {', '.join(known) or 'none'}"
+    allowed = list(declared) if declared is not None else list(columns)
+    if not names or any(name not in allowed for name in names):
+        rule = f"must be public columns: {', '.join(allowed) or 'none'}"
         raise ArgumentError("by", rule, show(by))
-    if missing := [name for name in names if name not in set(found)]:
+    if missing := [name for name in names if name not in set(columns)]:
         raise ReportError("frame", f"has no public column {show(missing[0])}")
     if declared is not None:
         return {name: declared[name] for name in names}

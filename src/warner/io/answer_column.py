@@ -54,18 +54,18 @@ class AnswerColumn:
         missing, column = self.domain.missing, _plain(column)
         # That NaN is no number of the domain is for the domain to say, unless it means nonresponse.
         nan = missing.policy != "refuse" or bool(missing.empty)
-        found = pc.is_null(column, nan_is_null=nan).to_numpy(zero_copy_only=False)
+        is_missing = pc.is_null(column, nan_is_null=nan).to_numpy(zero_copy_only=False)
         empty = missing.empty if self.domain.nonresponse is None else (*missing.empty, NO_ANSWER)
         if not empty:
-            return np.array(found, dtype=bool)
+            return np.array(is_missing, dtype=bool)
         if _is_text(column):
             listed = pc.is_in(pc.cast(column, pa.string()), value_set=pa.array(empty, pa.string()))
         elif missing.numbers and _is_number(column):
             numbers = pa.array(missing.numbers, pa.float64())
             listed = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
         else:
-            return np.array(found, dtype=bool)
-        return np.asarray(found | listed.to_numpy(zero_copy_only=False))
+            return np.array(is_missing, dtype=bool)
+        return np.asarray(is_missing | listed.to_numpy(zero_copy_only=False))
 
     def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
         """Indices, or what else ``encode`` makes of the answers in an Arrow column.
@@ -105,10 +105,10 @@ class AnswerColumn:
         return self._checked(column, self._numbers(column, form, encode), encode)
 
     def _among(
-        self, column: pa.Array, wanted: np.ndarray, encode: Callable[[Any], np.ndarray]
+        self, column: pa.Array, chosen: np.ndarray, encode: Callable[[Any], np.ndarray]
     ) -> np.ndarray:
         """What ``encode`` makes of the rows at which ``wanted`` (n,) is true."""
-        places = np.flatnonzero(wanted)
+        places = np.flatnonzero(chosen)
         problem = None
         try:
             return replace(self, row=-1)._present(_as_integers(column.take(places)), encode)
@@ -127,14 +127,14 @@ class AnswerColumn:
         """
 
         untagged, placeholders = self.domain.untagged, self.domain.placeholders
-        place = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
-        is_answer, form = pc.is_null(place), untagged.text
+        position = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
+        is_answer, form = pc.is_null(position), untagged.text
         listed = None if form is None else form.labels
         some = json.dumps(untagged.decode([0])[0]) if listed is None else listed[0]
         answers = pc.if_else(is_answer, column, some)
         index = replace(self, domain=untagged).encoded(answers, untagged.encode)
         sent = np.array(list(placeholders.values()))[
-            pc.fill_null(place, 0).to_numpy(zero_copy_only=False)
+            pc.fill_null(position, 0).to_numpy(zero_copy_only=False)
         ]
         return np.where(is_answer, index, sent)
 
@@ -168,10 +168,10 @@ class AnswerColumn:
         number = pa.int64() if form.number is int else pa.float64()
         if form.parts is None:
             return np.asarray(pc.cast(column, number).to_numpy(zero_copy_only=False))
-        found = pc.extract_regex(column, form.parts)
-        parts = [pc.struct_field(found, part) for part in re.compile(form.parts).groupindex]
+        groups = pc.extract_regex(column, form.parts)
+        parts = [pc.struct_field(groups, name) for name in re.compile(form.parts).groupindex]
         return np.stack(
-            [pc.cast(part, number).to_numpy(zero_copy_only=False) for part in parts], axis=1
+            [pc.cast(name, number).to_numpy(zero_copy_only=False) for name in parts], axis=1
         )
 
     def _with_points(self, column: pa.Array) -> pa.Array:
@@ -205,13 +205,13 @@ class AnswerColumn:
         if remedy is None:
             remedy = self.domain.remedy[0].upper() + self.domain.remedy[1:]
         rows = places + self.row + 1  # people count rows from 1
-        found = [ValuesError(int(rows[0]), rule, got, remedy, self._where, rows[1:])]
+        problems = [ValuesError(int(rows[0]), rule, got, remedy, self._where, rows[1:])]
         if encode is not None and places.size < len(bad):
             try:
                 self._among(column, ~bad, encode)
             except ValuesError as error:
-                found += [error.beside([]), *error.others]
-        first, *others = sorted(found, key=lambda error: error.position)
+                problems += [error.beside([]), *error.others]
+        first, *others = sorted(problems, key=lambda error: error.position)
         raise first.beside(others)
 
     def _checked(
@@ -271,8 +271,8 @@ def _as_integers(column: pa.Array) -> pa.Array:
     """Integers that became floats because NaN or null stood among them, as integers again."""
 
     if pa.types.is_floating(column.type):
-        found = column.to_numpy(zero_copy_only=False)
-        if (np.abs(found) <= 2**53).all() and (found == np.rint(found)).all():
+        numbers = column.to_numpy(zero_copy_only=False)
+        if (np.abs(numbers) <= 2**53).all() and (numbers == np.rint(numbers)).all():
             return pc.cast(column, pa.int64())
     return column
 
@@ -284,5 +284,5 @@ def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:
         texts = pc.utf8_lower(pc.utf8_trim_whitespace(pc.cast(column, pa.string())))
     except pa.ArrowInvalid:  # no text
         return np.zeros(len(column), dtype=bool)
-    known = pa.array(list({label.strip().lower() for label in labels}))
-    return np.asarray(pc.is_in(texts, value_set=known).to_numpy(zero_copy_only=False))
+    stripped = pa.array(list({label.strip().lower() for label in labels}))
+    return np.asarray(pc.is_in(texts, value_set=stripped).to_numpy(zero_copy_only=False))

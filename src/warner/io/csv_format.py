@@ -258,10 +258,10 @@ class CsvFormat(FileFormat):
         if begin:
             # The reader below takes the first of two columns of one name, so the first line is
             # read on its own.
-            parse.delimiter, found = _delimiter(begin[:_TAIL], names, bare)
+            parse.delimiter, columns = _delimiter(begin[:_TAIL], names, bare)
             if not bare:
-                refuse_repeated(names, found)
-                require_columns(shown, names, found)
+                refuse_repeated(names, columns)
+                require_columns(shown, names, columns)
         # Everything is read as text and checked later: Arrow's own conversions would guess.
         convert = arrow_csv.ConvertOptions(
             include_columns=names,

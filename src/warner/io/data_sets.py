@@ -79,8 +79,8 @@ class DataFile:
             return state_of(self.path) if self.told is None else self.told
         if not Path(self.path).exists():
             return 0, 0
-        found = os.stat(self.path)
-        return found.st_size, found.st_mtime_ns
+        stat = os.stat(self.path)
+        return stat.st_size, stat.st_mtime_ns
 
 
 def is_data_set(path: str) -> bool:
@@ -114,14 +114,14 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
         starts = [path] if whole else _matching(path)
         names = dict.fromkeys(name for start in starts for name in _below(start))
         every = [DataFile(name, _values(name, path if whole else _fixed(path))) for name in names]
-    known = [form.suffix for form in FORMATS]
-    found = [file for file in every if ending(file.path) in known]
+    suffixes = [form.suffix for form in FORMATS]
+    files = [file for file in every if ending(file.path) in suffixes]
     if left_out is not None:
-        left_out += [file.path for file in every if ending(file.path) not in known]
-    if not found:
-        rule = f"has no files that end in {', '.join(known)}"
+        left_out += [file.path for file in every if ending(file.path) not in suffixes]
+    if not files:
+        rule = f"has no files that end in {', '.join(suffixes)}"
         raise FileError(redacted_address(path), rule, None, "Check the path")
-    return found
+    return files
 
 
 def _at(address: str) -> list[DataFile]:
@@ -130,57 +130,57 @@ def _at(address: str) -> list[DataFile]:
     whole = not _PATTERN.search(str(path))
     fixed = len(path.parts if whole else PurePosixPath(_fixed(str(path))).parts)
     return [
-        DataFile(name, _values(name, address), told)
-        for name, told in listed(address).items()
+        DataFile(name, _values(name, address), state)
+        for name, state in listed(address).items()
         if not _is_hidden(PurePosixPath(name).parts[fixed:])
     ]
 
 
 def _is_hidden(parts: Iterable[str]) -> bool:
     """Whether engines leave out what folders and files of such names hold."""
-    return any(part.startswith((".", "_")) for part in parts)
+    return any(name.startswith((".", "_")) for name in parts)
 
 
 def _matching(pattern: str) -> list[str]:
     """The files and folders that a pattern names, without those in hidden folders."""
     fixed = len(Path(_fixed(pattern)).parts)
-    found = sorted(glob.glob(pattern, recursive=True))
-    return [name for name in found if not _is_hidden(Path(name).parts[fixed:])]
+    names = sorted(glob.glob(pattern, recursive=True))
+    return [name for name in names if not _is_hidden(Path(name).parts[fixed:])]
 
 
 def _below(start: str) -> list[str]:
     """The files of a folder and of the folders in it; of a file the file itself."""
     if not Path(start).is_dir():
         return [str(Path(start))]
-    found = []
+    files = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         for name in sorted(names):
             if not name.startswith((".", "_")):
-                found.append(str(Path(folder) / name))
-    return found
+                files.append(str(Path(folder) / name))
+    return files
 
 
 def _fixed(pattern: str) -> str:
     """The folders of a pattern before its first sign."""
-    kept: list[str] = []
-    for part in Path(pattern).parts[:-1]:
-        if _PATTERN.search(part):
+    folders: list[str] = []
+    for name in Path(pattern).parts[:-1]:
+        if _PATTERN.search(name):
             break
-        kept.append(part)
-    return str(Path(*kept)) if kept else ""
+        folders.append(name)
+    return str(Path(*folders)) if folders else ""
 
 
 def _values(name: str, root: str) -> dict[str, str]:
     """The values that the folders between a data set and a file state."""
     start = "" if is_remote(root) else root
     parts = PurePosixPath(Path(os.path.relpath(name, start)).as_posix() if start else name).parts
-    found = {}
-    for part in parts[:-1]:
-        column, sign, value = part.partition("=")
+    stated = {}
+    for folder in parts[:-1]:
+        column, sign, value = folder.partition("=")
         if sign and column and value != _NO_VALUE:
-            found[unquote(column)] = unquote(value)
-    return found
+            stated[unquote(column)] = unquote(value)
+    return stated
 
 
 # -----------------------------------------------------------------------------------------------
@@ -273,23 +273,23 @@ def listed(address: str) -> dict[str, FileState | None]:
     with _reached(address, "cannot be listed"):
         system.invalidate_cache()
         path = system._strip_protocol(address)
-        found: dict[str, Any] = {}
+        files: dict[str, Any] = {}
         if _PATTERN.search(path):
-            found = system.glob(path, detail=True)
-        folders = [name for name, told in found.items() if told["type"] == "directory"]
-        for folder in folders if found else [path]:
-            found |= system.find(folder, detail=True)
+            files = system.glob(path, detail=True)
+        folders = [name for name, state in files.items() if state["type"] == "directory"]
+        for folder in folders if files else [path]:
+            files |= system.find(folder, detail=True)
         return {
-            str(system.unstrip_protocol(name)): _state(told)
-            for name, told in sorted(found.items())
-            if told["type"] == "file"
+            str(system.unstrip_protocol(name)): _state(state)
+            for name, state in sorted(files.items())
+            if state["type"] == "file"
         }
 
 
-def _state(told: Mapping[str, Any]) -> FileState:
+def _state(value: Mapping[str, Any]) -> FileState:
     """The state of a file by what a file system of fsspec tells of it."""
-    tag = next((told[name] for name in _STATES if told.get(name)), "")
-    return int(told.get("size") or 0), str(tag).removeprefix("W/").strip('"')
+    tag = next((value[name] for name in _STATES if value.get(name)), "")
+    return int(value.get("size") or 0), str(tag).removeprefix("W/").strip('"')
 
 
 def _listed_by_duckdb(address: str) -> list[str]:
@@ -301,11 +301,11 @@ def _listed_by_duckdb(address: str) -> list[str]:
         try:
             with interruptible():
                 rows = database.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-                found = [str(row[0]) for row in rows.fetchall()]
+                files = [str(row[0]) for row in rows.fetchall()]
         except duckdb.Error:
-            found = []
-    if found:
-        return found
+            files = []
+    if files:
+        return files
     # Of an address that it does not know, DuckDB says that there are no files.
     rule = "has no files, or cannot be listed by DuckDB"
     raise FileError(redacted_address(address), rule, None, _REMEDY)
@@ -403,7 +403,7 @@ def _named(path: str, address: str) -> Iterator[None]:
     except WarnerError as error:
         said = redacted_address(address)
         error.args = tuple(
-            part.replace(visible(path), said) if isinstance(part, str) else part
-            for part in error.args
+            text.replace(visible(path), said) if isinstance(text, str) else text
+            for text in error.args
         )
         raise

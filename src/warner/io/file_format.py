@@ -85,28 +85,28 @@ _PIECE = 2**24  # bytes
 
 def seal(path: str) -> None:
     """Replace the 64 zeros in the place of the digest by the digest."""
-    digest, place = digest_of(path)
+    digest, position = digest_of(path)
     with open(path, "r+b") as file:
-        file.seek(place)
+        file.seek(position)
         file.write(digest.encode())
 
 
 def digest_of(path: str) -> tuple[str, int]:
     """The digest that a file must state, in hexadecimal, and its position in the file."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = data.rfind(_MARK) + len(_MARK)
-        if place < len(_MARK):
+        position = data.rfind(_MARK) + len(_MARK)
+        if position < len(_MARK):
             return "", 0
         digest = hashlib.sha256()
-        last = place + len(UNSEALED)
+        last = position + len(UNSEALED)
         # In pieces, between which Ctrl-C is heard.
         starts = range(0, len(data), _PIECE)
         for start in steps(starts, "computing the digest"):
             stop = start + _PIECE
-            digest.update(data[start : min(stop, place)] if start < place else b"")
-            digest.update(UNSEALED.encode() if start <= place < stop else b"")
+            digest.update(data[start : min(stop, position)] if start < position else b"")
+            digest.update(UNSEALED.encode() if start <= position < stop else b"")
             digest.update(data[max(start, last) : stop])
-        return digest.hexdigest(), place
+        return digest.hexdigest(), position
 
 
 ROWS_PER_BATCH = 2**18  # people per batch, at most
@@ -205,12 +205,12 @@ class FileFormat(ABC):
         raise NotImplementedError
 
 
-def require_columns(path: str, names: list[str], found: list[str]) -> None:
+def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     """Refuse a file of answers that lacks one of the columns ``names``."""
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if name not in columns]
     if not missing:
         return
-    alike = {name.strip().casefold(): name for name in found}
+    alike = {name.strip().casefold(): name for name in columns}
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
@@ -222,9 +222,9 @@ def require_columns(path: str, names: list[str], found: list[str]) -> None:
     raise FileError(path, rule, None, remedy)
 
 
-def refuse_repeated(names: list[str], found: list[str]) -> None:
+def refuse_repeated(names: list[str], columns: list[str]) -> None:
     """Refuse a file of answers in which one of the columns ``names`` occurs twice."""
     for name in names:
-        if found.count(name) > 1:
+        if columns.count(name) > 1:
             remedy = "Keep the column that holds the answers"
             raise FileError(f"column {name!r}", "occurs twice in the file", None, remedy)

@@ -162,17 +162,17 @@ class ForeignFile:
             FileError: a column that is not there, because the file is damaged.
             ReportError: a column that is not there.
         """
-        problem, found = None, {}
-        place = "in its first line, which must have the names" if self.is_text else "in this file"
-        remedy = f"Rename it {place}. If all files use one name: --column {attribute}=COLUMN"
+        problem, columns = None, {}
+        where = "in its first line, which must have the names" if self.is_text else "in this file"
+        remedy = f"Rename it {where}. If all files use one name: --column {attribute}=COLUMN"
         try:
-            found = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
+            columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
             problem = f"{self.path}: {str(error).removeprefix('data: ')}"
         if problem is not None:
             self.refuse_damage()
             raise ReportError(problem)
-        return found
+        return columns
 
     def refuse_damage(self) -> None:
         """Refuse a file that was removed, or whose rows of text differ in their fields.
@@ -180,22 +180,22 @@ class ForeignFile:
         Raises:
             FileError: the file, and its first wrong row.
         """
-        for part in self._files:
-            if not Path(part).exists():
+        for name in self._files:
+            if not Path(name).exists():
                 rule = "was removed while it was counted"
-                raise FileError(part, rule, None, "Run the command again")
+                raise FileError(name, rule, None, "Run the command again")
             if self.is_text:
-                refuse_ragged(part)
+                refuse_ragged(name)
 
     def records(
         self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
     ) -> dict[str, str]:
         """The columns of bytes that hold whole reports: {attribute: column}; see ``records_in``."""
-        found = {
+        column_of = {
             name: records_column(m.schema, columns[name], self.names, sorted(self._bytes))
             for name, m in mechanisms.items()
         }
-        return {name: column for name, column in found.items() if column is not None}
+        return {name: column for name, column in column_of.items() if column is not None}
 
 
 def is_foreign(path: str) -> bool:
@@ -226,8 +226,8 @@ def open_foreign(path: str) -> ForeignFile:
     suffix = ending(path)
     parts = _parts(path, suffix)
     local = () if any(map(is_remote, parts)) else tuple(parts)
-    for part in local:
-        require_content(part, suffix)
+    for name in local:
+        require_content(name, suffix)
     files = ", ".join(map(file_name_in_sql, parts))
     is_text = suffix == CsvFormat.suffix
     options = "header=true, all_varchar=true" if is_text else "filename=false"
@@ -265,11 +265,11 @@ def _digest(parts: Sequence[str]) -> str:
     """
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_PIECE))  # one, because new memory costs as much as the digest
-    for part in parts:
-        if is_remote(part):
-            digest.update(repr((redacted_address(part), *state_of(part))).encode())
+    for name in parts:
+        if is_remote(name):
+            digest.update(repr((redacted_address(name), *state_of(name))).encode())
             continue
-        with open(part, "rb") as file:
+        with open(name, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             for _ in steps(range(0, max(size, 1), _PIECE), "computing the digest"):
                 digest.update(buffer[: file.readinto(buffer)])
@@ -365,7 +365,7 @@ def tally_foreign(
     counted = together(mechanisms, ways)
     if counted.keys() != mechanisms.keys():
         named = {JOINT: {f"{a}.{end}": name for a in mechanisms for end, name in named[a].items()}}
-    used = [*(by or ()), *(own for names in named.values() for own in names.values())]
+    used = [*(by or ()), *(column for names in named.values() for column in names.values())]
     tallies: dict[str, Tally] = {}
     with _near(file, used) as near, connection() as database:
         if texts and starts:
@@ -432,17 +432,17 @@ def columns_of_texts(
 ) -> dict[str, str]:
     """The columns that hold reports as texts."""
     named = {name: (columns or {}).get(name, f"{name}_report") for name in mechanisms}
-    found = {a: c for a, c in named.items() if isinstance(c, str) and c in file._texts}
-    if not found:
+    likely = {a: c for a, c in named.items() if isinstance(c, str) and c in file._texts}
+    if not likely:
         return {}
     holds = ", ".join(
         f"bool_or(starts_with(lower(trim(CAST({column_in_sql(c)} AS VARCHAR))), '{START}'))"
-        for c in found.values()
+        for c in likely.values()
     )
     with connection() as database:
         query = f"SELECT {holds} FROM {file._table}"
         row = _safely(file, lambda: database.execute(query).fetchone())
-    return {name: c for (name, c), is_text in zip(found.items(), row, strict=True) if is_text}
+    return {name: c for (name, c), is_text in zip(likely.items(), row, strict=True) if is_text}
 
 
 def _decoded(
@@ -456,24 +456,24 @@ def _decoded(
 ) -> pa.Table:
     """The columns that are counted, with those of texts as numbers."""
 
-    others = {f"{a}.{name}": own for a, names in named.items() for name, own in names.items()}
-    kept = _cells(file, others, by, values)
+    others = {f"{a}.{name}": end for a, names in named.items() for name, end in names.items()}
+    cells_of = _cells(file, others, by, values)
     cells = [f"CAST({column_in_sql(c)} AS VARCHAR)" for c in texts.values()]
-    query = f"SELECT {', '.join([*cells, *kept.values()])} FROM {file._table}"
+    query = f"SELECT {', '.join([*cells, *cells_of.values()])} FROM {file._table}"
     with connection() as database:
         database.execute("SET preserve_insertion_order = true")  # rows are named by their numbers
         rows = _safely(file, lambda: database.sql(query).to_arrow_table())
-    arrays = {name: rows.column(len(cells) + i) for i, name in enumerate(kept)}
+    arrays = {name: rows.column(len(cells) + i) for i, name in enumerate(cells_of)}
     problems = []
     for i, (name, mechanism) in enumerate(mechanisms.items()):
-        place = f"{file.path}: the column of {name}"
+        where = f"{file.path}: the column of {name}"
         try:
-            found = from_texts(rows.column(i).to_pylist(), starts[name], mechanism.schema, place)
+            reports = from_texts(rows.column(i).to_pylist(), starts[name], mechanism.schema, where)
         except ReportError as error:
             problems.append(str(error))
             continue
-        for own, column in mechanism.schema.to_file(found).items():
-            arrays[_decoded_names(name, mechanism)[own]] = pa.array(column)
+        for end, column in mechanism.schema.to_file(reports).items():
+            arrays[_decoded_names(name, mechanism)[end]] = pa.array(column)
     if problems:
         raise ReportError("\n".join(problems))
     return pa.table(arrays)
@@ -484,7 +484,7 @@ def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
 
     A name of a column of a file never holds the separator of units, or is not asked for then.
     """
-    return {own: f"{name}\x1f{own}" for own in mechanism.schema.file_columns()}
+    return {end: f"{name}\x1f{end}" for end in mechanism.schema.file_columns()}
 
 
 def _require_public(file: ForeignFile, by: Mapping[str, Domain], values: Mapping[str, str]) -> None:
@@ -531,10 +531,10 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
         rows = _safely(file, lambda: database.execute(query).fetchall())
     values = [folder, *(value for value, _ in rows)]
     try:
-        place = checked_groups({name: values}, {name: domain}, len(values)).place.tolist()
+        group = checked_groups({name: values}, {name: domain}, len(values)).place.tolist()
     except ReportError:
         return 0
-    return sum(n for at, (_, n) in zip(place[1:], rows, strict=True) if at != place[0])
+    return sum(n for at, (_, n) in zip(group[1:], rows, strict=True) if at != group[0])
 
 
 def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None) -> str:
@@ -545,8 +545,8 @@ def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None
         cells = ", ".join(map(column_in_sql, names))
         query = f"SELECT {cells} FROM {file._table} LIMIT 1 OFFSET {row}"
         with connection() as database:
-            found = _safely(file, lambda: database.execute(query).fetchone())
-        if column := no_number(dict(zip(names, found or (), strict=False))):
+            entries = _safely(file, lambda: database.execute(query).fetchone())
+        if column := no_number(dict(zip(names, entries or (), strict=False))):
             rule = f"row {row + 1:,} of {column} holds no whole number"
             return message(file.path, rule, None, "Is the file damaged?")
     return f"{file.path}: {text} The first such row is row {row + 1:,}."

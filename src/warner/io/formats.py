@@ -77,9 +77,9 @@ class WireFormat(FileFormat):
         ]
         for start in range(0, head.n, ROWS_PER_BATCH):
             block = [array[start : start + ROWS_PER_BATCH] for array in arrays]
-            parts = [part.reshape(len(part), -1).T for part in block]
+            parts = [piece.reshape(len(piece), -1).T for piece in block]
             yield pa.RecordBatch.from_arrays(
-                [pa.array(np.ascontiguousarray(column)) for part in parts for column in part],
+                [pa.array(np.ascontiguousarray(column)) for piece in parts for column in piece],
                 list(columns),
             )
 
@@ -172,5 +172,7 @@ def answer_batches(
     path: str | BinaryIO, names: list[str], bare: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The columns ``names`` of a file of answers, a batch at a time."""
-    known = [f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)]
-    return (known[0] if known else CsvFormat()).answers(path, names, bare)
+    fitting = [
+        f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)
+    ]
+    return (fitting[0] if fitting else CsvFormat()).answers(path, names, bare)

@@ -132,14 +132,14 @@ def _count(
         for batch in file.iter_batches(_ROWS, row_groups=groups, columns=names, use_threads=False):
             if stop.is_set():
                 return None
-            place = None
+            number = None
             for name, size in columns.items():
                 index = _index(batch.column(name), size, len(columns) == 1)
                 if index is None:
                     return None
-                place = index if place is None else place * np.intp(size) + index
-            assert place is not None
-            total += count_values(place, total.size)
+                number = index if number is None else number * np.intp(size) + index
+            assert number is not None
+            total += count_values(number, total.size)
     return total.reshape(sizes)
 
 

@@ -42,12 +42,12 @@ def arrow_type(domain: Domain) -> pa.DataType:
 def to_arrow(domain: Domain, index: np.ndarray) -> pa.Array:
     """The values at ``index`` (n,) of a public column, as an Arrow array of its type."""
 
-    different, place = np.unique(index, return_inverse=True)
+    different, number = np.unique(index, return_inverse=True)
     labels = domain.decode(different)
     if not holds_integers(domain):
         # As they are read: booleans as true and false, numbers among texts as text.
         labels = [str(v).lower() if isinstance(v, bool) else str(v) for v in labels]
-    return pa.array(labels, arrow_type(domain)).take(pa.array(place.ravel()))
+    return pa.array(labels, arrow_type(domain)).take(pa.array(number.ravel()))
 
 
 def indices_of(
@@ -73,9 +73,9 @@ def groups_in(columns: Mapping[str, Domain], indices: Mapping[str, np.ndarray]) 
     labels: list[list[Value]] = []
     codes = []
     for name, domain in columns.items():
-        different, place = np.unique(indices[name], return_inverse=True)
+        different, code = np.unique(indices[name], return_inverse=True)
         labels.append(domain.decode(different))
-        codes.append(place.ravel())
+        codes.append(code.ravel())
     return groups_of_codes(columns, labels, codes)
 
 
@@ -190,7 +190,7 @@ def _coded(column: pa.Array) -> _Coded | None:
         column = column.dictionary_decode()
     # Arrow's errors quote what they cannot convert.
     with contextlib.suppress(pa.ArrowException):
-        found = column.cast(pa.string()).dictionary_encode(null_encoding="encode")
-        number = found.indices.to_numpy(zero_copy_only=False)
-        return _Coded(number, found.dictionary.to_pylist())
+        coded = column.cast(pa.string()).dictionary_encode(null_encoding="encode")
+        number = coded.indices.to_numpy(zero_copy_only=False)
+        return _Coded(number, coded.dictionary.to_pylist())
     return None

@@ -248,10 +248,10 @@ def _parts(
             break
         start = 0
         while start < batch.num_rows:
-            part = batch.slice(start, size - row % size)
-            yield part, row
-            start += part.num_rows
-            row += part.num_rows
+            piece = batch.slice(start, size - row % size)
+            yield piece, row
+            start += piece.num_rows
+            row += piece.num_rows
     if row == 0:
         raise EmptyError(shown, "holds no answers", None, "Pass at least one row")
 
@@ -272,13 +272,13 @@ def _taken(held: dict[str, list[np.ndarray]], size: int) -> dict[str, np.ndarray
 
 def _kept(
     takers: Mapping[str, Domain | Mechanism],
-    part: pa.RecordBatch,
+    batch: pa.RecordBatch,
     row: int,
     dropped: Callable[[int], object] | None,
 ) -> np.ndarray | None:
     """The rows (k,) of people who are not left out; None for all."""
     absent = [
-        AnswerColumn(column, row, domain).absent(part.column(column))
+        AnswerColumn(column, row, domain).absent(batch.column(column))
         for name, taker in takers.items()
         for column, domain in _single_columns(name, taker)
         if domain.missing.policy == "drop"
@@ -306,8 +306,8 @@ class _Refused:
             return read()
         except ValuesError as error:
             for each in (error.beside([]), *error.others):
-                known = self._errors.get(each.rule)
-                self._errors[each.rule] = each if known is None else known.joined(each)
+                earlier = self._errors.get(each.rule)
+                self._errors[each.rule] = each if earlier is None else earlier.joined(each)
         return np.zeros(0)
 
     def raise_them(self) -> None:
@@ -340,29 +340,31 @@ def _problem(shown: str, error: Exception) -> WarnerError:
 
 
 def encoded_batch(
-    takers: Mapping[str, Domain | Mechanism], part: pa.RecordBatch
+    takers: Mapping[str, Domain | Mechanism], batch: pa.RecordBatch
 ) -> dict[str, np.ndarray]:
     """The answers in a batch of rows, as mechanisms take them.
 
     Returns (m,).
     """
     refused = _Refused()
-    found = {
-        name: refused.collect(partial(_encoded, taker, part, name, 0))
+    answers = {
+        name: refused.collect(partial(_encoded, taker, batch, name, 0))
         for name, taker in takers.items()
     }
     refused.raise_them()
-    kept = _kept(takers, part, 0, None)
-    return found if kept is None else {name: column[kept] for name, column in found.items()}
+    rows = _kept(takers, batch, 0, None)
+    return answers if rows is None else {name: column[rows] for name, column in answers.items()}
 
 
 def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
     """Return the columns of a file that hold the answers to one attribute."""
     parts = {} if isinstance(taker, Domain) else taker.answer_parts
     if parts:
-        return [f"{name}_{part}" for part in parts]
+        return [f"{name}_{end}" for end in parts]
     together = _domain_of(taker).attributes
-    return [c for own, domain in together.items() for c in answer_columns(own, domain)] or [name]
+    return [
+        c for attribute, domain in together.items() for c in answer_columns(attribute, domain)
+    ] or [name]
 
 
 def _domain_of(taker: Domain | Mechanism) -> Domain:
@@ -372,33 +374,33 @@ def _domain_of(taker: Domain | Mechanism) -> Domain:
 def _single_columns(name: str, taker: Domain | Mechanism) -> Iterator[tuple[str, Domain]]:
     """Each column that holds answers to one attribute, with the domain of these."""
     if not isinstance(taker, Domain) and taker.answer_parts:
-        for column, part in zip(
+        for column, of_end in zip(
             answer_columns(name, taker), taker.answer_parts.values(), strict=True
         ):
-            yield from _single_columns(column, part)
+            yield from _single_columns(column, of_end)
         return
     together = _domain_of(taker)
-    for own, domain in together.attributes.items():
-        yield from _single_columns(own, domain)
+    for attribute, domain in together.attributes.items():
+        yield from _single_columns(attribute, domain)
     if not together.attributes:
         yield name, together
 
 
 def _encoded(
-    taker: Domain | Mechanism, batch: pa.RecordBatch, name: str, row: int, asked: bool = False
+    taker: Domain | Mechanism, batch: pa.RecordBatch, name: str, row: int, is_asked: bool = False
 ) -> np.ndarray:
     """The answers of a batch to one attribute, after ``row`` earlier rows."""
     if not isinstance(taker, Domain) and taker.answer_parts:
         columns = zip(answer_columns(name, taker), taker.answer_parts.values(), strict=True)
-        return np.stack([_encoded(part, batch, c, row, True) for c, part in columns], axis=1)
-    asked = asked or not isinstance(taker, Domain)
+        return np.stack([_encoded(domain, batch, c, row, True) for c, domain in columns], axis=1)
+    is_asked = is_asked or not isinstance(taker, Domain)
     together = _domain_of(taker)
     if together.attributes:
         parts = together.attributes.items()
-        index = [_encoded(part, batch, own, row, asked) for own, part in parts]
+        index = [_encoded(domain, batch, attribute, row, is_asked) for attribute, domain in parts]
         return np.ravel_multi_index(index, together.shape).astype(np.int64)
     marks = batch.schema.metadata or {}
-    column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, asked)
+    column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, is_asked)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
     by_domain = isinstance(taker, Domain) or not together.answered.is_numeric
     encode = together.encode if by_domain else taker.encode
@@ -457,22 +459,22 @@ def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
     patterns = _patterns(path, columns)
     counts = {name: dict.fromkeys(_PATTERNS, 0) for name in columns}
     answered = dict.fromkeys(columns, 0)
-    known: dict[str, Kind] = {}
+    kinds: dict[str, Kind] = {}
     for batch, _ in _parts(path, list(columns), ROWS_PER_BATCH, False):
         for name in columns:
             column = _plain(batch.column(name))
             stated = _kind_of_type(column)
             if stated is not None:
-                known[name] = stated
+                kinds[name] = stated
                 continue
             texts = _answered(column)
             answered[name] += len(texts)
             for kind, pattern in patterns[name].items():
                 counts[name][kind] += _matches(texts, pattern)
     for name in columns:
-        if name not in known:
-            known[name] = _kind_of_texts(counts[name], answered[name])
-    return {name: known[name] for name in columns}
+        if name not in kinds:
+            kinds[name] = _kind_of_texts(counts[name], answered[name])
+    return {name: kinds[name] for name in columns}
 
 
 def contents_of(
@@ -515,9 +517,9 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
     _, names = _header(path, columns)
     lacking = [name for name in columns if name not in names]
     if lacking:
-        known = {name.casefold(): name for name in names}
+        spellings = {name.casefold(): name for name in names}
         # A name that differs by its case alone is the user's own word, and no answer.
-        near = [known[name.casefold()] for name in lacking if name.casefold() in known]
+        near = [spellings[name.casefold()] for name in lacking if name.casefold() in spellings]
         remedy = f"Is {near[0]!r} meant?" if near else "Name its columns in the first line"
         raise FileError(path, f"has no column {', '.join(lacking)}", None, remedy)
     return [name for name in names if name not in columns]
@@ -532,8 +534,8 @@ def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
     line = _first_line(path)
     if line is None:
         return None, list(columns)
-    found = {d: _cells(line, d) for d in _DELIMITERS}
-    return max(found.items(), key=lambda item: len(set(item[1]) & set(columns)))
+    cells = {d: _cells(line, d) for d in _DELIMITERS}
+    return max(cells.items(), key=lambda item: len(set(item[1]) & set(columns)))
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -622,8 +624,8 @@ def _ends(column: pa.Array, pattern: str) -> list[float]:
         column = pc.cast(pc.replace_substring(texts, ",", "."), number)
     if pa.types.is_floating(column.type):
         column = column.filter(pc.is_finite(column))
-    found = pc.min_max(column).as_py()
-    return [] if found["min"] is None else [found["min"], found["max"]]
+    ends = pc.min_max(column).as_py()
+    return [] if ends["min"] is None else [ends["min"], ends["max"]]
 
 
 def _number(number: Any) -> float:
@@ -643,8 +645,8 @@ def _distinct(column: pa.Array, name: str) -> list[str | bool]:
     if present is None:
         rule, remedy = "has labels that are no texts", "State its labels with --values"
         raise ArgumentError(f"column {name!r}", rule, None, remedy)
-    found: list[str | bool] = present.unique().to_pylist()
-    return found
+    labels: list[str | bool] = present.unique().to_pylist()
+    return labels
 
 
 def _as_texts(column: pa.Array) -> pa.Array | None:

@@ -107,7 +107,7 @@ class ReportFile:
         return int(self.end["n"])
 
     def expected(
-        self, known: Mapping[str, Mechanism], public: Mapping[str, Domain] | None = None
+        self, mechanisms: Mapping[str, Mechanism], public: Mapping[str, Domain] | None = None
     ) -> ReportFile:
         """The same file, after a comparison of its headers with those of ``known`` mechanisms.
 
@@ -124,10 +124,10 @@ class ReportFile:
             raise MismatchError(
                 self.path, f"{rule}, and the study declares {expected}, or other values"
             )
-        if self.headers.keys() != known.keys():
-            rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(known)}"
+        if self.headers.keys() != mechanisms.keys():
+            rule = f"has reports of {', '.join(self.headers)}, and not of {', '.join(mechanisms)}"
             raise MismatchError(self.path, rule)
-        for name, mechanism in known.items():
+        for name, mechanism in mechanisms.items():
             header = self.headers[name]
             require_same(
                 mechanism.header,
@@ -135,7 +135,7 @@ class ReportFile:
                 f"{self.path}: reports of {name!r} and the study",
                 ("the study has", "the reports have"),
             )
-        return replace(self, known=dict(known))
+        return replace(self, known=dict(mechanisms))
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -147,24 +147,24 @@ class ReportFile:
             FileError: columns that are not those of the header.
             ReportError: a column of another type.
         """
-        found = self.format.columns(self.path)
+        stored = self.format.columns(self.path)
         if self.blocks is not None:
-            return self._columns_of_blocks(found)
+            return self._columns_of_blocks(stored)
         width = len(self.public) + sum(m.schema.file_width for m in self.mechanisms.values())
         # A header may ask for more columns than there is memory for their names. So the number is
         # compared first.
-        if len(found) == width:
+        if len(stored) == width:
             sizes = self._sizes()
-            if list(found) == [*self.public, *sizes]:
-                self._check_types(found, sizes)
+            if list(stored) == [*self.public, *sizes]:
+                self._check_types(stored, sizes)
                 return sizes
-        raise self._wrong_columns(width, found)
+        raise self._wrong_columns(width, stored)
 
-    def _columns_of_blocks(self, found: Mapping[str, str]) -> dict[str, int]:
+    def _columns_of_blocks(self, stored: Mapping[str, str]) -> dict[str, int]:
         """The columns into which blocks are unpacked, after a look at those of the file."""
-        wanted = dict.fromkeys(map(records_column, self.mechanisms), "binary")
-        if list(found.items()) != list(wanted.items()):
-            raise self._wrong_columns(len(wanted), found)
+        declared = dict.fromkeys(map(records_column, self.mechanisms), "binary")
+        if list(stored.items()) != list(declared.items()):
+            raise self._wrong_columns(len(declared), stored)
         return self._sizes()
 
     def _sizes(self) -> dict[str, int]:
@@ -175,22 +175,22 @@ class ReportFile:
             for name, size in file_columns(attribute, mechanism.schema).items()
         }
 
-    def _wrong_columns(self, width: int, found: Mapping[str, str]) -> FileError:
+    def _wrong_columns(self, width: int, stored: Mapping[str, str]) -> FileError:
         """Make the error for a file with other columns than its header states."""
-        first = ", ".join(map(repr, islice(found, 4))) + ", ..." * (len(found) > 4)
+        first = ", ".join(map(repr, islice(stored, 4))) + ", ..." * (len(stored) > 4)
         rule = f"must have the {width} columns of its header, in their order"
-        got = f"{len(found)} ({first})"
+        got = f"{len(stored)} ({first})"
         return FileError(self.path, rule, got, "Was it written by warner?")
 
-    def _check_types(self, found: Mapping[str, str], sizes: Mapping[str, int]) -> None:
+    def _check_types(self, stored: Mapping[str, str], sizes: Mapping[str, int]) -> None:
         """Refuse typed columns whose type is not the smallest that holds the column's values."""
         types = {name: str(arrow_type(domain)) for name, domain in self.public.items()}
         types |= {name: smallest_dtype(size).name for name, size in sizes.items()}
-        for name, wanted in types.items():
-            if found[name] not in ("", wanted):
-                rule = f"column {name!r} must be of type {wanted}"
+        for name, dtype in types.items():
+            if stored[name] not in ("", dtype):
+                rule = f"column {name!r} must be of type {dtype}"
                 remedy = "Was it written by warner?"
-                raise ReportError(self.path, rule, found[name], remedy)
+                raise ReportError(self.path, rule, stored[name], remedy)
 
     def batches(self) -> Iterator[dict[str, np.ndarray]]:
         """The file's columns, a batch at a time, as arrays of the smallest unsigned types.
@@ -233,26 +233,26 @@ class ReportFile:
 
     def _unpacked(self, size: int) -> Iterator[dict[str, np.ndarray]]:
         """The reports of a file of blocks, a batch at a time."""
-        known = self.columns  # refuses other columns before a row is read
+        order = self.columns  # refuses other columns before a row is read
         width = sum(m.schema.bytes_per_report for m in self.mechanisms.values())
         rows = max(1, rows_at_a_time(width, ROWS_PER_BATCH) // size)
         names = [records_column(attribute) for attribute in self.mechanisms]
         is_over = False
         for batch in self._safely(self.format.block_batches(self.path, names, rows)):
             columns: dict[str, np.ndarray] = {}
-            wanted: np.ndarray | None = None
+            first: np.ndarray | None = None
             for attribute, mechanism in self.mechanisms.items():
                 name = records_column(attribute)
-                found, sizes = records_in(mechanism.schema, batch.column(name), name)
-                wanted = sizes if wanted is None else wanted
+                reports, sizes = records_in(mechanism.schema, batch.column(name), name)
+                first = sizes if first is None else first
                 whole = (sizes[:-1] == size).all() and sizes[-1] <= size
-                if is_over or not whole or not np.array_equal(sizes, wanted):
+                if is_over or not whole or not np.array_equal(sizes, first):
                     rule = f"must hold {size:,} reports in each row, and in the last at most that"
                     remedy = "Was it written by warner?"
                     raise FileError(self.path, rule, None, remedy)
-                columns |= to_file(attribute, mechanism.schema, found)
-            is_over = wanted is not None and bool(wanted[-1] < size)
-            yield {name: columns[name] for name in known}
+                columns |= to_file(attribute, mechanism.schema, reports)
+            is_over = first is not None and bool(first[-1] < size)
+            yield {name: columns[name] for name in order}
 
     def wrong_number(self) -> FileError:
         """Make the error for a file whose number of reports is not the number in its end."""
@@ -270,9 +270,9 @@ def _checked(column: Any, name: str, size: int) -> np.ndarray:
     array: np.ndarray = (
         np.from_dlpack(column) if is_whole else column.to_numpy(zero_copy_only=False)
     )
-    wanted = smallest_dtype(size)
-    if array.dtype != wanted:
-        raise ReportError("reports", f"{name} must be of type {wanted}", str(array.dtype))
+    dtype = smallest_dtype(size)
+    if array.dtype != dtype:
+        raise ReportError("reports", f"{name} must be of type {dtype}", str(array.dtype))
     if not WholeNumbers(size).holds(array):
         raise ReportError("reports", f"{name} {WholeNumbers(size).text}")
     return array

@@ -116,7 +116,7 @@ class ReportWriter:
             raise ArgumentError("reports", rule, f"{width:,}", remedy)
         names = [name for a, m in self._mechanisms.items() for name in file_columns(a, m.schema)]
         for name in self._public:
-            if name.casefold() in {known.casefold() for known in (*self._mechanisms, *names)}:
+            if name.casefold() in {taken.casefold() for taken in (*self._mechanisms, *names)}:
                 rule = "must not have the name of an attribute, or of a column of its reports"
                 raise ArgumentError(f"public column {name!r}", rule, None, "Rename it")
         names += self._public
@@ -205,8 +205,8 @@ class ReportWriter:
             if index.dtype.kind not in "iu" or int(index.min()) < 0 or int(index.max()) >= size:
                 rule = f"must be integers in 0..{size - 1}, the indices of values"
                 raise ArgumentError(f"public column {name!r}", rule)
-            kept = index.astype(smallest_dtype(size).newbyteorder("<"))
-            parts.append(kept.reshape(-1, 1).view(np.uint8))
+            numbers = index.astype(smallest_dtype(size).newbyteorder("<"))
+            parts.append(numbers.reshape(-1, 1).view(np.uint8))
         return parts
 
     def _require_whole(self) -> None:
@@ -249,9 +249,9 @@ class ReportWriter:
         columns: dict[str, Any] = {}
         start = 0
         for name, domain in self._public.items():
-            kept = smallest_dtype(domain.size).newbyteorder("<")
-            stop = start + kept.itemsize
-            index = np.ascontiguousarray(rows[:, start:stop]).view(kept).ravel()
+            dtype = smallest_dtype(domain.size).newbyteorder("<")
+            stop = start + dtype.itemsize
+            index = np.ascontiguousarray(rows[:, start:stop]).view(dtype).ravel()
             columns[name] = to_arrow(domain, index.astype(np.int64))
             start = stop
         for attribute, mechanism in self._mechanisms.items():

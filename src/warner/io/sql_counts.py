@@ -142,7 +142,7 @@ def count_statement(
     FROM "warner_counts"
     """
     try:
-        place = _table(table, dialect) if dialect in DIALECTS else None
+        target = _table(table, dialect) if dialect in DIALECTS else None
     except ImportError:
         problem = MissingExtraError(
             "sqlglot", "is not installed", None, 'pip install "warner[sql]"'
@@ -151,11 +151,11 @@ def count_statement(
         if dialect not in DIALECTS:
             rule = f"must be one of {', '.join(DIALECTS)}"
             raise ArgumentError("dialect", rule, show(dialect))
-        if place is None:
+        if target is None:
             rule, remedy = "must be the name of a table", "For example survey.reports"
             raise ArgumentError("table", rule, show(table), remedy)
         writer = _Writer(dialect, by, mark_of(study, simulated))
-        return writer.statement(mechanisms, place, stated_columns(mechanisms, columns))
+        return writer.statement(mechanisms, target, stated_columns(mechanisms, columns))
     raise problem
 
 
@@ -171,17 +171,17 @@ def _table(text: str, dialect: str) -> exp.Table | None:
     if not text.strip():
         return None
     try:
-        found = exp.to_table(text, dialect=dialect)
+        parsed = exp.to_table(text, dialect=dialect)
     except errors.SqlglotError:
-        found = None
-    names = found.parts if isinstance(found, exp.Table) else []
+        parsed = None
+    names = parsed.parts if isinstance(parsed, exp.Table) else []
     if not names or not all(isinstance(name, exp.Identifier) for name in names):
         return exp.Table(this=exp.to_identifier(text, quoted=True))
     for name in names:
         if not name.args.get("quoted"):
             name.set("this", _folded(name.name, dialect))
             name.set("quoted", True)
-    return found
+    return parsed
 
 
 def _folded(name: str, dialect: str) -> str:
@@ -204,19 +204,19 @@ def stated_columns(
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
         raise ArgumentError("column", rule, show(unknown[0]))
-    found = {}
+    stated = {}
     for name, mechanism in mechanisms.items():
         parts = list(mechanism.schema.file_columns())
-        own, named = given.get(name), attribute_columns(name, mechanism)
-        if isinstance(own, str):
-            named = {p: f"{own}_{p}" for p in parts} if len(parts) > 1 else {parts[0]: own}
-        elif own is not None:
-            if unknown := [part for part in own if part not in named]:
+        choice, named = given.get(name), attribute_columns(name, mechanism)
+        if isinstance(choice, str):
+            named = {p: f"{choice}_{p}" for p in parts} if len(parts) > 1 else {parts[0]: choice}
+        elif choice is not None:
+            if unknown := [end for end in choice if end not in named]:
                 rule = f"must name the columns of the reports of {name!r}"
                 raise ArgumentError("column", rule, show(unknown[0]))
-            named |= own
-        found[name] = named
-    return found
+            named |= choice
+        stated[name] = named
+    return stated
 
 
 def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
@@ -259,11 +259,11 @@ class _Writer:
         for attribute, mechanism in mechanisms.items():
             schema = mechanism.schema
             sizes, short = schema.file_columns(), {}
-            for part, size in sizes.items():
-                short[part] = self._name(f"c_{len(codes)}")
-                column = self._column(columns[attribute][part])
+            for end, size in sizes.items():
+                short[end] = self._name(f"c_{len(codes)}")
+                column = self._column(columns[attribute][end])
                 code = WholeNumbers(size).sql(column, self._integer)
-                codes.append(f"{code} AS {short[part]}")
+                codes.append(f"{code} AS {short[end]}")
             for parts in parts_of(attribute, mechanism):
                 value = _place([short[p] for p in parts], [sizes[p] for p in parts])
                 values.append((attribute, ",".join(parts), value))
@@ -304,8 +304,8 @@ class _Writer:
         places: Sequence[tuple[str, str]],
     ) -> str:
         """The statement of its expressions: one line for each column."""
-        place, value, reports = map(self._name, ("place", "value", "reports"))
-        keys = ", ".join([place, value, *self._keys])
+        place_name, value, reports = map(self._name, ("place", "value", "reports"))
+        keys = ", ".join([place_name, value, *self._keys])
         # PostgreSQL would repeat each code wherever it stands. OFFSET keeps it from that.
         fence = "\nOFFSET 0" if self._dialect == "postgres" else ""
         tables = [
@@ -318,17 +318,17 @@ class _Writer:
             ),
         ]
         given = ",\n".join(f"{self._name(name)} AS (\n{text}\n)" for name, text in tables)
-        attribute, part = (self._name(name) for name in COLUMNS[:2])
+        attribute, part_name = (self._name(name) for name in COLUMNS[:2])
         mark = [
             f"{self._literal(EVERYTHING)} AS {attribute}",
-            f"{self._literal(self._mark)} AS {part}",
+            f"{self._literal(self._mark)} AS {part_name}",
             f"{self._cast('0')} AS {value}",
             *(f"CAST(NULL AS {self._text}) AS {key}" for key in self._keys),
             f"{self._cast('0')} AS {reports}",
         ]
         counts = [
             f"{self._one_of([a for a, _ in places])} AS {attribute}",
-            f"{self._one_of([p for _, p in places])} AS {part}",
+            f"{self._one_of([p for _, p in places])} AS {part_name}",
             value,
             *self._keys,
             reports,
@@ -344,35 +344,36 @@ class _Writer:
 
     def _long(self, names: Sequence[str]) -> str:
         """The columns of values as rows: the place of the column, and the value."""
-        place, value = self._name("place"), self._name("value")
-        kept, start = "".join(f", {key}" for key in self._keys), self._name(_VALUES)
+        place_name, value = self._name("place"), self._name("value")
+        keys, start = "".join(f", {key}" for key in self._keys), self._name(_VALUES)
         listed = ", ".join(names)
         if self._dialect == "duckdb":  # six times as fast as UNNEST of 800 columns
-            unpivoted = f"UNPIVOT ({value} FOR {place} IN ({listed}))"
-            number = self._cast(f"SUBSTR({place}, 3)")
-            return f"SELECT {number} AS {place}, {value}{kept}\nFROM {start} {unpivoted}"
+            unpivoted = f"UNPIVOT ({value} FOR {place_name} IN ({listed}))"
+            number = self._cast(f"SUBSTR({place_name}, 3)")
+            return f"SELECT {number} AS {place_name}, {value}{keys}\nFROM {start} {unpivoted}"
         if self._dialect == "spark":
-            pairs = f"POSEXPLODE(ARRAY({listed})) AS ({place}, {value})"
-            return f"SELECT {pairs}{kept}\nFROM {start}"
+            pairs = f"POSEXPLODE(ARRAY({listed})) AS ({place_name}, {value})"
+            return f"SELECT {pairs}{keys}\nFROM {start}"
         if self._dialect == "postgres":
-            pairs = f"UNNEST(ARRAY[{listed}]) WITH ORDINALITY AS u({value}, {place})"
-            return f"SELECT {place} - 1 AS {place}, {value}{kept}\nFROM {start}\nCROSS JOIN {pairs}"
+            pairs = f"UNNEST(ARRAY[{listed}]) WITH ORDINALITY AS u({value}, {place_name})"
+            columns = f"{place_name} - 1 AS {place_name}, {value}{keys}"
+            return f"SELECT {columns}\nFROM {start}\nCROSS JOIN {pairs}"
         if self._dialect == "bigquery":
-            pairs = f"UNNEST([{listed}]) AS {value} WITH OFFSET AS {place}"
-            return f"SELECT {place}, {value}{kept}\nFROM {start}\nCROSS JOIN {pairs}"
+            pairs = f"UNNEST([{listed}]) AS {value} WITH OFFSET AS {place_name}"
+            return f"SELECT {place_name}, {value}{keys}\nFROM {start}\nCROSS JOIN {pairs}"
         pairs = f"LATERAL FLATTEN(INPUT => ARRAY_CONSTRUCT({listed})) AS u"
         number = self._cast("u.value")
-        return f"SELECT u.index AS {place}, {number} AS {value}{kept}\nFROM {start},\n{pairs}"
+        return f"SELECT u.index AS {place_name}, {number} AS {value}{keys}\nFROM {start},\n{pairs}"
 
     def _one_of(self, texts: Sequence[str]) -> str:
         """The text at the place: a constant array, because compilers choke on long CASEs."""
-        listed, place = ", ".join(map(self._literal, texts)), self._name("place")
+        listed, place_name = ", ".join(map(self._literal, texts)), self._name("place")
         return {
-            "duckdb": f"([{listed}])[{place} + 1]",
-            "postgres": f"(ARRAY[{listed}])[{place} + 1]",
-            "spark": f"ELEMENT_AT(ARRAY({listed}), {place} + 1)",
-            "bigquery": f"[{listed}][OFFSET({place})]",
-            "snowflake": f"CAST(GET(ARRAY_CONSTRUCT({listed}), {place}) AS {self._text})",
+            "duckdb": f"([{listed}])[{place_name} + 1]",
+            "postgres": f"(ARRAY[{listed}])[{place_name} + 1]",
+            "spark": f"ELEMENT_AT(ARRAY({listed}), {place_name} + 1)",
+            "bigquery": f"[{listed}][OFFSET({place_name})]",
+            "snowflake": f"CAST(GET(ARRAY_CONSTRUCT({listed}), {place_name}) AS {self._text})",
         }[self._dialect]
 
     def _name(self, name: str) -> str:
@@ -409,8 +410,8 @@ class _Writer:
     def _check(self, rule: BitRule, names: Sequence[str]) -> str:
         """1 for a row that breaks a rule, and else 0."""
         ones = _sum([one for i, mask in rule.masks.items() for one in self._ones(names[i], mask)])
-        kept = f"{ones} BETWEEN {rule.least} AND {rule.most}"
-        return self._cast(f"CASE WHEN {kept} THEN 0 ELSE 1 END")
+        holds = f"{ones} BETWEEN {rule.least} AND {rule.most}"
+        return self._cast(f"CASE WHEN {holds} THEN 0 ELSE 1 END")
 
     def _ones(self, name: str, mask: int) -> list[str]:
         """Expressions whose sum is the number of ones of a byte under a mask."""
@@ -429,12 +430,12 @@ def _place(names: Sequence[str], sizes: Sequence[int]) -> str:
     if len(names) == 1:
         return names[0]
     strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    found = _sum([f"{name} * {stride}" for name, stride in zip(names, strides, strict=True)])
+    number = _sum([f"{name} * {stride}" for name, stride in zip(names, strides, strict=True)])
     cases = [
         f"WHEN {' OR '.join(f'{name} = {code}' for name in names)} THEN {code}"
         for code in (GAP, BEYOND)
     ]
-    return f"CASE {' '.join(cases)} ELSE {found} END"
+    return f"CASE {' '.join(cases)} ELSE {number} END"
 
 
 def _sum(terms: Sequence[str]) -> str:
@@ -512,17 +513,17 @@ class CountsTable:
         Raises:
             FileError: no mark, several, or that of another study.
         """
-        marks = {part: rows[0] for (a, part), rows in self._rows.items() if _is_mark(a, part)}
+        marks = {name: rows[0] for (a, name), rows in self._rows.items() if _is_mark(a, name)}
         if not marks:
             rule = "does not say of which study it is"
             remedy = f"{_WHOLE_RESULT}. Run a statement of this version of 'warner sql'"
             raise FileError(self.path, rule, None, remedy)
-        known = {mark_of(study, simulated): simulated for simulated in (False, True)}
+        expected = {mark_of(study, simulated): simulated for simulated in (False, True)}
         for mark, row in marks.items():
-            if mark not in known or len(marks) > 1:
+            if mark not in expected or len(marks) > 1:
                 rule = "is of another study, of another version of it, or was altered"
                 raise self._wrong(row, rule, _OF_THE_STUDY)
-        return known[next(iter(marks))]
+        return expected[next(iter(marks))]
 
     def _wrong(self, row: _Row, rule: str, remedy: str | None = None) -> FileError:
         return FileError(f"{self.path}: line {row.line}", rule, None, remedy)
@@ -554,37 +555,37 @@ class CountsTable:
         if unknown := [name for name in self.by if name.casefold() not in spelt]:
             rule = f"is grouped by {show(unknown[0])}, which the study does not declare"
             raise ArgumentError(self.path, rule, None, "Declare it: [public.NAME]")
-        known = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
-        known |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
-        for (attribute, part), rows in self._rows.items():
-            if (attribute, part) not in known | {(EVERYTHING, ROWS)} and not _is_mark(
-                attribute, part
+        counted = {(a, ",".join(p)) for a, m in mechanisms.items() for p in parts_of(a, m)}
+        counted |= {(a, _check(r)) for a, m in mechanisms.items() for r in m.schema.row_rules}
+        for (attribute, name), rows in self._rows.items():
+            if (attribute, name) not in counted | {(EVERYTHING, ROWS)} and not _is_mark(
+                attribute, name
             ):
-                rule = f"counts {show(part)} of {show(attribute)}, which the study does not have"
+                rule = f"counts {show(name)} of {show(attribute)}, which the study does not have"
                 raise self._wrong(rows[0], rule, _OF_THE_STUDY)
         if not sum(row.reports for rows in self._rows.values() for row in rows):
             rule, remedy = "holds no reports: the table has no rows", "Was it the right table?"
             raise EmptyError(self.path, rule, None, remedy)
         everything = self._part(EVERYTHING, ROWS)
-        groups, place = self._groups(
+        groups, group_of = self._groups(
             everything,
             {name: public[name] for name in (spelt[name.casefold()] for name in self.by)},
         )
         sizes = np.zeros(len(groups.keys) if groups else 1, dtype=np.int64)
         for row in everything:
-            sizes[place[row.key]] += row.reports
+            sizes[group_of[row.key]] += row.reports
         tallies: dict[str, Tally] = {}
         for attribute, mechanism in mechanisms.items():
             names = list(mechanism.schema.file_columns())
-            source = _Counts(self, attribute, names, groups, place, sizes)
+            source = _Counts(self, attribute, names, groups, group_of, sizes)
             tallies |= count({attribute: mechanism}, source)
         return {name: tally.marked(simulated) for name, tally in tallies.items()}
 
-    def _part(self, attribute: str, part: str) -> list[_Row]:
+    def _part(self, attribute: str, name: str) -> list[_Row]:
         """The rows of a part."""
-        rows = self._rows.get((attribute, part))
+        rows = self._rows.get((attribute, name))
         if rows is None:
-            rule = f"lacks the counts of {show(part)} of {show(attribute)}"
+            rule = f"lacks the counts of {show(name)} of {show(attribute)}"
             raise FileError(self.path, rule, None, _WHOLE_RESULT)
         return rows
 
@@ -612,7 +613,7 @@ class CountsTable:
         return groups, dict(zip(keys, groups.place.tolist(), strict=True))
 
     def codes(
-        self, attribute: str, part: str, place: Mapping[tuple[str, ...], int], values: int
+        self, attribute: str, name: str, group_of: Mapping[tuple[str, ...], int], values: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The group, the value and the number of reports of each row of a part, (m,) each.
 
@@ -620,8 +621,8 @@ class CountsTable:
             FileError: a part or a group that is missing.
             ReportError: rows without a report, or with whatever else is no report.
         """
-        rows = self._part(attribute, part)
-        where = f"{self.path}: {attribute}: {part}"
+        rows = self._part(attribute, name)
+        where = f"{self.path}: {attribute}: {name}"
         for code, rule in (
             (GAP, "has rows without a report"),
             (BEYOND, f"must lie in 0..{values - 1}"),
@@ -631,25 +632,25 @@ class CountsTable:
         for row in rows:
             if not 0 <= row.value < values:
                 raise self._wrong(row, f"value must lie in 0..{values - 1}")
-            if row.key not in place and row.reports:
+            if row.key not in group_of and row.reports:
                 raise self._wrong(row, "counts a group that the rows of the table do not have")
         some = [row for row in rows if row.reports]
         return (
-            np.array([place[row.key] for row in some], dtype=np.int64),
+            np.array([group_of[row.key] for row in some], dtype=np.int64),
             np.array([row.value for row in some], dtype=np.int64),
             np.array([row.reports for row in some], dtype=np.int64),
         )
 
     def broken(
-        self, attribute: str, rule: BitRule, place: Mapping[Any, int], sizes: np.ndarray
+        self, attribute: str, rule: BitRule, group_of: Mapping[Any, int], sizes: np.ndarray
     ) -> int:
         """How many rows break a rule, by the statement, which has checked every row."""
-        group, broken, reports = self.codes(attribute, _check(rule), place, 2)
+        group, broken, reports = self.codes(attribute, _check(rule), group_of, 2)
         self.require_all(attribute, _check(rule), np.bincount(group, reports, len(sizes)), sizes)
         return int(reports[broken == 1].sum())
 
     def require_all(
-        self, attribute: str, part: str, counted: np.ndarray, sizes: np.ndarray
+        self, attribute: str, name: str, counted: np.ndarray, sizes: np.ndarray
     ) -> None:
         """Refuse counts of other numbers of rows than the table has.
 
@@ -663,7 +664,7 @@ class CountsTable:
             rule = f"counts {some:,} reports, and the table has {all_rows:,} rows"
             if some == all_rows:
                 rule = f"counts {some:,} reports, but some in other groups than the rows are"
-            where = f"{self.path}: {attribute}: {part}"
+            where = f"{self.path}: {attribute}: {name}"
             raise FileError(where, rule, None, _WHOLE_RESULT)
 
 
@@ -672,9 +673,9 @@ def _has(domain: Domain, text: str) -> bool:
     return text in domain.spec().get("values", [])
 
 
-def _is_mark(attribute: str, part: str) -> bool:
+def _is_mark(attribute: str, name: str) -> bool:
     """Whether a row says of which study the counts are."""
-    return attribute == EVERYTHING and part.startswith((STUDY, SIMULATED))
+    return attribute == EVERYTHING and name.startswith((STUDY, SIMULATED))
 
 
 def _check(rule: BitRule) -> str:
@@ -751,10 +752,10 @@ def read_counts(path: str) -> CountsTable:
         )
         names = [name.strip() for name in next(lines, [])]
         places, by = _places(path, names)
-        found = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
-        while found and _SUMMARY.fullmatch(delimiter.join(found[-1][1]).strip()):
-            found.pop()
-        rows = [_row(path, line, cells, places, names) for line, cells in found]
+        numbered = [(first + lines.line_num, cells) for cells in lines if "".join(cells).strip()]
+        while numbered and _SUMMARY.fullmatch(delimiter.join(numbered[-1][1]).strip()):
+            numbered.pop()
+        rows = [_row(path, line, cells, places, names) for line, cells in numbered]
     except csv.Error:
         problem = FileError(path, "is not readable as CSV", None, _AS_CSV)
     else:
@@ -819,7 +820,7 @@ def _row(path: str, line: int, cells: list[str], places: list[int], names: list[
         raise FileError(f"{path}: line {line}", rule, None, remedy)
     if len(cells) <= max(places):
         raise FileError(f"{path}: line {line}", "has too few cells", None, _AS_CSV)
-    attribute, part, value, reports, *key = (cells[i] for i in places)
+    attribute, counted, value, reports, *key = (cells[i] for i in places)
     numbers = []
     for name, text in (("value", value), ("reports", reports)):
         number = _whole(text.strip())
@@ -829,10 +830,10 @@ def _row(path: str, line: int, cells: list[str], places: list[int], names: list[
     return _Row(
         line,
         attribute,
-        part,
+        counted,
         numbers[0],
         numbers[1],
-        () if _is_mark(attribute, part) else tuple(key),
+        () if _is_mark(attribute, counted) else tuple(key),
     )
 
 

@@ -57,17 +57,17 @@ def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
     n, size = packed.shape
     if size > _COLUMNS:
         parts = (packed[:, start : start + _COLUMNS] for start in range(0, size, _COLUMNS))
-        return np.concatenate([sum_bits(part, 8 * part.shape[1]) for part in parts])[:width]
+        return np.concatenate([sum_bits(chunk, 8 * chunk.shape[1]) for chunk in parts])[:width]
     total = np.zeros((size, 8), dtype=np.int64)
     block = max(1, _BLOCK // (size * _LANES)) * _LANES
     for start in range(0, n, block):
-        part = np.ascontiguousarray(packed[start : start + block])
+        chunk = np.ascontiguousarray(packed[start : start + block])
         # Narrow reports stand side by side in a lane. Those that are left over stand alone.
-        rows = len(part) // _LANES * _LANES
+        rows = len(chunk) // _LANES * _LANES
         if rows:
-            total += _lane_sums(part[:rows].reshape(_LANES, -1), size)
-        if rows < len(part):
-            total += _lane_sums(part[rows:], size)
+            total += _lane_sums(chunk[:rows].reshape(_LANES, -1), size)
+        if rows < len(chunk):
+            total += _lane_sums(chunk[rows:], size)
     return total.ravel()[:width]
 
 
@@ -85,13 +85,13 @@ def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
     parts = [lanes.view(np.uint64).ravel()]
     for bits, rows in ((1, 3), (2, 5), (4, len(lanes) // 15)):
         mask = np.uint64(_EVERY[bits])
-        split = [part >> np.uint64(shift) & mask for part in parts for shift in (0, bits)]
+        split = [words >> np.uint64(shift) & mask for words in parts for shift in (0, bits)]
         # Any 3 rows may be added, such as one of each third.
-        parts = [np.add.reduce(part.reshape(rows, -1), axis=0) for part in split]
+        parts = [np.add.reduce(words.reshape(rows, -1), axis=0) for words in split]
     # The parts are those of the bits 0, 4, 2, 6, 1, 5, 3, 7 of a byte.
     out = np.empty((size, 8), dtype=np.int64)
-    for bit, part in zip((0, 4, 2, 6, 1, 5, 3, 7), parts, strict=True):
-        ones = part.view(np.uint8).ravel()[:width].reshape(-1, size)
+    for bit, words in zip((0, 4, 2, 6, 1, 5, 3, 7), parts, strict=True):
+        ones = words.view(np.uint8).ravel()[:width].reshape(-1, size)
         out[:, 7 - bit] = ones.sum(axis=0, dtype=np.int64)
     return out
 
@@ -105,9 +105,9 @@ def count_rows(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
     >>> rows.tolist(), counts.tolist()
     ([[1], [2]], [1, 6])
     """
-    different, place = unique_rows(rows)
+    different, rank = unique_rows(rows)
     total = np.zeros(len(different), dtype=np.int64)
-    np.add.at(total, place, counts)
+    np.add.at(total, rank, counts)
     return different, total
 
 
@@ -123,17 +123,17 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, width = rows.shape
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = rows
-    first, place = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    first, rank = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
     for i, words in enumerate(padded.view(">u8").T):
         numbers = words.astype(np.uint64)
         if i:
             # Numbers of pairs stay below n^2, and pairs are in the order of the bytes.
             different, inverse = np.unique(numbers, return_inverse=True)
-            numbers = place.astype(np.uint64) * np.uint64(different.size)
+            numbers = rank.astype(np.uint64) * np.uint64(different.size)
             numbers += inverse.ravel().astype(np.uint64)
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-        place = inverse.ravel()
-    return np.ascontiguousarray(rows[first]), place
+        rank = inverse.ravel()
+    return np.ascontiguousarray(rows[first]), rank
 
 
 def count_rows_of_groups(

@@ -54,10 +54,10 @@ def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
 def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
     """Check the number of attributes in each table, and replace None by the number of all."""
     most = len(parts)
-    wanted = most if ways is None else integer("ways", ways, 1, most)
-    needed = n_cells(parts, wanted)
+    chosen = most if ways is None else integer("ways", ways, 1, most)
+    needed = n_cells(parts, chosen)
     if needed <= LARGEST:
-        return wanted
+        return chosen
     fitting = [w for w in range(1, most + 1) if n_cells(parts, w) <= LARGEST]
     largest = max(parts, key=lambda name: parts[name].rows)
     if fitting:
@@ -69,8 +69,8 @@ def affordable_ways(parts: Mapping[str, ReportSchema], ways: int | None) -> int:
             f"; {largest!r} has {parts[largest].rows} different reports, "
             "and fewer seeds, cells or values, or whole_reports=False, would reduce them"
         )
-    if wanted < most:
-        tables = f"tables of {wanted} of {most} attributes"
+    if chosen < most:
+        tables = f"tables of {chosen} of {most} attributes"
     else:
         tables = f"a table of all {most} attributes"
     rule = f"{tables} would have {needed:.3g} counts, more than {LARGEST}"
@@ -166,19 +166,19 @@ def _group_products(
     return total
 
 
-def attribute_names(names: Any, known: Sequence[str]) -> list[str]:
+def attribute_names(names: Any, allowed: Sequence[str]) -> list[str]:
     """Check a list of names of attributes."""
     if isinstance(names, str) or not isinstance(names, Sequence):
-        remedy = f"For example {list(known[:2])}"
+        remedy = f"For example {list(allowed[:2])}"
         raise ArgumentTypeError("attributes", "must be a list of names", kind(names), remedy)
-    if not names or any(name not in known for name in names) or len(set(names)) < len(names):
-        rule = f"must be different names among {', '.join(known)}"
+    if not names or any(name not in allowed for name in names) or len(set(names)) < len(names):
+        rule = f"must be different names among {', '.join(allowed)}"
         raise ArgumentError("attributes", rule, ", ".join(map(repr, names)) or "none")
     return list(names)
 
 
 def table_of(
-    parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, wanted: Sequence[str]
+    parts: Mapping[str, ReportSchema], counts: np.ndarray, ways: int, attributes: Sequence[str]
 ) -> np.ndarray | None:
     """The table of some attributes, from the tables of all subsets of ``ways`` attributes."""
     if ways > len(parts) or counts.shape != (n_cells(parts, ways),):
@@ -186,15 +186,15 @@ def table_of(
     start = 0
     for names in combinations(parts, ways):
         shape = [parts[name].rows for name in names]
-        if set(wanted) <= set(names):
+        if set(attributes) <= set(names):
             break
         start += prod(shape)
     table = counts[start : start + prod(shape)].reshape(shape)
-    others = tuple(i for i, name in enumerate(names) if name not in wanted)
+    others = tuple(i for i, name in enumerate(names) if name not in attributes)
     # A report counts in several rows of an attribute that is summed out.
     table = table.sum(axis=others) // prod(parts[names[i]].rows_per_report for i in others)
-    left = [name for name in names if name in wanted]
-    return np.transpose(table, [left.index(name) for name in wanted])
+    left = [name for name in names if name in attributes]
+    return np.transpose(table, [left.index(name) for name in attributes])
 
 
 _T = TypeVar("_T")
@@ -219,7 +219,7 @@ class ProductSchema(ReportSchema):
 
     def __post_init__(self) -> None:
         names = [
-            f"{name}.{column}" for name, part in self.parts.items() for column in part.empty(0)
+            f"{name}.{column}" for name, schema in self.parts.items() for column in schema.empty(0)
         ]
         if len(set(names)) < len(names):
             rule = "must not make two columns of one name"
@@ -227,25 +227,25 @@ class ProductSchema(ReportSchema):
 
     @property
     def rows_are_reports(self) -> bool:
-        return all(part.rows_are_reports for part in self.parts.values())
+        return all(schema.rows_are_reports for schema in self.parts.values())
 
     @property
     def rows(self) -> int:
-        return math.prod(part.rows for part in self.parts.values())
+        return math.prod(schema.rows for schema in self.parts.values())
 
     @property
     def rows_per_report(self) -> int:
-        return math.prod(part.rows_per_report for part in self.parts.values())
+        return math.prod(schema.rows_per_report for schema in self.parts.values())
 
     def split(self, columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Split the columns that are present by part."""
         return {
             name: {
                 column: columns[f"{name}.{column}"]
-                for column in part.empty(0)
+                for column in schema.empty(0)
                 if f"{name}.{column}" in columns
             }
-            for name, part in self.parts.items()
+            for name, schema in self.parts.items()
         }
 
     def join(self, columns: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -257,7 +257,7 @@ class ProductSchema(ReportSchema):
         }
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
-        return self.join({name: part.empty(n) for name, part in self.parts.items()})
+        return self.join({name: schema.empty(n) for name, schema in self.parts.items()})
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         for name, part_columns in self.split(columns).items():
@@ -270,7 +270,10 @@ class ProductSchema(ReportSchema):
             raise ArgumentTypeError("outputs", rule, kind(outputs))
         given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
         columns = self.join(
-            {name: _for_part(name, part.parse, given[name]) for name, part in self.parts.items()}
+            {
+                name: _for_part(name, schema.parse, given[name])
+                for name, schema in self.parts.items()
+            }
         )
         if len({len(column) for column in columns.values()}) != 1:
             rule = f"must be equally many for each of {', '.join(self.parts)}"
@@ -281,8 +284,8 @@ class ProductSchema(ReportSchema):
         """Row of every report in 0..rows-1, (n,), in C order of the parts."""
         flat = np.zeros(1, dtype=np.intp)
         for name, part_columns in self.split(columns).items():
-            part = self.parts[name]
-            flat = flat * part.rows + part.index(part_columns)
+            schema = self.parts[name]
+            flat = flat * schema.rows + schema.index(part_columns)
         return flat
 
     @property
@@ -307,25 +310,27 @@ class ProductSchema(ReportSchema):
 
     @property
     def file_width(self) -> int:
-        return sum(part.file_width for part in self.parts.values())
+        return sum(schema.file_width for schema in self.parts.values())
 
     def file_columns(self) -> dict[str, int]:
         return {
             f"{name}.{column}": size
-            for name, part in self.parts.items()
-            for column, size in part.file_columns().items()
+            for name, schema in self.parts.items()
+            for column, size in schema.file_columns().items()
         }
 
     def to_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         split = self.split(columns)
-        return self.join({name: part.to_file(split[name]) for name, part in self.parts.items()})
+        return self.join({name: schema.to_file(split[name]) for name, schema in self.parts.items()})
 
     def from_file(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         split = {
-            name: {column: columns[f"{name}.{column}"] for column in part.file_columns()}
-            for name, part in self.parts.items()
+            name: {column: columns[f"{name}.{column}"] for column in schema.file_columns()}
+            for name, schema in self.parts.items()
         }
-        return self.join({name: part.from_file(split[name]) for name, part in self.parts.items()})
+        return self.join(
+            {name: schema.from_file(split[name]) for name, schema in self.parts.items()}
+        )
 
 
 def _for_part(name: str, job: Callable[[Any], _T], argument: Any) -> _T:

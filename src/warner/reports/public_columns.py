@@ -41,14 +41,14 @@ def domain_from_spec(spec: Any) -> Domain:
     >>> domain_from_spec({"kind": "dates", "unit": "month"})
     Dates(unit='month')
     """
-    found = spec.get("kind") if isinstance(spec, Mapping) else None
-    if found not in _KINDS:
+    name = spec.get("kind") if isinstance(spec, Mapping) else None
+    if name not in _KINDS:
         rule = f"must be one of {', '.join(_KINDS)}"
-        raise ArgumentError("kind of a public column", rule, show(found))
+        raise ArgumentError("kind of a public column", rule, show(name))
     try:
-        return _KINDS[found].from_spec(spec, domain_from_spec)
+        return _KINDS[name].from_spec(spec, domain_from_spec)
     except KeyError:
-        problem = ArgumentError("public column", f"of kind {found!r} lacks an entry")
+        problem = ArgumentError("public column", f"of kind {name!r} lacks an entry")
     raise problem
 
 
@@ -129,12 +129,12 @@ def group_people(by: Any, n: int) -> Groups:
         domain = given.domain if isinstance(given, PublicColumn) else None
         values = given.values if isinstance(given, PublicColumn) else given
         columns[name] = domain
-        different, place = _coded(where, domain, values)
-        if len(place) != n:
+        different, code = _coded(where, domain, values)
+        if len(code) != n:
             rule = f"must have a value for each of {n} reports"
-            raise ArgumentError(where, rule, f"{len(place)} values")
+            raise ArgumentError(where, rule, f"{len(code)} values")
         labels.append(different)
-        codes.append(place)
+        codes.append(code)
     return groups_of_codes(columns, labels, codes)
 
 
@@ -147,15 +147,17 @@ def groups_of_codes(
 
     Shapes: codes (n,).
     """
-    place = np.zeros(len(codes[0]), dtype=np.int64)
+    group = np.zeros(len(codes[0]), dtype=np.int64)
     used = np.zeros((1, 0), dtype=np.int64)  # the codes of each group so far
-    for own, code in zip(labels, codes, strict=True):
+    for values, code in zip(labels, codes, strict=True):
         # Groups that do not occur are dropped after each column, so that numbers stay small.
-        different, place = np.unique(place * len(own) + code, return_inverse=True)
-        place = place.ravel()
-        used = np.column_stack([used[different // len(own)], different % len(own)])
-    keys = [tuple(own[i] for own, i in zip(labels, row, strict=True)) for row in used.tolist()]
-    return Groups(dict(columns), keys, place)
+        different, group = np.unique(group * len(values) + code, return_inverse=True)
+        group = group.ravel()
+        used = np.column_stack([used[different // len(values)], different % len(values)])
+    keys = [
+        tuple(values[i] for values, i in zip(labels, row, strict=True)) for row in used.tolist()
+    ]
+    return Groups(dict(columns), keys, group)
 
 
 def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value], np.ndarray]:
@@ -171,8 +173,8 @@ def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value],
 
 def _declared(domain: Domain, values: Any) -> tuple[list[Value], np.ndarray]:
     """The same for a column with a domain."""
-    different, place = np.unique(domain.encode(values), return_inverse=True)
-    return domain.decode(different), place.ravel()
+    different, code = np.unique(domain.encode(values), return_inverse=True)
+    return domain.decode(different), code.ravel()
 
 
 def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
@@ -182,12 +184,12 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         rule = "must be one-dimensional"
         raise ArgumentTypeError("values", rule, f"shape {given.shape}")
     if isinstance(given, np.ndarray) and given.dtype.kind in "iu":
-        numbers, place = np.unique(given, return_inverse=True)
-        return numbers.tolist(), place.ravel()
+        numbers, code = np.unique(given, return_inverse=True)
+        return numbers.tolist(), code.ravel()
     days = Dates("day")
     if isinstance(given, np.ndarray) and given.dtype.kind == "M":
-        index, place = np.unique(days.encode(given), return_inverse=True)
-        return list(days.decode(index)), place.ravel()
+        index, code = np.unique(days.encode(given), return_inverse=True)
+        return list(days.decode(index)), code.ravel()
     if isinstance(given, np.ndarray) and given.dtype.kind == "f" and np.isnan(given).any():
         # Frames turn integers with gaps into floats.
         first = int(np.argmax(np.isnan(given)))
@@ -203,12 +205,12 @@ def _plain(values: Any) -> tuple[list[Value], np.ndarray]:
         else:
             got = "no value" if value is None else kind(value)
             raise ValuesError(i, _RULE, got, _REMEDY)
-    known = list(dict.fromkeys(listed))
-    if len({type(value) for value in known}) > 1:
+    different = list(dict.fromkeys(listed))
+    if len({type(value) for value in different}) > 1:
         odd = next(i for i, value in enumerate(listed) if type(value) is not type(listed[0]))
         rule = f"must be of one type, here {kind(listed[0])}"
         raise ValuesError(odd, rule, kind(listed[odd]), "Convert the column first")
-    ordered = sorted(known)
+    ordered = sorted(different)
     table = {value: i for i, value in enumerate(ordered)}
     return ordered, np.fromiter(map(table.__getitem__, listed), np.int64, len(listed))
 
@@ -218,8 +220,8 @@ def order_of(columns: Mapping[str, Domain | None], keys: Sequence[Key]) -> np.nd
     if not keys:
         return np.zeros(0, dtype=np.int64)
     ranks = []
-    for place, (name, domain) in enumerate(columns.items()):
-        values = [key[place] for key in keys]
+    for axis, (name, domain) in enumerate(columns.items()):
+        values = [key[axis] for key in keys]
         different, code = _coded(f"column {name!r}", domain, values)
         # A label such as a day stands for its week: values must be written as the domain does.
         if any(

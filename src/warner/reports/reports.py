@@ -82,8 +82,8 @@ class Reports:
             and list(self.columns) == list(other.columns)
             and self.header == other.header
             and all(
-                own.dtype == theirs.dtype and np.array_equal(own, theirs)
-                for own, theirs in zip(self.columns.values(), other.columns.values(), strict=True)
+                ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+                for ours, theirs in zip(self.columns.values(), other.columns.values(), strict=True)
             )
         )
 
@@ -290,12 +290,12 @@ def columns_of(schema: ReportSchema, records: np.ndarray) -> dict[str, np.ndarra
     """The columns of reports from their bytes."""
     columns, start = {}, 0
     for name, empty in schema.empty(1).items():
-        part = np.ascontiguousarray(records[:, start : start + empty.nbytes])
+        chunk = np.ascontiguousarray(records[:, start : start + empty.nbytes])
         start += empty.nbytes
-        if part.shape[1] != empty.nbytes:
+        if chunk.shape[1] != empty.nbytes:
             break
         columns[name] = (
-            part.view(empty.dtype.newbyteorder("<"))
+            chunk.view(empty.dtype.newbyteorder("<"))
             .reshape(len(records), *empty.shape[1:])
             .astype(empty.dtype)
         )
@@ -350,7 +350,7 @@ def to_texts(reports: Reports, start: str) -> list[str]:
 
 
 def from_texts(
-    texts: Sequence[str | None], start: str, schema: ReportSchema, place: str
+    texts: Sequence[str | None], start: str, schema: ReportSchema, where: str
 ) -> dict[str, np.ndarray]:
     """The columns of n reports from their texts."""
     wrong: dict[int, str] = {}
@@ -371,7 +371,7 @@ def from_texts(
             if not _can_be_sent(schema, {name: c[i : i + 1] for name, c in columns.items()}):
                 wrong[row] = _IMPOSSIBLE
     if wrong:
-        raise ReportError(_told(wrong, len(texts), place))
+        raise ReportError(_told(wrong, len(texts), where))
     return columns
 
 
@@ -379,13 +379,13 @@ def _record(text: str, start: str, length: int) -> tuple[bytes, str]:
     """The bytes of a report, or the reason why a text holds none."""
     if not text:
         return b"", _EMPTY
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         return b"", _NO_TEXT
     if not text.startswith(start):
         ours = text.startswith(start[: len(START) + _DIGITS + 1])
         return b"", _OTHER_QUESTION if ours else _OTHER_STUDY
-    record = bytes.fromhex(found[3])
+    record = bytes.fromhex(match[3])
     return (record, "") if len(record) == length else (b"", _OTHER_LENGTH)
 
 
@@ -398,7 +398,7 @@ def _can_be_sent(schema: ReportSchema, columns: Mapping[str, np.ndarray]) -> boo
     return True
 
 
-def _told(wrong: Mapping[int, str], n: int, place: str) -> str:
+def _told(wrong: Mapping[int, str], n: int, where: str) -> str:
     """All cells without a report, by reason."""
     parts = [
         f"{_listed([row for row, why in wrong.items() if why == reason])} {reason}"
@@ -406,7 +406,7 @@ def _told(wrong: Mapping[int, str], n: int, place: str) -> str:
         if reason in wrong.values()
     ]
     remedy = "Leave out the rows of people who sent none, and export the column as it is"
-    return f"{place}: must hold a report in each of {n:,} rows; got {'; '.join(parts)}. {remedy}."
+    return f"{where}: must hold a report in each of {n:,} rows; got {'; '.join(parts)}. {remedy}."
 
 
 def _listed(rows: Iterable[int]) -> str:

@@ -240,8 +240,8 @@ class IntegerColumns(ReportSchema):
         parts = np.unravel_index(np.arange(self.n_reports), self.sizes)
         empty = self.empty(0)
         return {
-            name: part.astype(empty[name].dtype)
-            for name, part in zip(self.names, parts, strict=True)
+            name: column.astype(empty[name].dtype)
+            for name, column in zip(self.names, parts, strict=True)
         }
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
@@ -672,9 +672,9 @@ def distinct(
 
     Shapes: packed (n, bytes), repeats (n,).
     """
-    place = np.zeros(len(packed), dtype=np.int64) if groups is None else groups.place
+    group = np.zeros(len(packed), dtype=np.int64) if groups is None else groups.place
     once = np.ones(len(packed), dtype=np.int64) if repeats is None else repeats
-    places, rows, counts = count_rows_of_groups(place, packed, once)
+    places, rows, counts = count_rows_of_groups(group, packed, once)
     return Counted(DistinctReports(), counts, sizes, rows, places)
 
 
@@ -872,15 +872,15 @@ class SupportCounts(HashedColumns):
         columns, start = {}, 0
         for name, column in self.empty(0).items():
             end = start + column.dtype.itemsize
-            part = np.ascontiguousarray(rows[:, start:end])
-            columns[name] = part.view(column.dtype.newbyteorder(">"))[:, 0].astype(column.dtype)
+            chunk = np.ascontiguousarray(rows[:, start:end])
+            columns[name] = chunk.view(column.dtype.newbyteorder(">"))[:, 0].astype(column.dtype)
             start = end
         self.check(columns)
         return columns
 
     def indicators(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Which values every report supports, and a last column of ones, (n, K + 1)."""
-        a, b, z = (part[:, None] for part in self.parts(columns))
+        a, b, z = (column[:, None] for column in self.parts(columns))
         out = np.ones((len(a), self.width + 1), dtype=np.uint8)
         step = max(1, 2**20 // self.width)
         for start in range(0, len(a), step):

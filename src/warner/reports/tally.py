@@ -229,17 +229,17 @@ class Tally:
         parts = list(given.values())
         if not parts:
             raise EmptyError("tallies", "must not be empty")
-        for part in parts:
-            if not isinstance(part, Tally) or part.columns:
+        for tally in parts:
+            if not isinstance(tally, Tally) or tally.columns:
                 rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
-                raise ArgumentTypeError("tallies", rule, kind(part), remedy)
+                raise ArgumentTypeError("tallies", rule, kind(tally), remedy)
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
         if any(len(key) != len(columns) for key in keys):
             rule = f"must have {len(columns)} values in each key, one for each name"
             raise ArgumentError("tallies", rule)
         values: dict[str, Any] = {
-            name: [key[place] for key in keys] for place, name in enumerate(columns)
+            name: [key[position] for key in keys] for position, name in enumerate(columns)
         }
         if domain is not None:
             values = {name: PublicColumn(domain, column) for name, column in values.items()}
@@ -248,8 +248,8 @@ class Tally:
             rule = "must be of different groups"
             raise ArgumentError("tallies", rule, None, "Add those of one group first")
         require_different(keys, parts)
-        place = {int(group): i for i, group in enumerate(groups.place)}
-        return cls.side_by_side([parts[place[i]] for i in range(len(parts))], groups)
+        position = {int(group): i for i, group in enumerate(groups.place)}
+        return cls.side_by_side([parts[position[i]] for i in range(len(parts))], groups)
 
     @classmethod
     def side_by_side(cls, tallies: Sequence[Tally], groups: Groups) -> Tally:
@@ -279,14 +279,14 @@ class Tally:
     # A mapping of the public values of a group to its tally.
 
     def __getitem__(self, key: Any) -> Tally:
-        place = self._place[key if isinstance(key, tuple) else (key,)]
-        counts, n, rows = self._table[place : place + 1], self.sizes[place : place + 1], None
+        i = self._place[key if isinstance(key, tuple) else (key,)]
+        counts, n, rows = self._table[i : i + 1], self.sizes[i : i + 1], None
         if self.rows is not None and self._places is not None:
-            first, last = np.searchsorted(self._places, [place, place + 1])
+            first, last = np.searchsorted(self._places, [i, i + 1])
             counts, rows = self._table[first:last].copy(), self.rows[first:last]
         places = None if rows is None else np.zeros(len(rows), dtype=np.int64)
         counted = Counted(self.kind, counts, n, rows, places)
-        marks = frozenset([(self.sources, self._keys[place])]) if self.columns else self.sources
+        marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
         return Tally(self.header, counted, None, self.simulated, most, marks)
 
@@ -439,11 +439,11 @@ class Tally:
             raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none")
         axes = [self.names.index(name) for name in names]
         coarse = [tuple(key[axis] for axis in axes) for key in self._keys]
-        place = {key: i for i, key in enumerate(dict.fromkeys(coarse))}
-        to = np.array([place[key] for key in coarse], dtype=np.int64)
+        position = {key: i for i, key in enumerate(dict.fromkeys(coarse))}
+        to = np.array([position[key] for key in coarse], dtype=np.int64)
         columns = {name: self.columns[name] for name in names}
-        counted = _added([(self._counted(), to)], len(place))
-        return self._like(counted, Groups(columns, list(place), to))
+        counted = _added([(self._counted(), to)], len(position))
+        return self._like(counted, Groups(columns, list(position), to))
 
     def only(self, keys: Iterable[Key]) -> Tally:
         """The tally of some of the groups; keys that are no groups of it are left out.
@@ -451,14 +451,18 @@ class Tally:
         Args:
             keys: their public values.
         """
-        wanted = [self._place[key] for key in dict.fromkeys(keys) if key in self._place]
-        places = np.array(sorted(wanted), dtype=np.int64)
+        numbers = [self._place[key] for key in dict.fromkeys(keys) if key in self._place]
+        places = np.array(sorted(numbers), dtype=np.int64)
         rows, of, counts = self.rows, self._places, self._table
         if rows is None or of is None:
             counts = counts[places]
         else:
-            kept = np.isin(of, places)
-            rows, counts, of = rows[kept], counts[kept], np.searchsorted(places, of[kept])
+            is_chosen = np.isin(of, places)
+            rows, counts, of = (
+                rows[is_chosen],
+                counts[is_chosen],
+                np.searchsorted(places, of[is_chosen]),
+            )
         counted = Counted(self.kind, counts, self.sizes[places], rows, of)
         names = [self._keys[i] for i in places.tolist()]
         return self._like(counted, Groups(self.columns, names, places))
@@ -482,15 +486,15 @@ class Tally:
             table = _frozen(self._table + other._table)
             sizes = _frozen(self.sizes + other.sizes)
             return self._but(_table=table, sizes=sizes, reports_per_person=most, sources=sources)
-        place = dict(self._place)
+        position = dict(self._place)
         for key in other._keys:
-            place.setdefault(key, len(place))
+            position.setdefault(key, len(position))
         if self.rows is None:
-            require_room(len(place), int(np.prod(self._table.shape[1:])))
+            require_room(len(position), int(np.prod(self._table.shape[1:])))
         to = np.arange(len(self))
-        their_to = np.array([place[key] for key in other._keys], dtype=np.int64)
-        counted = _added([(self._counted(), to), (other._counted(), their_to)], len(place))
-        groups = Groups(self.columns, list(place), their_to) if self.columns else None
+        their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
+        counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
+        groups = Groups(self.columns, list(position), their_to) if self.columns else None
         return Tally(self.header, counted, groups, self.simulated, most, sources)
 
     def __radd__(self, other: object) -> Tally:
@@ -645,10 +649,10 @@ class Tally:
 
     def to_json(self) -> dict[str, Any]:
         """The tally as JSON data, with its digest under ``"sha256"``."""
-        kept = {}
+        distinct = {}
         if self.rows is not None and self._places is not None:
             rows = [row.tobytes().hex() for row in self.rows]
-            kept = {"rows": rows, "places": self._places.tolist()}
+            distinct = {"rows": rows, "places": self._places.tolist()}
         several = self.reports_per_person
         return {
             "header": dict(self.header),
@@ -660,7 +664,7 @@ class Tally:
             "counts": self._table.ravel().tolist(),
             **({"simulated": True} if self.simulated else {}),
             **({"reports_per_person": several} if several > 1 else {}),
-            **kept,
+            **distinct,
             "sha256": self.digest,
         }
 
@@ -751,21 +755,23 @@ def _added(parts: Sequence[tuple[Counted, np.ndarray]], groups: int) -> Counted:
     """The sum of tables, each with the places of its groups in the sum."""
     first = parts[0][0]
     sizes = np.zeros(groups, dtype=np.int64)
-    for part, to in parts:
-        np.add.at(sizes, to, part.sizes)
-    kept = [(part, to) for part, to in parts if part.rows is not None]
-    if kept:
-        rows = np.concatenate([part.rows for part, _ in kept if part.rows is not None])
-        places = np.concatenate([to[part.places] for part, to in kept])
-        counts = np.concatenate([part.counts for part, _ in kept])
+    for counted, to in parts:
+        np.add.at(sizes, to, counted.sizes)
+    with_rows = [(counted, to) for counted, to in parts if counted.rows is not None]
+    if with_rows:
+        rows = np.concatenate(
+            [counted.rows for counted, _ in with_rows if counted.rows is not None]
+        )
+        places = np.concatenate([to[counted.places] for counted, to in with_rows])
+        counts = np.concatenate([counted.counts for counted, _ in with_rows])
         return Counted(first.kind, counts, sizes, rows, places)
     table = np.zeros((groups, *first.counts.shape[1:]), dtype=np.int64)
-    for part, to in parts:
+    for counted, to in parts:
         if not len(to):
             continue
         order = np.argsort(to, kind="stable")
         different, start = np.unique(to[order], return_index=True)
-        table[different] += np.add.reduceat(part.counts[order], start, axis=0)
+        table[different] += np.add.reduceat(counted.counts[order], start, axis=0)
     return Counted(first.kind, table, sizes)
 
 
@@ -813,9 +819,9 @@ def parse_tallies(text: bytes, name: str) -> dict[str, Tally]:
     if not intact:
         raise _altered(name)
     # The same content of the same file is the same tally.
-    place = os.path.abspath(name)
+    path = os.path.abspath(name)
     return {
-        attribute: tally.from_source((place, attribute, tally.digest)).of_collectors(collected)
+        attribute: tally.from_source((path, attribute, tally.digest)).of_collectors(collected)
         for attribute, tally in tallies.items()
     }
 
@@ -889,8 +895,8 @@ def require_same(
         if ours.get(key) != theirs.get(key):
             said = f"different {key}"
             if key in _NAMED:
-                own, other = (show(header.get(key)) for header in (ours, theirs))
-                said = f"{who[0]} {_NAMED[key]} {own}, and {who[1]} {other}"
+                our_value, other = (show(header.get(key)) for header in (ours, theirs))
+                said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"
             rule = f"do not belong together: {said}"
             remedy = "Combine only reports of one and the same mechanism"
             raise MismatchError(name, rule, None, remedy)

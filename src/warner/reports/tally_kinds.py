@@ -249,12 +249,12 @@ def united_sources(groups: Sequence[Sources]) -> Sources:
 
 def require_different(keys: Sequence[Any], tallies: Sequence[OfPeople]) -> None:
     """Refuse reports that stand for two groups: one tally, or counts that are no chance."""
-    place: dict[Hashable, int] = {}
+    group_of: dict[Hashable, int] = {}
     alike: dict[Hashable, int] = {}
     for i, tally in enumerate(tallies):
         if not tally.n:
             continue
-        first = min(place.setdefault(mark, i) for mark in tally.sources)
+        first = min(group_of.setdefault(mark, i) for mark in tally.sources)
         if first < i:
             rule = "must be of different people: no tally may be in two groups"
             raise _same_people(keys, rule, "one tally", first, i)
