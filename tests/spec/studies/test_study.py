@@ -1,9 +1,11 @@
-"""Study files: checked in words, and written as JSON."""
+"""Study files: checked in words, counted as reports and as frames, and written as JSON."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -11,6 +13,9 @@ import warner
 from tests.spec.app._command import STUDY
 from warner import Integers, PersonalizedULDP, Study, UtilityOptimizedRR
 from warner.app.cli import main
+from warner.collector.refusals import Refused
+from warner.collector.submissions import SubmissionFormat
+from warner.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner.io import write_reports
 from warner.privacy import OSLDP
 
@@ -205,3 +210,84 @@ def test_a_study_with_tags_need_name_no_sensitive_value() -> None:
     ).mechanism.header == (
         PersonalizedULDP(UtilityOptimizedRR(DOMAIN, 1.0, [3]), ["home"]).mechanism.header
     )
+
+
+ATTRIBUTE = """
+[attributes.{name}]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+
+
+def _study(*names: str) -> Study:
+    return Study.parse("".join(ATTRIBUTE.format(name=name) for name in names))
+
+
+def test_attributes_in_another_order_have_one_digest_and_two_layouts() -> None:
+    one, other = _study("smokes", "drinks"), _study("drinks", "smokes")
+    assert one.digest == other.digest and one.layout != other.layout
+    assert one.layout == _study("smokes", "drinks").layout
+
+
+def test_a_page_that_was_loaded_before_attributes_changed_places_is_refused() -> None:
+    before, after = _study("smokes", "drinks"), _study("drinks", "smokes")
+    reports = {n: m.randomize(["yes"]) for n, m in before.mechanisms.items()}
+    body = SubmissionFormat(before).seal(reports)
+    with pytest.raises(Refused) as error:
+        SubmissionFormat(after).parse(body)
+    assert error.value.name == "other_study"
+
+
+TWO_QUESTIONS = Study.parse("""
+[public.week]
+integers = [1, 10]
+[public.ward]
+values = ["n", "s"]
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+values = ["no", "yes", "often"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+""")
+ROWS = {
+    "week": [2, 1, 2, 1],
+    "ward": ["n", "s", "s", "s"],
+    "smokes_report": [0, 1, 1, 0],
+    "drinks_report": [2, 1, 0, 0],
+}
+REPORTS = {
+    name: TWO_QUESTIONS.mechanisms[name].reports(ROWS[f"{name}_report"])
+    for name in TWO_QUESTIONS.mechanisms
+}
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pl.LazyFrame])
+def test_groups_are_counted_from_a_frame(frame: Any) -> None:
+    slow = TWO_QUESTIONS.tally(REPORTS, {"week": ROWS["week"]})
+    for by in ("week", ["week"], {"week": ROWS["week"]}):
+        assert TWO_QUESTIONS.tally(frame(ROWS), by) == slow
+    both = TWO_QUESTIONS.tally(frame(ROWS), ["ward", "week"])["drinks"]
+    assert list(both) == [("n", 2), ("s", 1), ("s", 2)]
+    renamed = frame(ROWS).rename({"smokes_report": "said"})
+    assert TWO_QUESTIONS.tally(renamed, "week", columns={"smokes": "said"}) == slow
+
+
+def test_what_does_not_belong_to_the_study_is_refused() -> None:
+    frame = pl.DataFrame(ROWS)
+    for by in ("year", ["week", "year"], 3, [["week"]]):
+        with pytest.raises(ArgumentError, match="must be public columns of the study: week, ward"):
+            TWO_QUESTIONS.tally(frame, by)
+    with pytest.raises(ArgumentTypeError, match=r"\{name: values\}; got a list"):
+        TWO_QUESTIONS.tally(REPORTS, ["week"])
+    with pytest.raises(ReportError, match="'week': must hold declared values"):
+        TWO_QUESTIONS.tally(frame.with_columns(week=pl.lit(11)), "week")
+    with pytest.raises(ArgumentError, match="must be attributes of the study"):
+        TWO_QUESTIONS.tally(frame, "week", columns={"eats": "smokes_report"})
+    with pytest.raises(ReportError, match="no smokes_report among"):
+        TWO_QUESTIONS.tally(frame.drop("smokes_report"), "week")
+    with pytest.raises(ArgumentTypeError, match="or a data frame; got a list"):
+        TWO_QUESTIONS.tally([1, 2], {"week": [1, 2]})
