@@ -8,8 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import replace
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TextIO
 
 import click
@@ -39,18 +38,14 @@ def show(*blocks: Table | str, err: bool = False) -> None:
     """
     width = _line_width(sys.stderr if err else sys.stdout)
     for block in blocks:
-        if isinstance(block, Table):
-            if block.title:
-                click.secho(_filled(block.title, width), bold=True, err=err)
-            click.echo(replace(block, title="", notes=()).text(width), err=err)
-        for text in block.notes if isinstance(block, Table) else [block]:
-            click.echo(_filled(text, width), err=err)
-
-
-def _filled(text: str, width: int) -> str:
-    """A text in lines of at most some width; line ends stay."""
-    lines = visible(text).split("\n")
-    return "\n".join(fill(line, width, break_on_hyphens=False) for line in lines)
+        if isinstance(block, str):
+            for line in visible(block).split("\n"):
+                click.echo(fill(line, width, break_on_hyphens=False), err=err)
+            continue
+        lines = block.text(width).split("\n")
+        titles = len(wrap(visible(block.title), width, break_on_hyphens=False))
+        for i, line in enumerate(lines):
+            click.secho(line, bold=i < titles, err=err)
 
 
 def _line_width(stream: TextIO) -> int:
