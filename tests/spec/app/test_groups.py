@@ -1,7 +1,8 @@
-"""Groups of people with budgets of their own, from a study file to one estimate of all."""
+"""Groups of people: budgets of their own, a file each, estimates and comparisons."""
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 import warner
 from tests.spec.app._command import run
-from warner import Study
+from tests.spec.results._tallies import MECHANISM, SHARES, drawn
+from warner import Categorical, RandomizedResponse, Study, compare_groups, estimate, weighted
+from warner.app.what_files_hold import read_groups as groups_in_files
 from warner.errors import ArgumentError, FileError, StudyError, ValuesError
 from warner.io import ReportWriter, open_reports, tally_file, write_reports
 from warner.io.read_answers import read_groups
@@ -264,3 +267,241 @@ def test_a_report_file_without_group_is_as_before(here: Path) -> None:
         write_reports(coin.randomize(["no"]), "bad.csv", group="a\nb")
     with pytest.raises(FileError):
         open_reports("bad.csv")
+
+
+STUDY_GROUP_FILES = """
+group_column = "clinic"
+[attributes.sex]
+values = ["f", "m"]
+[attributes.smokes]
+values = ["no", "yes"]
+[[joint]]
+attributes = ["sex", "smokes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[[groups]]
+name = "North"
+[[groups]]
+name = "South"
+"""
+CHANGE = '[groups.attributes."sex x smokes"]\n'
+
+
+@pytest.fixture
+def here_of_group_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY_GROUP_FILES)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "a\\\\b", ".x", "..", "", " a", "a ", "a\\nb", "x" * 61, "e\\u0301"]
+)
+def test_a_group_has_a_name_that_a_file_can_have(name: str) -> None:
+    with pytest.raises(StudyError, match="because files are named after groups"):
+        Study.parse(STUDY_GROUP_FILES.replace('"South"', f'"{name}"'))
+
+
+@pytest.mark.parametrize("names", [("ﬁ", "FI"), ("가", "\u1100\u1161"), ("K", "\u212a")])
+def test_groups_whose_files_some_systems_take_for_one_are_refused(names: tuple[str, str]) -> None:
+    text = STUDY_GROUP_FILES.replace("North", names[0]).replace("South", names[1])
+    with pytest.raises(StudyError, match="differ by more than upper and lower case"):
+        Study.parse(text)
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "", "..", "x" * 300, "a\x1b[2J"])
+def test_a_report_file_names_no_group_that_no_file_can_be_named_after(
+    here_of_group_files: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    with pytest.raises(ArgumentError, match="because files are named after groups"):
+        write_reports({"s": coin.randomize(["no"])}, "r.csv", group=name)
+    # A file that another program made, with a checksum that is right.
+    monkeypatch.setattr("warner.io.report_writer.can_name_a_file", lambda name: True)
+    write_reports({"s": coin.randomize(["no"])}, "r.csv", group=name)
+    with pytest.raises(FileError, match="group that no file can be named after"):
+        open_reports("r.csv")
+
+
+def test_tallies_of_groups_do_not_replace_each_other_on_any_system(
+    here_of_group_files: Path,
+) -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    for i, group in enumerate(["North", "NORTH"]):
+        write_reports({"s": coin.randomize(["no"] * (i + 1))}, f"{i}.csv", group=group)
+    said = run("tally", "0.csv", "1.csv", "-o", "t.json", ok=False).output
+    assert "differ by more than upper and lower case" in said
+    assert not list(here_of_group_files.glob("t*.json"))
+
+
+def test_a_group_cannot_change_what_is_randomised_together() -> None:
+    # In another order the same reports would stand for other answers.
+    with pytest.raises(StudyError, match="attributes: is the same for all groups"):
+        Study.parse(STUDY_GROUP_FILES + CHANGE + 'attributes = ["smokes", "sex"]\n')
+
+
+@pytest.mark.parametrize("column", ["", "a\\u001b[2J"])
+def test_the_column_of_the_group_is_a_name_that_screens_show(column: str) -> None:
+    with pytest.raises(StudyError, match="group_column: must not"):
+        Study.parse(STUDY_GROUP_FILES.replace('"clinic"', f'"{column}"'))
+
+
+def test_a_stated_group_must_agree_with_the_column_of_a_file(here_of_group_files: Path) -> None:
+    Path("a.csv").write_text("clinic,sex,smokes\nNorth,f,no\nSECRET,f,no\n")
+    said = run("randomize", "study.toml", "a.csv", "--group", "North", "-o", "r.csv", ok=False)
+    assert "column 'clinic', data row 2: must name the group 'North'" in said.output
+    assert "SECRET" not in said.output and not Path("r.csv").exists()
+    for text in ("clinic,sex,smokes\nNorth,f,no\n", "sex,smokes\nf,no\n"):
+        Path("a.csv").write_text(text)
+        run("randomize", "study.toml", "a.csv", "--group", "North", "-o", "r.csv")
+        Path("r.csv").unlink()
+    run("randomize", "study.toml", "--group", "North", "-o", "r.csv", text="sex,smokes\nf,no\n")
+    run("randomize", "study.toml", "--group", "North", "--bare", "-o", "r.csv", text="f,no\n")
+
+
+def test_it_says_that_no_file_is_written_for_a_group_of_nobody(here_of_group_files: Path) -> None:
+    Path("a.csv").write_text("clinic,sex,smokes\nNorth,f,no\n")
+    said = run("randomize", "study.toml", "a.csv", "-o", "r.csv").stderr
+    assert "South: 0 people, so r.South.csv was not written" in said
+    assert "North: 1 person in r.North.csv" in said and not Path("r.South.csv").exists()
+
+
+@pytest.mark.parametrize("key", ["epsilon", "delta"])
+def test_numbers_beyond_every_float_are_refused_for_several_reports_too(key: str) -> None:
+    numbers = {"epsilon": "1.0", "delta": "1e-6"} | {key: "1" + "0" * 400}
+    with pytest.raises(StudyError, match=f"{key}: "):
+        Study.parse(
+            'delta = 0.1\n[attributes.q]\nintegers = [0, 9]\nmechanism = "Gaussian"\nreports = 3\n'
+            + "".join(f"{name} = {number}\n" for name, number in numbers.items())
+        )
+
+
+def test_a_budget_that_is_none_is_named_as_it_was_stated() -> None:
+    table = '[attributes.q]\nintegers = [0, 9]\nmechanism = "Geometric"\nreports = 3\n'
+    with pytest.raises(StudyError, match=r"greater than 0; got -1\.0"):
+        Study.parse(table + "epsilon = -1\n")
+
+
+@pytest.fixture
+def here_of_groups_of_people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for i, name in enumerate(("north", "south", "east")):
+        drawn(i, [400], shares=np.roll(SHARES, i))["a",].save(f"tally.{name}.json")
+    return tmp_path
+
+
+FILES = ("tally.north.json", "tally.south.json", "tally.east.json")
+
+
+def test_groups_are_named_after_their_files_and_estimated(here_of_groups_of_people: Path) -> None:
+    run(
+        "estimate",
+        *FILES,
+        "-o",
+        "out.json",
+        "-o",
+        "out.csv",
+        "--plot",
+        "out.json.svg",
+        "--by",
+        "file",
+    )
+    (data,) = json.loads(Path("out.json").read_text())
+    expected = estimate(groups_in_files(FILES, False)["value"])
+    assert [row["group"] for row in data["shares"][::4]] == ["north", "south", "east"]
+    assert data["shares"] == json.loads(json.dumps(expected.rows()))
+    rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert len(rows) == 12 and float(rows[0]["estimate"]) == expected.probabilities[0, 0]
+    assert "Intervals hold on average over groups" in run("estimate", *FILES, "--by", "file").output
+
+
+def test_margins_weight_the_groups(here_of_groups_of_people: Path) -> None:
+    Path("census.csv").write_text("value,number\nnorth,50\nsouth,30\neast,20\n")
+    out = run("estimate", *FILES, "--margins", "census.csv", "--json", "--by", "file").stdout
+    groups = groups_in_files(FILES, False)["value"]
+    expected = weighted(groups, {"group": {"north": 50, "south": 30, "east": 20}})
+    assert json.loads(out)[0]["weighted"] == json.loads(json.dumps(expected.to_json()))
+    assert (
+        "Design effect" in run("estimate", *FILES, "--margins", "census.csv", "--by", "file").output
+    )
+    for text, problem in (
+        ("value,number\nnorth,50\nsouth,30\n", "none for east"),
+        ("value,number\nnorth,50\nsouth,30\neast,20\nwest,3\n", "people of west"),
+        ("value,number\nnorth,many\n", "line 2"),
+        ("value,number\nnorth,1\nnorth,2\n", "second time"),
+        ("ward,people\nnorth,1\n", "must have the columns"),
+    ):
+        Path("census.csv").write_text(text)
+        assert (
+            problem
+            in run("estimate", *FILES, "--margins", "census.csv", "--by", "file", ok=False).output
+        )
+
+
+def test_differences_have_intervals_and_a_test(here_of_groups_of_people: Path) -> None:
+    out = run(
+        "estimate", *FILES, "--reference", "north", "--of", "mean", "--json", "--compare-groups"
+    ).stdout
+    expected = compare_groups(groups_in_files(FILES, False)["value"], reference="north", of="mean")
+    (data,) = json.loads(out)
+    assert data["differences"] == json.loads(json.dumps(expected.rows()))
+    shown = run("estimate", f"before={FILES[0]}", f"after={FILES[1]}", "--compare-groups").output
+    assert "before and after have the same shares: chi-square" in shown
+    run("estimate", *FILES, "-o", "out.csv", "--compare-groups")
+    assert Path("out.csv").read_text().startswith("attribute,group,reference,value,estimate")
+
+
+def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_people: Path) -> None:
+    named = [f"{year}={file}" for year, file in zip((2019, 2021, 2020), FILES, strict=True)]
+    (data,) = json.loads(run("estimate", *named, "--pool", "path", "--json", "--by", "file").stdout)
+    assert data["pool"] == "path" and data["shares"][0]["group"] == 2019
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (("estimate", FILES[0], "--by", "file"), "at least 2 files"),
+        (("estimate", f"a={FILES[0]}", f"a={FILES[1]}", "--by", "file"), "different names"),
+        (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of value"),
+        (
+            ("estimate", *FILES, "--of", "median", "--compare-groups"),
+            "must be shares, mean, or a number",
+        ),
+        (
+            ("estimate", *FILES, "--reference", "west", "--compare-groups"),
+            "groups north; south; east",
+        ),
+        (("estimate", *FILES, "--json", "--csv", "--by", "file"), "must not both"),
+        (("estimate", *FILES, "-o", FILES[0], "--by", "file"), "must not be one of the inputs"),
+        (("estimate", *FILES, "--pool", "path", "--by", "file"), "must hold numbers or dates"),
+    ],
+)
+def test_mistakes_are_named(
+    here_of_groups_of_people: Path, args: tuple[str, ...], problem: str
+) -> None:
+    assert problem in run(*args, ok=False).output
+
+
+def test_a_tally_of_groups_is_one_file(here_of_groups_of_people: Path) -> None:
+    rng = np.random.default_rng(3)
+    reports = MECHANISM.randomize(rng.choice(4, 900, p=SHARES).tolist(), rng=rng)
+    ward, week = np.repeat(["n", "s", "w"], 300).tolist(), np.tile([1, 2, 3], 300).tolist()
+    groups = MECHANISM.tally(reports, {"ward": ward, "week": week})
+    groups.save("all.json")
+    (data,) = json.loads(run("estimate", "all.json", "--json", "--by", "file").stdout)
+    assert data["columns"] == ["ward", "week"]
+    assert data["shares"] == json.loads(json.dumps(estimate(groups).rows()))
+    (path,) = json.loads(
+        run("estimate", "all.json", "--time", "week", "--json", "--by", "file").stdout
+    )
+    assert path["pool"] == "path"
+    out = run(
+        "estimate", "all.json", "--by", "ward", "--reference", "s", "--json", "--compare-groups"
+    ).stdout
+    expected = compare_groups(groups.by("ward"), reference="s").rows()
+    assert json.loads(out)[0]["differences"] == json.loads(json.dumps(expected))
+    lines = [*(f"ward,{w},1" for w in "nsw"), *(f"week,{w},1" for w in (1, 2, 3))]
+    Path("census.csv").write_text("\n".join(["column,value,number", *lines]) + "\n")
+    shown = run("estimate", "all.json", "--margins", "census.csv", "--by", "file").output
+    assert "weighted by ward, week: every margin is met" in shown
+    assert "goes with a tally of groups" in run("estimate", *FILES, "--by", "ward", ok=False).output

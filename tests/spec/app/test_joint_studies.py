@@ -1,4 +1,4 @@
-"""Attributes randomised together, several reports and kept reports, from study files."""
+"""Attributes that are randomised or counted together, and keys with values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import warner
 from tests.spec.app._command import run
 from warner import Categorical, PerAttribute, Product, RandomizedResponse, Repeated, Study
+from warner.app.cli import main
 from warner.errors import ArgumentError, StudyError
 from warner.io import open_reports, read_values, tally_file
 from warner.reports.tally import load_tallies
@@ -203,3 +205,173 @@ def test_whole_reports_can_be_kept(here: Path) -> None:
     run("estimate", "kept.json", "-m", "mle")
     said = run("tally", "r.csv", "--keep-reports", "--ways", "1", ok=False).stderr
     assert "keep_reports: does not go with tables" in said
+
+
+STUDY_TUPLES = """
+[attributes.sex]
+values = ["f", "m"]
+mechanism = "RandomizedResponse"
+epsilon = 2.0
+[attributes.age]
+integers = [0, 3]
+mechanism = "UnaryEncoding"
+epsilon = 2.0
+[attributes.x]
+interval = { low = 0, high = 1, bins = 4 }
+mechanism = "SquareWave"
+cells = 32
+epsilon = 2.0
+"""
+
+
+def test_a_studys_attributes_are_counted_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str, ok: bool = True) -> str:
+        result = CliRunner().invoke(main, list(args))
+        assert (result.exit_code == 0) is ok and "Traceback" not in result.output, result.output
+        return result.output
+
+    Path("study.toml").write_text(STUDY_TUPLES)
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, 4000)
+    lines = [
+        f"{'fm'[s]},{a},{x}\n"
+        for s, a, x in zip(
+            sex, np.where(sex, 3, rng.integers(0, 3, 4000)), rng.random(4000), strict=True
+        )
+    ]
+    Path("a.csv").write_text("sex,age,x\n" + "".join(lines))
+    for suffix in ("parquet", "csv"):
+        run("randomize", "study.toml", "a.csv", "-o", f"r.{suffix}", "--seed", "1")
+        run("tally", f"r.{suffix}", "--ways", "2", "-o", f"{suffix}.json", "--study", "study.toml")
+    assert load_tallies("parquet.json") == load_tallies("csv.json") == tally_file("r.csv", ways=2)
+    assert (
+        warner.Study.load("study.toml").together.header == load_tallies("csv.json")["joint"].header
+    )
+    said = run("estimate", "csv.json", "--joint", "age,sex", "--json")
+    assert said.startswith("csv.json: these are reports of a simulation")
+    shares = json.loads(said[said.index("[") :])[0]
+    assert shares["attribute"] == "age x sex" and [v["value"] for v in shares["shares"]][:2] == [
+        {"age": 0, "sex": "f"},
+        {"age": 0, "sex": "m"},
+    ]
+    assert shares["shares"][-1]["estimate"] == pytest.approx(0.5, abs=0.06)
+    assert (
+        run("estimate", "csv.json", "--joint", "sex", "--joint", "age").count(
+            "4,000 simulated reports"
+        )
+        == 2
+    )
+    assert "3-way" not in run("estimate", "csv.json", ok=False) and "ways=3" in run(
+        "estimate", "csv.json", ok=False
+    )
+    assert "sex x age" in run(
+        "benchmark", "csv.json", "--joint", "sex,age", "--runs", "2", "-m", "project"
+    )
+    assert "PerAttribute" in run("audit", "csv.json", ok=False)  # of a simulation
+    assert "--allow-equal" in run("merge", "csv.json", "parquet.json", ok=False)
+    run("merge", "csv.json", "parquet.json", "--allow-equal", "-o", "m.json")
+    run("tally", "r.csv", "-o", "one.json")
+    run("merge", "csv.json", "one.json", "-o", "m2.json", ok=False)
+    run("tally", "r.csv", "--ways", "4", ok=False)
+    assert "several" in run("estimate", "one.json", "--joint", "sex", ok=False)
+
+
+STUDY_KEY_VALUE = """
+[attributes.pay]
+keys = ["a", "b"]
+interval = { low = -1, high = 1, bins = 8 }
+mechanism = "KeyValue"
+epsilon = 4.0
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        'key = "direct"',
+        'value = "piecewise"\ncells = 31',
+        'key = "direct"\nvalue = "piecewise"\nvalue_epsilon = 2.0',
+    ],
+)
+def test_a_study_asks_for_keys_and_values(options: str, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY_KEY_VALUE + options)
+    (tmp_path / "answers.csv").write_text("pay_value,pay_key\n" + "0.5,a\n-0.5,b\n" * 4000)
+    run = CliRunner()
+    for command in (
+        ["randomize", "study.toml", "answers.csv", "-o", "reports.parquet"],
+        ["tally", "reports.parquet", "-o", "tally.json", "--study", "study.toml"],
+        ["audit", "study.toml"],
+    ):
+        done = run.invoke(main, [str(tmp_path / part) if "." in part else part for part in command])
+        assert done.exit_code == 0, done.output
+    shown = run.invoke(main, ["estimate", str(tmp_path / "tally.json")]).output
+    assert "frequency" in shown and "mean" in shown
+    rows = [
+        line.split(",")
+        for line in run.invoke(
+            main, ["estimate", str(tmp_path / "tally.json"), "--csv"]
+        ).stdout.splitlines()
+    ]
+    means = {row[1]: float(row[2]) for row in rows if row[0] == "pay (mean of key)"}
+    assert means == pytest.approx({"a": 0.5, "b": -0.5}, abs=0.2)
+
+
+def test_answers_in_files_are_refused_by_column_and_row(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY_KEY_VALUE)
+    for text, problem in (
+        ("pay_key,pay_value\na,0\nb,7.25\n", "column 'pay_value', data row 2"),
+        ("pay_key,pay_value\nsecret,0\n", "column 'pay_key', data row 1"),
+        ("key,value\na,0\n", "pay_key, pay_value"),
+    ):
+        (tmp_path / "answers.csv").write_text(text)
+        done = CliRunner().invoke(
+            main, ["randomize", str(tmp_path / "study.toml"), str(tmp_path / "answers.csv")]
+        )
+        assert (
+            done.exit_code != 0
+            and problem in done.output
+            and "secret" not in done.output
+            and "7.25" not in done.output
+        )
+
+
+@pytest.mark.parametrize(
+    "text, place",
+    [
+        (STUDY_KEY_VALUE.replace('keys = ["a", "b"]', ""), "pay.keys"),
+        (STUDY_KEY_VALUE.replace("KeyValue", "Piecewise"), "pay.keys"),
+        (STUDY_KEY_VALUE + "pairs = 2", "pay.pairs"),
+        (STUDY_KEY_VALUE + "value_epsilon = 9.0", "value_epsilon"),
+        (
+            STUDY_KEY_VALUE.replace(
+                "interval = { low = -1, high = 1, bins = 8 }", 'values = ["x", "y"]'
+            ),
+            "pay",
+        ),
+    ],
+)
+def test_a_study_that_breaks_a_rule_says_where(text: str, place: str) -> None:
+    with pytest.raises(warner.errors.StudyError, match=place):
+        warner.Study.parse(text)
+
+
+def test_a_study_in_which_two_attributes_would_be_read_from_one_column_is_refused() -> None:
+    """The command line ended in Arrow's own KeyError."""
+    text = """
+[attributes.pay]
+keys = ["a", "b"]
+integers = [0, 1]
+mechanism = "KeyValue"
+epsilon = 1.0
+[attributes.pay_key]
+values = ["a", "b"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+    with pytest.raises(warner.errors.StudyError, match="pay_key"):
+        warner.Study.parse(text)

@@ -1,14 +1,73 @@
-"""Tags of sensitive values on the command line."""
+"""Texts of questions, tags, and files for pages of your own."""
 
 from __future__ import annotations
 
 import json
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from tests.spec.app._command import UTILITY, run
+from tests.spec.app._command import STUDY, UTILITY, run
+from warner import Study
+from warner.collector.survey_document import survey_bytes, survey_digest
+from warner.errors import StudyError
 from warner.io import read_reports
+
+ASKED = STUDY.replace('title = "test"', 'title = "Habits"').replace(
+    "[attributes.smokes]\n", '[attributes.smokes]\nlabel = "Do you smoke?"\n'
+)
+GROUPS = """
+[[groups]]
+name = "North"
+[[groups]]
+name = "South"
+[groups.attributes.smokes]
+mechanism = "UnaryEncoding"
+"""
+
+
+def test_a_study_keeps_its_title_and_the_texts_of_its_questions() -> None:
+    study = Study.parse(ASKED)
+    assert study.title == "Habits"
+    assert study.labels == {"smokes": "Do you smoke?"}
+    again = Study.parse(study.to_json())
+    assert (again.title, again.labels) == (study.title, study.labels)
+
+
+def test_texts_change_no_header_and_no_digest() -> None:
+    with_texts, without = Study.parse(ASKED), Study.parse(STUDY)
+    assert with_texts.digest == without.digest
+    for name, mechanism in without.mechanisms.items():
+        assert with_texts.mechanisms[name].header == mechanism.header
+
+
+def test_attributes_that_are_randomised_together_have_texts_of_their_own() -> None:
+    study = Study.parse("""
+    [attributes.sex]
+    label = "Your sex"
+    values = ["f", "m"]
+    [attributes.smokes]
+    values = ["no", "yes"]
+    [[joint]]
+    attributes = ["sex", "smokes"]
+    mechanism = "RandomizedResponse"
+    epsilon = 1.0
+    """)
+    assert study.labels == {"sex": "Your sex"} and list(study.mechanisms) == ["sex x smokes"]
+
+
+def test_groups_are_asked_the_same_question() -> None:
+    study = Study.parse(ASKED + GROUPS)
+    assert all(own.labels == study.labels for own in study.groups.values())
+    with pytest.raises(StudyError, match=r"smokes\.label: is the same for all groups"):
+        Study.parse(ASKED + GROUPS + 'label = "Smoker?"\n')
+
+
+@pytest.mark.parametrize("text", ['"""two\nlines"""', '"\\u202e"', "3"])
+def test_a_text_is_one_printable_line(text: str) -> None:
+    with pytest.raises(StudyError, match=r"attributes\.smokes\.label: must be"):
+        Study.parse(ASKED.replace('"Do you smoke?"', text))
 
 
 def test_tags_go_through_files_and_are_given_back(here: Path) -> None:
@@ -94,3 +153,42 @@ def test_tags_stand_among_numbers_in_a_text_column(
         "data row 3"
         in run("randomize", "numbers.toml", text="q\n@home\n@home\n@away\n", ok=False).output
     )
+
+
+STUDY_EMBED = """
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY_EMBED)
+
+
+def test_the_document_and_the_module_are_written() -> None:
+    done = run("study", "embed", "study.toml", "-o", "page/survey")
+    served = Path("page/survey/study.json").read_bytes()
+    assert served == survey_bytes(Study.load("study.toml"))
+    script = resources.files("warner").joinpath("browser", "warner.js").read_bytes()
+    assert Path("page/survey/warner.js").read_bytes() == script
+    assert survey_digest(served) in done.stderr
+
+
+def test_files_that_are_there_are_not_replaced_without_being_told() -> None:
+    Path("page").mkdir()
+    Path("page/warner.js").write_text("mine")
+    done = run("study", "embed", "study.toml", "-o", "page", ok=False)
+    assert "page/warner.js: is there already" in done.stderr
+    assert Path("page/warner.js").read_text() == "mine" and not Path("page/study.json").exists()
+    run("study", "embed", "study.toml", "-o", "page", "--force")
+    assert Path("page/study.json").exists()
+
+
+def test_a_study_that_no_page_can_ask_is_refused() -> None:
+    Path("study.toml").write_text(STUDY_EMBED + 'missing = "drop"\n')
+    done = run("study", "embed", "study.toml", "-o", "page", ok=False)
+    assert "cannot be served" in done.stderr and not Path("page").exists()

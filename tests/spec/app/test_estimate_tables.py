@@ -1,4 +1,4 @@
-"""Missing answers on the command line: from a study file to tables."""
+"""What a terminal shows of estimates: shares, summaries, missing answers, many values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import warner
+from tests.spec._labels import _estimate
 from tests.spec.app._command import run
+from warner._core.text import unreadable, visible
+from warner.app.cli import main
+from warner.app.show_estimates import show_estimate
 
 STUDY = """
 [attributes.smokes]
@@ -29,7 +35,7 @@ missing = "{missing}"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here_of_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(STUDY.format(mechanism="SubsetSelection", missing="answer"))
     rows = ["never,1", "often,2", ",", "NA,2", "never,"] * 300
@@ -37,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_shares_are_shown_of_all_people_and_of_those_who_answered(here: Path) -> None:
+def test_shares_are_shown_of_all_people_and_of_those_who_answered(here_of_missing: Path) -> None:
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1").output
     assert "1,500 people" in said and "left out" not in said
     run("tally", "r.parquet", "-o", "t.json")
@@ -59,7 +65,7 @@ def test_shares_are_shown_of_all_people_and_of_those_who_answered(here: Path) ->
     assert "mean, of those who answered" in shown and "share above 1, of those who" in shown
 
 
-def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here: Path) -> None:
+def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here_of_missing: Path) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism="SquareWave", missing="drop"))
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", "--seed", "1").output
     assert "900 people" in said and "600 of 1,500 people left out as a whole" in said
@@ -68,7 +74,7 @@ def test_a_word_drops_people_and_the_terminal_says_what_that_tells(here: Path) -
     assert "answered" not in json.loads(run("estimate", "t.json", "--json").stdout)[1]
 
 
-def test_a_missing_answer_is_refused_with_the_policies_as_remedy(here: Path) -> None:
+def test_a_missing_answer_is_refused_with_the_policies_as_remedy(here_of_missing: Path) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism="SquareWave", missing="refuse"))
     said = run("randomize", "study.toml", "answers.csv", "-o", "r.parquet", ok=False).stderr
     assert "column 'units', data row 3" in said and "for 599 more: data rows 5, 8" in said
@@ -86,7 +92,9 @@ def test_a_metric_mechanism_refuses_nonresponse_and_names_what_works(mechanism: 
 
 
 @pytest.mark.parametrize("mechanism", ["SquareWave", "Piecewise", "StochasticRounding", "Laplace"])
-def test_a_mechanism_of_numbers_has_nonresponse_beside_it(here: Path, mechanism: str) -> None:
+def test_a_mechanism_of_numbers_has_nonresponse_beside_it(
+    here_of_missing: Path, mechanism: str
+) -> None:
     Path("study.toml").write_text(STUDY.format(mechanism=mechanism, missing="answer"))
     study = warner.Study.load("study.toml")
     found = study.mechanisms["units"]
@@ -117,7 +125,7 @@ def test_nonresponse_must_be_sensitive_where_some_answers_are_not(more: str) -> 
     assert not study.mechanisms["smokes"].shows_nonresponse
 
 
-def test_keys_of_a_study_are_checked(here: Path) -> None:
+def test_keys_of_a_study_are_checked(here_of_missing: Path) -> None:
     for old, new, said in (
         ('missing = "answer"', 'missing = "ignore"', "missing"),
         ('empty = ["", "NA"]', 'empty = "NA"', "empty"),
@@ -152,7 +160,7 @@ def test_pairs_leave_people_out_or_need_a_key_for_nonresponse() -> None:
         warner.Study.parse(text % "answer")
 
 
-def test_the_joint_shares_of_attributes_have_nonresponse(here: Path) -> None:
+def test_the_joint_shares_of_attributes_have_nonresponse(here_of_missing: Path) -> None:
     text = STUDY.format(mechanism="X", missing="answer")
     text = re.sub("(mechanism|epsilon) = .*\n", "", text)
     Path("study.toml").write_text(
@@ -163,3 +171,95 @@ def test_the_joint_shares_of_attributes_have_nonresponse(here: Path) -> None:
     run("tally", "r.parquet", "-o", "t.json")
     data = json.loads(run("estimate", "t.json", "--only", "units", "--json").stdout)
     assert data[0]["attribute"] == "units" and 0.5 < data[0]["answered"]["estimate"] < 0.7
+
+
+@pytest.fixture
+def tally(here: Path) -> str:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    return "t.json"
+
+
+def test_summaries_stand_in_place_of_shares_on_the_screen_and_beside_them_in_files(
+    tally: str,
+) -> None:
+    args = ("--summary", "mean,above:4", "-o", "e.csv", "-o", "e.json", "-o", "-")
+    shown = run("estimate", tally, *args).stdout
+    assert "share above 4" in shown and "smokes" in shown and "\nyes " in shown
+    rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
+    about = {row["attribute"]: row for row in rows}
+    assert len(rows) == 2 + 10 + 2
+    by_hand = sum(
+        float(r["estimate"]) for r in rows if r["attribute"] == "age" and int(r["value"]) > 4
+    )
+    assert float(about["age (share above 4)"]["estimate"]) == pytest.approx(by_hand)
+    age = next(e for e in json.loads(Path("e.json").read_text()) if e["attribute"] == "age")
+    assert [row["summary"] for row in age["summaries"]] == ["mean", "above:4"]
+    assert age["summaries"][0]["estimate"] == float(about["age (mean)"]["estimate"])
+
+
+def test_an_attribute_can_have_summaries_of_its_own(tally: str) -> None:
+    shown = run("estimate", tally, "--summary", "mean", "--summary", "age=median").stdout
+    assert "median" in shown and "mean " not in shown.partition("age:")[2].partition("Each")[0]
+
+
+def test_summaries_of_no_attribute_are_refused(tally: str) -> None:
+    for text, problem in (
+        ("smokes=mean", "needs an attribute whose values are numbers; got smokes"),
+        ("weight=mean", "must be of one of smokes, age; got weight"),
+        ("mode", "summary: must be mean"),
+        ("above:14", "must lie in the domain, 0..9; got 14"),
+    ):
+        assert problem in run("estimate", tally, "--summary", text, ok=False).stderr
+    only = run("estimate", tally, "--only", "smokes", "--summary", "mean", ok=False)
+    assert "needs an attribute whose values are numbers" in only.stderr
+
+
+def test_the_files_without_the_option_are_as_before(tally: str) -> None:
+    run("estimate", tally, "-o", "e.csv", "-o", "e.json")
+    assert len(Path("e.csv").read_text().splitlines()) == 1 + 2 + 10
+    assert all("summaries" not in e for e in json.loads(Path("e.json").read_text()))
+
+
+def test_of_thousands_of_values_the_largest_are_shown(tmp_path: Path) -> None:
+    domain = warner.Categorical([f"page {i}" for i in range(1500)])
+    mechanism = warner.HadamardResponse(domain, 4.0)
+    answers = ["page 1234"] * 900 + ["page 7"] * 600
+    mechanism.tally(mechanism.randomize(answers, np.random.default_rng(1))).save(
+        tmp_path / "t.json"
+    )
+    shown = run(
+        "estimate", str(tmp_path / "t.json"), "-o", str(tmp_path / "all.csv"), "-o", "-"
+    ).output
+    assert shown.index("page 1234 ") < shown.index("page 7 ")
+    assert "These are the 50 largest of 1,500 shares. -o FILE.csv writes all of them." in shown
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 1501
+
+
+def test_a_level_in_per_cent_is_answered_with_the_level() -> None:
+    mechanism = warner.RandomizedResponse(warner.Categorical(["yes", "no"]), 1.0)
+    tally = mechanism.tally(mechanism.randomize(["yes"] * 50, np.random.default_rng(1)))
+    with pytest.raises(warner.errors.ArgumentError, match=r"Pass 0\.95 for 95 %"):
+        warner.estimate(tally).interval(95)
+
+
+def test_nothing_raw_reaches_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    show_estimate(
+        _estimate(["[bold]x[/bold]", "y[/]"], "\x1b[2J\u202ename [red]"), 0.95, "population"
+    )
+    shown = capsys.readouterr().out
+    assert unreadable(shown.replace("\n", "")) is None
+    assert "\\x1b[2J\\u202ename [red]" in shown and "[bold]x[/bold]" in shown
+    # A key of a foreign study, in a message.
+    (tmp_path / "study.toml").write_text(
+        '"\\u001b[31mkey" = 1\n[attributes.a]\nvalues = [1, 2]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    )
+    result = CliRunner().invoke(main, ["audit", str(tmp_path / "study.toml")])
+    assert (
+        result.exit_code == 1
+        and "\\x1b[31mkey" in result.output
+        and unreadable(result.output.replace("\n", "")) is None
+    )
+    assert visible("plain\ntext") == "plain\ntext"

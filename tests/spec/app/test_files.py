@@ -1,0 +1,261 @@
+"""Files that commands read and write: what is refused, replaced, marked or weighed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import warner
+from tests.spec.app._command import SECRET, STUDY, run
+from tests.spec.io._people import COIN, ONE, STUDY as STUDY_OF_PEOPLE
+from warner.app.cli import main
+from warner.reports.tally import load_tallies
+
+BAD_LINES = [
+    *(f"3,{SECRET}", f"{SECRET},no", f"3,no,{SECRET}", "3"),
+    *(
+        "10,no",
+        "-1,no",
+        "3.0,no",
+        ",no",
+        "3,",
+        "nan,no",
+        "3,NO",
+        "99999999999999999999,no",
+        "+7391,no",
+        "+3,no",
+        "0x3,no",
+        " 3,no",
+    ),
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_bad_answer_stops_everything_and_is_not_shown(here: Path, line: str) -> None:
+    before = sorted(p.name for p in here.iterdir())
+    text = "age,smokes\n" + "1,yes\n" * 5 + line + "\n"
+    for output in ("r.csv", "r.parquet", "-"):
+        result = run("randomize", "study.toml", "-o", output, text=text, ok=False)
+        assert result.stdout == "" and result.stderr.startswith("Error: ")
+        assert (
+            SECRET not in result.output
+            and "99999999" not in result.output
+            and "7391" not in result.output
+        )
+        if line.count(",") == 1:
+            assert "data row 6" in result.stderr
+    assert sorted(p.name for p in here.iterdir()) == before
+
+
+def test_bad_files_end_in_one_line(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("age,smokes\n")
+    Path("latin.csv").write_bytes(b"age,smokes\n1,\xe9\n")
+    Path("cut.json").write_text(Path("t.json").read_text()[:500])
+    Path("other.toml").write_text(STUDY.replace("1.5", "1.6"))
+    Path("fake.parquet").write_text("not parquet")
+    cases = [
+        ("randomize", "none.toml", "answers.csv"),
+        ("randomize", "study.toml", "none.csv"),
+        ("randomize", "study.toml", "empty.csv"),
+        ("randomize", "study.toml", "header.csv"),
+        ("randomize", "study.toml", "latin.csv"),
+        ("randomize", "study.toml", "fake.parquet"),
+        ("randomize", "study.toml", "answers.csv", "-o", "r.txt"),
+        ("randomize", "study.toml", "answers.csv", "-o", "no/folder/r.csv"),
+        ("tally", "none.csv"),
+        ("tally", "answers.csv"),
+        ("tally", "fake.parquet"),
+        ("tally", "study.toml"),
+        ("tally", "r.csv", "--study", "other.toml"),
+        ("merge", "t.json", "cut.json"),
+        ("merge", "none.json"),
+        ("estimate", "study.toml"),
+        ("estimate", "t.json", "-m", "best"),
+        ("estimate", "t.json", "--only", "weight"),
+        ("estimate", "t.json", "--level", "1"),
+        ("estimate", "t.json", "--plot", "p.gif"),
+        ("audit", "none"),
+        ("audit", "answers.csv"),
+    ]
+    for case in cases:
+        result = run(*case, ok=False)
+        assert result.stdout == "" and "Error: " in result.stderr, case
+    assert not Path("r.txt").exists() and not Path("p.gif").exists()
+
+
+def test_tallies_of_other_studies_do_not_merge(here: Path) -> None:
+    Path("other.toml").write_text(STUDY.replace("epsilon = 1.5", "epsilon = 1.6"))
+    for name in ("study", "other"):
+        run("randomize", f"{name}.toml", "answers.csv", "-o", f"{name}.csv")
+        run("tally", f"{name}.csv", "-o", f"{name}.json")
+    result = run("merge", "study.json", "other.json", ok=False)
+    assert "the one has epsilon 1.5, and the other has 1.6" in result.stderr
+
+
+def test_outputs_never_replace_inputs_links_or_devices(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    run("tally", "r.csv", "-o", "t.json")
+    Path("link.csv").symlink_to("answers.csv")
+    for case in (
+        ("randomize", "study.toml", "answers.csv", "-o", "answers.csv"),
+        ("randomize", "study.toml", "answers.csv", "-o", "link.csv"),
+        ("tally", "r.csv", "-o", "r.csv"),
+        ("tally", "r.csv", "--study", "study.toml", "-o", "study.toml"),
+        ("merge", "t.json", "-o", "./t.json"),
+        ("estimate", "t.json", "-o", "t.json"),
+    ):
+        assert "must not be one of the inputs" in run(*case, ok=False).stderr
+    Path("target.json").write_text("old")
+    Path("target.json").chmod(0o640)
+    Path("link.json").symlink_to("target.json")
+    run("tally", "r.csv", "-o", "link.json")
+    assert (
+        Path("link.json").is_symlink()
+        and load_tallies("target.json")
+        and Path("target.json").stat().st_mode & 0o777 == 0o640
+    )
+    run("tally", "r.csv", "-o", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_nothing_is_counted_twice(here: Path) -> None:
+    run("randomize", "study.toml", "answers.csv", "-o", "r.csv")
+    Path("copy.csv").write_bytes(Path("r.csv").read_bytes())
+    assert "counted twice" in run("tally", "r.csv", "copy.csv", ok=False).stderr
+    run("tally", "r.csv", "-o", "t.json")
+    assert "added twice" in run("merge", "t.json", "./t.json", ok=False).stderr
+
+
+@pytest.fixture
+def here_of_result_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY_OF_PEOPLE)
+    Path("one.toml").write_text(ONE)
+    return tmp_path
+
+
+def test_standard_input_is_not_replaced(here_of_result_files: Path) -> None:
+    Path("same.csv").write_text("q\nno\nyes\n")
+    code = "from warner.app.cli import main; main()"
+    with open("same.csv") as answers:
+        command = [sys.executable, "-c", code, "randomize", "one.toml", "-", "-o", "same.csv"]
+        done = subprocess.run(command, stdin=answers, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "must not be one of the inputs" in done.stderr
+    assert Path("same.csv").read_text() == "q\nno\nyes\n"
+
+
+def test_two_results_do_not_go_to_one_file(here_of_result_files: Path) -> None:
+    COIN.tally(COIN.randomize([0, 1, 2] * 30)).save("t.json")
+    for second in ("z", "./z"):
+        assert (
+            "must not go to one file"
+            in run("estimate", "t.json", "-o", "z", "-o", second, ok=False).stderr
+        )
+    assert (
+        "--output and --plot"
+        in run("estimate", "t.json", "-o", "z.svg", "--plot", "z.svg", ok=False).stderr
+    )
+    assert not Path("z").exists()
+    run("estimate", "t.json", "-o", "/dev/null", "-o", "/dev/null")
+
+
+@pytest.fixture
+def here_of_simulated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY_OF_PEOPLE)
+    Path("one.toml").write_text(ONE)
+    return tmp_path
+
+
+def test_the_commands_do_not_vouch_for_simulated_reports(here_of_simulated: Path) -> None:
+    Path("a.csv").write_text("q\n" + "no\nyes\n" * 100)
+    Path("coin.toml").write_text(ONE.replace("inf", "1.0"))
+    run("randomize", "coin.toml", "a.csv", "-o", "real.csv")
+    run("randomize", "coin.toml", "a.csv", "-o", "sim.parquet", "--seed", "1")
+    for name in ("real.csv", "sim.parquet"):
+        run("tally", name, "-o", f"{name}.json")
+    for file in ("sim.parquet", "sim.parquet.json"):
+        result = run("audit", file, ok=False)
+        assert "NO: the reports are simulated" in result.stdout
+        assert json.loads(run("audit", file, "--json", ok=False).stdout)["q"]["holds"] is False
+        assert "reports of a simulation" in run("estimate", file).stderr
+    assert (
+        " yes " in run("audit", "real.csv").stdout and " yes " in run("audit", "coin.toml").stdout
+    )
+    assert "simulation" not in run("estimate", "real.csv.json").stderr
+    for command in (
+        ("merge", "real.csv.json", "sim.parquet.json"),
+        ("tally", "real.csv", "sim.parquet"),
+    ):
+        assert "--allow-simulated" in run(*command, "-o", "all.json", ok=False).stderr
+        assert not Path("all.json").exists()
+        run(*command, "-o", "all.json", "--allow-simulated")
+        assert warner.Tally.load("all.json").simulated and warner.Tally.load("all.json").n == 400
+        Path("all.json").unlink()
+
+
+def test_tables_pictures_and_texts_say_that_reports_are_simulated(here_of_simulated: Path) -> None:
+    """Each output can be taken from its command and shown alone."""
+    Path("a.csv").write_text("q\n" + "no\nyes\n" * 100)
+    Path("coin.toml").write_text(ONE.replace("inf", "1.0"))
+    for seed in ((), ("--seed", "1")):
+        for name in "ab":
+            run("randomize", "coin.toml", "a.csv", "-o", f"{name}.parquet", *seed)
+            run("tally", f"{name}.parquet", "-o", f"{name}.json")
+            seed = seed and ("--seed", "2")
+        groups = ("a.json", "b.json", "--by", "file")
+        differences = ("a.json", "b.json", "--compare-groups")
+        shown = [
+            run("estimate", "a.json", "-o", "a.out.csv", "-o", "-", "--plot", "a.plot.json").stdout,
+            run("estimate", *groups, "-o", "g.csv", "-o", "-", "--plot", "g.plot.json").stdout,
+            run("estimate", *differences, "-o", "d.csv", "-o", "d.json", "-o", "-").stdout,
+            *(Path(name).read_text() for name in ("a.plot.json", "g.plot.json", "d.json")),
+            warner.estimate(warner.Tally.load("a.json"))._repr_html_(),
+        ]
+        assert ["simulated" in text for text in shown] == [bool(seed)] * len(shown)
+        for name in ("a.out.csv", "g.csv", "d.csv"):
+            rows = list(csv.DictReader(Path(name).read_text().splitlines()))
+            assert {row.get("simulated") for row in rows} == {"yes" if seed else None}
+
+
+def test_the_commands_say_the_weight_and_that_answers_randomised_again_spend_again(
+    tmp_path: Path,
+) -> None:
+    text = 'budget = 0.3\n[attributes.a]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 0.1\n'
+    (tmp_path / "s.toml").write_text(
+        text + text.removeprefix("budget = 0.3\n").replace(".a]", ".b]").replace("0.1", "0.2")
+    )
+    (tmp_path / "x.csv").write_text("a,b\n" + "no,yes\n" * 3)
+    run = CliRunner().invoke
+    spent = run(
+        main,
+        [
+            "randomize",
+            str(tmp_path / "s.toml"),
+            str(tmp_path / "x.csv"),
+            "-o",
+            str(tmp_path / "r.csv"),
+        ],
+    )
+    assert spent.exit_code == 0, spent.output
+    assert (
+        "epsilon = 0.3 in all. Randomising the same answers again spends as much again"
+        in spent.stderr
+    )
+    for command in ("audit", "plan"):
+        shown = run(main, [command, str(tmp_path / "s.toml")])
+        assert shown.exit_code == 0 and "weight of one report" in shown.output
+        assert (
+            "20.02 people" in shown.output and "10.03 people" in shown.output
+        )  # (e + 1) / (e - 1)
+        data = json.loads(run(main, [command, str(tmp_path / "s.toml"), "--json"]).stdout)
+        assert set(data) == {"a", "b"}

@@ -1,0 +1,317 @@
+"""Folders of report files as engines and other programs write them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spec.app._command import run
+from tests.spec.app._lakes import STUDY, lake, rows, tally
+from warner import Study
+from warner.io import ReportWriter, write_reports
+from warner.reports.tally import load_tallies
+
+_ = lake
+
+
+def test_upper_case_endings_are_read_and_others_are_named(lake: Path) -> None:
+    pq.write_table(rows(10), "lake/part.snappy.PARQUET")
+    pa.csv.write_csv(rows(6), "lake/x.Csv")
+    tally("lake")
+    assert load_tallies("t.json")["smokes"].n == 96
+    for name in ("part-0007.pq", "notes.txt", ".hidden.pq", "_left.pq"):
+        Path("lake", name).write_text("x")
+    for path in ("lake", "lake/*"):
+        done = tally(path)
+        said = f"{path}: 2 files were left out because of their endings, the first is lake/notes."
+        assert said in done.stderr and load_tallies("t.json")["smokes"].n == 96
+    assert "left out" not in tally("lake/*.[pPcC][aAsS]*").stderr
+    Path("lake/notes.txt").unlink()
+    said = "lake: 1 file was left out because of its ending, the first is lake/part-0007.pq."
+    assert said in tally("lake").stderr
+    tally("lake/part.snappy.PARQUET")
+    assert load_tallies("t.json")["smokes"].n == 10
+
+
+def test_copies_in_a_folder_are_known_by_their_counts(lake: Path) -> None:
+    """2,000 reports of 16 bits: any of 6 pairs agrees with a chance below 1e-12."""
+    big = rows(2000)
+    pq.write_table(big, "lake/c.parquet")
+    pq.write_table(big.take(list(range(2000))[::-1]), "lake/d.parquet")
+    for options in ((), ("--by", "ward")):
+        done = tally("lake", *options, ok=False)
+        assert "got lake/c.parquet and lake/d.parquet, whose counts are equal" in done.stderr
+        tally("lake", "--allow-equal", *options)
+    Path("lake/d.parquet").unlink()
+    tally("lake")
+
+
+def test_small_files_with_equal_counts_are_counted(lake: Path) -> None:
+    """30 files of one report each: nearly all have the counts of another file."""
+    shutil.rmtree("lake")
+    lake.mkdir()
+    Path("study.toml").write_text(STUDY.partition("[attributes.item]")[0])
+    for i in range(30):
+        pq.write_table(pa.table({"smokes_report": [i % 3], "id": [i]}), f"lake/{i:03}.parquet")
+    tally("lake")
+    assert load_tallies("t.json")["smokes"].counts.tolist() == [10, 10, 10]
+    done = tally("lake/000.parquet", "lake/003.parquet", ok=False)
+    assert "say --allow-equal" in done.stderr
+    tally("lake/000.parquet", "lake/003.parquet", "--allow-equal")
+
+
+def test_a_file_that_is_named_twice_is_no_copy(lake: Path) -> None:
+    done = tally("lake/a.parquet", "lake/*.parquet", ok=False)
+    said = "lake/a.parquet: is named by two arguments, lake/a.parquet and lake/*.parquet, and is "
+    assert said + "not counted twice. Name it once." in done.stderr
+    done = tally("lake", "lake", ok=False)
+    assert "lake: is named twice, and is not counted twice. Name it once." in done.stderr
+    os.symlink("a.parquet", "lake/z.parquet")
+    done = tally("lake", ok=False)
+    assert "lake/z.parquet: is the same file as lake/a.parquet" in done.stderr
+    Path("lake/z.parquet").unlink()
+    tally("./lake/**")  # names the folder, and then its files
+    assert load_tallies("t.json")["smokes"].n == 80
+
+
+def test_simulations_are_added_to_real_reports_where_that_is_said(lake: Path) -> None:
+    Path("own").mkdir()
+    mechanism = Study.parse(STUDY).mechanisms["smokes"]
+    for i, rng in enumerate((None, np.random.default_rng(3), None)):
+        reports = mechanism.randomize(["no", "yes"] * (10 + i), rng)  # of different sizes
+        write_reports({"smokes": reports}, f"own/{i}.parquet", rng is not None)
+    done = run("tally", "own", ok=False)
+    assert "simulated reports beside real ones; got own/0.parquet and own/1.parq" in done.stderr
+    done = run("tally", "own", "--allow-simulated", "-o", "t.json")
+    found = load_tallies("t.json")["smokes"]
+    assert found.n == 66 and found.simulated and "a simulation" in done.stderr
+    apart = [f"own/{i}.parquet" for i in range(3)]
+    run("tally", *apart, "--allow-simulated", "-o", "t2.json")
+    assert load_tallies("t2.json") == {"smokes": found}
+
+
+@pytest.mark.parametrize(
+    ("options", "when"),
+    [((), "open_foreign"), (("--checkpoint", "c.jsonl"), "tally_foreign")],
+)
+def test_a_file_that_goes_away_is_named(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], when: str
+) -> None:
+    from warner.io import foreign_files as files
+
+    original = getattr(files, when)
+
+    def count(first: Any, *more: Any) -> Any:
+        Path("lake/b.parquet").unlink(missing_ok=True)
+        return original(first, *more)
+
+    monkeypatch.setattr(files, when, count)
+    done = tally("lake", *options, ok=False)
+    said = "lake/b.parquet: was removed while it was counted. Run the command again."
+    assert said in done.stderr
+    assert "is not a file" in tally("lake/never.parquet", ok=False).stderr
+
+
+def test_report_files_of_warner_beside_others_are_named(lake: Path) -> None:
+    without = STUDY.replace('[public.ward]\nvalues = ["north", "south"]\n', "")
+    Path("study.toml").write_text(without)
+    plan = Study.parse(without)
+    answers = {"smokes": ["no", "yes"] * 30, "item": [3, 4] * 30}
+    pq.write_table(rows(2), "lake/c.parquet")
+    with ReportWriter("lake/d.parquet", plan.mechanisms) as writer:
+        writer.write({n: m.randomize(answers[n]) for n, m in plan.mechanisms.items()})
+    done = tally("lake")
+    assert "82 rows in 3 files." in done.stderr
+    assert "Beside them is 1 report file of warner with 60 reports." in done.stderr
+
+
+def test_messages_name_the_file_first_and_in_one_line(lake: Path) -> None:
+    Path("notes.txt").write_text("x")
+    said = "notes.txt: must end in .warner, .parquet or .csv."
+    assert said in tally("notes.txt", ok=False).stderr
+    done = run("tally", "lake/a.parquet", ok=False)
+    assert "If another program wrote it, count it with 'warner tally --study'." in done.stderr
+    assert "randomize" not in done.stderr
+    pq.write_table(rows(2).drop_columns(["item_bits_0"]), "lake/x\ny.parquet")
+    done = tally("lake", ok=False)
+    assert "lake/x\\ny.parquet: must have the column" in done.stderr
+    pq.write_table(rows(0), "lake/x\ny.parquet")
+    done = tally("lake", "--checkpoint", "c.jsonl")
+    assert "the first is lake/x\\ny.parquet." in done.stderr
+    pq.write_table(rows(4), "lake/x\ny.parquet")
+    for _ in range(2):
+        tally("lake", "--checkpoint", "c.jsonl")
+    assert "\n" not in tally("lake/x\ny.parquet").stderr.partition(":")[0]
+
+
+STUDY_LAKES_OF_ENGINES = """
+[public.ward]
+values = ["north", "south"]
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drug]
+values = ["a", "b", "c"]
+mechanism = "UnaryEncoding"
+epsilon = 1.0
+"""
+
+
+def _reports(rows: int, **changed: list[Any]) -> pa.Table:
+    columns: dict[str, list[Any]] = {
+        "ward": ["north", "south"] * (rows // 2),
+        "smokes_report": [0, 1] * (rows // 2),
+        "drug_bits_0": [32, 192] * (rows // 2),
+    }
+    return pa.table(columns | changed)
+
+
+@pytest.fixture
+def lake_of_lakes_of_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY_LAKES_OF_ENGINES)
+    Path("lake").mkdir()
+    pq.write_table(_reports(8), "lake/b.parquet")
+    return tmp_path
+
+
+def _tally(*options: str, ok: bool = True) -> Any:
+    return run("tally", "lake", "--study", "study.toml", "-o", "t.json", *options, ok=ok)
+
+
+def test_files_without_rows_add_nothing_and_are_named(lake_of_lakes_of_engines: Path) -> None:
+    _tally()
+    alone = Path("t.json").read_bytes()
+    for name in ("a", "c"):  # of equal content, which is no copy of any report
+        pq.write_table(_reports(8).slice(0, 0), f"lake/{name}.parquet")
+    for options in ((), ("--checkpoint", "c.jsonl"), ("--checkpoint", "c.jsonl")):
+        said = _tally(*options).stderr
+        assert "2 files without rows add nothing, the first is lake/a.parquet." in said
+        assert "8 rows." in said and Path("t.json").read_bytes() == alone
+    # A file that is filled later is counted then.
+    pq.write_table(_reports(6), "lake/a.parquet")
+    _tally("--checkpoint", "c.jsonl")
+    assert load_tallies("t.json")["smokes"].n == 14
+
+
+def test_files_without_rows_need_the_columns_too(lake_of_lakes_of_engines: Path) -> None:
+    pq.write_table(_reports(0).drop_columns(["drug_bits_0"]), "lake/a.parquet")
+    assert "lake/a.parquet: must have the column" in _tally(ok=False).stderr
+
+
+def test_a_lake_without_rows_is_named(lake_of_lakes_of_engines: Path) -> None:
+    pq.write_table(_reports(8).slice(0, 0), "lake/b.parquet")
+    assert "Error: lake: holds no reports." in _tally(ok=False).stderr
+    assert not Path("t.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "got"),
+    [
+        ("west", "got a string that is not declared. Correct these rows, or declare their values."),
+        (None, "got no value. Give these rows a value, or leave them out."),
+    ],
+)
+def test_a_wrong_public_value_is_named_by_its_row(
+    lake_of_lakes_of_engines: Path, value: Any, got: str
+) -> None:
+    wards = ["north"] * 5 + [value] + ["south"] * 2
+    pq.write_table(_reports(8, ward=wards), "lake/c.parquet")
+    said = _tally("--by", "ward", ok=False).stderr
+    assert "lake/c.parquet: public column 'ward': must hold declared values" in said
+    assert f"{got} The first such row is row 6." in said and "west" not in said
+
+
+def test_a_broken_rule_names_the_attribute(lake_of_lakes_of_engines: Path) -> None:
+    pq.write_table(_reports(8, drug_bits_0=[32] * 7 + [33]), "lake/c.parquet")
+    said = _tally(ok=False).stderr
+    rule = "lake/c.parquet: drug: padding bits must be 0. The last byte has bits set after bit 3."
+    assert rule in said and "The first such row is row 8." in said
+
+
+def test_a_broken_rule_in_counts_names_file_and_attribute(lake_of_lakes_of_engines: Path) -> None:
+    import duckdb
+
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", "seen").stdout
+    table = _reports(8, drug_bits_0=[32] * 7 + [33])
+    with duckdb.connect() as database:
+        database.register("seen", table)
+        database.execute(f"COPY ({statement.rstrip().rstrip(';')}) TO 'counts.csv' (HEADER)")
+    said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
+    assert "counts.csv: drug: padding bits must be 0" in said
+
+
+def test_counts_of_a_value_that_is_not_declared_name_the_study(
+    lake_of_lakes_of_engines: Path,
+) -> None:
+    import duckdb
+
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", "seen", "--by", "ward")
+    with duckdb.connect() as database:
+        database.register("seen", _reports(8, ward=["west"] * 8))
+        query = statement.stdout.rstrip().rstrip(";")
+        database.execute(f"COPY ({query}) TO 'counts.csv' (HEADER)")
+    said = run("tally", "--counts", "counts.csv", "--study", "study.toml", ok=False).stderr
+    assert "counts.csv: column 'ward': holds values that the study does not declare." in said
+    assert "west" not in said
+
+
+def test_reports_of_another_budget_name_both(lake_of_lakes_of_engines: Path) -> None:
+    alone = STUDY_LAKES_OF_ENGINES.partition("[attributes.drug]")[0].partition(
+        "[attributes.smokes]"
+    )[2]
+    Path("one.toml").write_text(f"[attributes.smokes]{alone}")
+    Path("two.toml").write_text(f"[attributes.smokes]{alone}".replace("1.0", "1.2"))
+    reports = Study.load("one.toml").mechanisms["smokes"].randomize(["no", "yes"])
+    write_reports({"smokes": reports}, "r.parquet")
+    said = run("tally", "r.parquet", "--study", "two.toml", ok=False).stderr
+    assert "the study has epsilon 1.2, and the reports have 1.0." in said
+
+
+def test_a_printed_table_is_no_csv_and_the_remedy_says_so(lake_of_lakes_of_engines: Path) -> None:
+    Path("p.txt").write_text(" attribute | part | value | reports \n-----------+------+---\n")
+    said = run("tally", "--counts", "p.txt", "--study", "study.toml", ok=False).stderr
+    assert "p.txt: line 2: has too few cells. Export CSV, for example with psql --csv" in said
+
+
+@pytest.mark.parametrize(
+    "table", ["lake/*.parquet", "a;b", "a; DROP TABLE b", "a'b", "reports of 1"]
+)
+def test_what_is_no_name_of_a_table_is_one_name_in_quotes(
+    lake_of_lakes_of_engines: Path, table: str
+) -> None:
+    """DuckDB reads a pattern in quotes as the files that it names."""
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", table).stdout
+    assert f'FROM "{table}"' in statement and statement.count(";") == 1 + table.count(";")
+
+
+def test_duckdb_counts_files_by_the_name_in_quotes(lake_of_lakes_of_engines: Path) -> None:
+    import duckdb
+
+    statement = run("sql", "study.toml", "--dialect", "duckdb", "--table", "lake/*.parquet").stdout
+    with duckdb.connect() as database:
+        rows = database.execute(statement).fetchall()
+    Path("c.csv").write_text(
+        "attribute,part,value,reports\n" + "".join(f'{a},"{p}",{v},{n}\n' for a, p, v, n in rows)
+    )
+    run("tally", "--counts", "c.csv", "--study", "study.toml", "-o", "sql.json")
+    _tally()
+    assert Path("sql.json").read_bytes() == Path("t.json").read_bytes()
+    assert Study.parse(STUDY_LAKES_OF_ENGINES).mechanisms.keys() == load_tallies("sql.json").keys()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_another_encoding_is_told_what_to_do(lake_of_lakes_of_engines: Path, encoding: str) -> None:
+    text = "name,smokes_report,drug_bits_0\nÄ,1,32\n"
+    Path("export.csv").write_bytes(text.encode(encoding))
+    said = run("tally", "export.csv", "--study", "study.toml", ok=False).stderr
+    assert "Is it CSV in UTF-8 with a line of names?" in said
