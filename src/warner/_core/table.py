@@ -248,8 +248,8 @@ class Table:
     @property
     def _sentences(self) -> list[str]:
         """The notes, with the mark of a simulation that neither they nor the title have."""
-        told = " ".join([self.title, *self.notes]).lower()
-        mark = ["The reports are simulated."] if self.simulated and "simulated" not in told else []
+        said = " ".join([self.title, *self.notes]).lower()
+        mark = ["The reports are simulated."] if self.simulated and "simulated" not in said else []
         return [*mark, *self.notes]
 
     def _cells(self, rows: Sequence[Row]) -> dict[Column, list[str]]:
@@ -440,7 +440,9 @@ def display_width(text: str) -> int:
 def _folded(text: str, width: int) -> list[str]:
     """A text as lines of some width; line ends stay."""
     lines = text.split("\n")
-    return [part for line in lines for part in wrap(line, width, break_on_hyphens=False) or [""]]
+    return [
+        folded for line in lines for folded in wrap(line, width, break_on_hyphens=False) or [""]
+    ]
 
 
 def _lines(

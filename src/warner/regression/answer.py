@@ -108,8 +108,8 @@ class Regression(Coefficients):
             level: coverage of the intervals, in [0.5, 1).
         """
         ratios = self.odds_ratios(level)[..., 0].ravel()
-        found = zip(super().rows(level), ratios, strict=True)
-        return [{**row, "odds_ratio": float(ratio)} for row, ratio in found]
+        pairs = zip(super().rows(level), ratios, strict=True)
+        return [{**row, "odds_ratio": float(ratio)} for row, ratio in pairs]
 
     def predict(self, covariates: Any, level: float = 0.95) -> Predictions:
         """The shares of the values among people with some covariates.
@@ -152,14 +152,14 @@ class Regression(Coefficients):
         Args:
             level: coverage of the intervals, in [0.5, 1).
         """
-        found = super().to_json(level)
+        about = super().to_json(level)
         return {
             "format": "warner-regression",
             "schema": 1,
             "reference": self.reference,
             "log_likelihood": self.log_likelihood,
             "steps": self.steps,
-            **found,
+            **about,
         }
 
     @property

@@ -113,14 +113,14 @@ class Coefficients(Tabular):
         Raises:
             ArgumentError: no such column.
         """
-        asked = [names] if isinstance(names, str) else list(names)
+        listed = [names] if isinstance(names, str) else list(names)
         columns = [
             i
             for i, name in enumerate(self.names)
-            if any(name == wanted or _is_level(name, wanted) for wanted in asked)
+            if any(name == covariate or _is_level(name, covariate) for covariate in listed)
         ]
         if not columns:
-            got = ", ".join(repr(name) for name in asked)
+            got = ", ".join(repr(name) for name in listed)
             raise ArgumentError("names", f"must be of {', '.join(self.names)}", got)
         from scipy.special import chdtrc
 

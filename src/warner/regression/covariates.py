@@ -54,10 +54,10 @@ class PlainDesign(Design):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        found = [INTERCEPT]
+        names = [INTERCEPT]
         for name, levels in self.levels.items():
-            found += [name] if levels is None else [f"{name}[T.{level}]" for level in levels[1:]]
-        return tuple(found)
+            names += [name] if levels is None else [f"{name}[T.{level}]" for level in levels[1:]]
+        return tuple(names)
 
     @classmethod
     def of(cls, columns: Mapping[str, Column]) -> PlainDesign:
@@ -188,15 +188,15 @@ def columns_of(covariates: Any) -> dict[str, Column]:
     Shapes: covariates (n,).
     """
     if isinstance(covariates, Mapping):
-        found = {str(name): _checked(str(name), values) for name, values in covariates.items()}
+        columns = {str(name): _checked(str(name), values) for name, values in covariates.items()}
     elif isinstance(covariates, np.ndarray | list | tuple):
-        found = _of_array(covariates)
+        columns = _of_array(covariates)
     else:
-        found = _of_frame(covariates)
-    if not found or len({len(column) for column in found.values()}) > 1:
+        columns = _of_frame(covariates)
+    if not columns or len({len(column) for column in columns.values()}) > 1:
         rule = "must have at least one column, all of one length"
         raise ArgumentError("covariates", rule)
-    return found
+    return columns
 
 
 def _of_array(values: Any) -> dict[str, Column]:
@@ -223,7 +223,7 @@ def _of_frame(data: Any) -> dict[str, Column]:
     except TypeError:
         rule = "must be a frame, a mapping of columns, or an array (n,) or (n, p)"
         raise ArgumentTypeError("covariates", rule, kind(data)) from None
-    found = {}
+    columns = {}
     for name in frame.columns:
         series = frame[name]
         missing = int(series.null_count())
@@ -231,12 +231,12 @@ def _of_frame(data: Any) -> dict[str, Column]:
             raise _without_values(name, missing, len(series))
         dtype = series.dtype
         if dtype.is_numeric() or dtype == nw.Boolean:
-            found[name] = _checked(name, series.cast(nw.Float64).to_numpy())
+            columns[name] = _checked(name, series.cast(nw.Float64).to_numpy())
         elif dtype in (nw.String, nw.Categorical, nw.Enum):
-            found[name] = _checked(name, series.cast(nw.String).to_list())
+            columns[name] = _checked(name, series.cast(nw.String).to_list())
         else:
-            found[name] = _checked(name, series.to_list())
-    return found
+            columns[name] = _checked(name, series.to_list())
+    return columns
 
 
 def _checked(name: str, values: Any) -> Column:

@@ -131,10 +131,10 @@ class Pairs:
         for start in range(0, len(weights), step):
             z = self.covariates[start : start + step]
             total += weights[start : start + step].T @ _products(z, z)
-        found = np.zeros((extra, width, extra, width))
+        blocks = np.zeros((extra, width, extra, width))
         each = np.arange(extra)
-        found[each, :, each, :] = total.reshape(extra, width, width)
-        return found.reshape(extra * width, extra * width)
+        blocks[each, :, each, :] = total.reshape(extra, width, width)
+        return blocks.reshape(extra * width, extra * width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +196,13 @@ def _different_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
 
     Columns are numbered one after the other, which is faster than sorting whole rows.
     """
-    place, first = np.zeros(len(matrix), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    position, first = np.zeros(len(matrix), dtype=np.int64), np.zeros(1, dtype=np.int64)
     for column in matrix.T:
         different, code = np.unique(column, return_inverse=True)
-        _, first, place = np.unique(
-            place * different.size + code, return_index=True, return_inverse=True
+        _, first, position = np.unique(
+            position * different.size + code, return_index=True, return_inverse=True
         )
-    return place, first
+    return position, first
 
 
 # -----------------------------------------------------------------------------------------------

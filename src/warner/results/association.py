@@ -214,10 +214,10 @@ class Pair:
         for side, shares in enumerate(sides):
             separate = self.channel.marginal(self.weights, self.shape, [side])
             if separate is not None:
-                found = self._each(lambda t, of=separate[0]: of.variance(t), shares)  # type: ignore[misc]
+                variances = self._each(lambda t, of=separate[0]: of.variance(t), shares)  # type: ignore[misc]
             else:
-                found = self._variance_of_sums(side, sides)
-            errors.append(np.sqrt(found / self.n))
+                variances = self._variance_of_sums(side, sides)
+            errors.append(np.sqrt(variances / self.n))
         return errors
 
     def _variance_of_sums(self, side: int, sides: list[FloatArray]) -> FloatArray:

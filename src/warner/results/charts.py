@@ -79,16 +79,10 @@ def chart(
     title: str | None = None,
     kind: str | None = None,
 ) -> Any:
-    """Return a chart of shares with intervals, with one panel for each estimate.
+    """A chart of shares with intervals, with one panel for each estimate; truth (K,).
 
-    Intervals are those of ``Estimate.rows``. If a channel has no inverse, the chart has no
-    intervals, and the caption says so.
-
-    Of more than 60 labels, the 20 largest shares are drawn, and the others together. Which are the
-    largest depends on the reports. So the intervals of a choice hold for all values at once, and
-    then also for those chosen.
-
-    Shapes: truth (K,).
+    Of more than 60 labels the 20 largest shares are drawn, and the others together. Their intervals
+    hold for all values at once, and so for those chosen.
     """
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
@@ -111,7 +105,7 @@ def chart(
         _panel(
             e if title is None or not single else replace(e, attribute=title),
             None if truth is None else truth[i],
-            Asked(level, target, kind),
+            IntervalOptions(level, target, kind),
             top,
         )
         for i, e in enumerate(estimates)
@@ -138,10 +132,10 @@ def ranking(comparisons: Mapping[str, Ranking]) -> Any:
     A dot is the error of a method, on a logarithmic scale, and its bar extends two standard errors
     to both sides. The methods are sorted from the least error to the largest.
     """
-    return page([_ranked(name, found) for name, found in comparisons.items()])
+    return page([_ranked(name, comparison) for name, comparison in comparisons.items()])
 
 
-def _ranked(name: str, found: Ranking) -> Any:
+def _ranked(name: str, comparison: Ranking) -> Any:
     """The panel of one comparison."""
     alt = require_altair()
     rows = [
@@ -150,7 +144,7 @@ def _ranked(name: str, found: Ranking) -> Any:
             "low": max(row["error"] - 2 * row["margin"], row["error"] / 10),
             "high": row["error"] + 2 * row["margin"],
         }
-        for row in found.rows()
+        for row in comparison.rows()
     ]
     base = alt.Chart(inline_data(rows)).encode(
         y=alt.Y("method:N", title=None, sort=alt.SortField("error"))
@@ -166,24 +160,25 @@ def _ranked(name: str, found: Ranking) -> Any:
     dots = dots.encode(
         x=alt.X(
             "error:Q",
-            title=f"{found.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
+            title=f"{comparison.loss_name}{' (logarithmic scale)' * (rows[0]['error'] > 0)}",
             scale=scale,
             axis=axis,
         )
     )
     about = [
-        f"{found.runs} tallies of {found.n:,} reports, simulated from an estimate of this one",
+        f"{comparison.runs} tallies of {comparison.n:,} reports, simulated from an estimate of "
+        "this one",
         "dots: mean error; bars: two standard errors to both sides; differences between methods "
         "are more precise, because all have the same tallies",
     ]
-    wrapped = [part for line in about for part in textwrap.wrap(line, _CAPTION)]
+    wrapped = [wrapped_line for line in about for wrapped_line in textwrap.wrap(line, _CAPTION)]
     title = alt.TitleParams(
         _heading(name), subtitle=wrapped, anchor="start", frame="group", offset=12
     )
     return alt.layer(bars, dots).properties(title=title, width=_WIDTH)
 
 
-class Asked(NamedTuple):
+class IntervalOptions(NamedTuple):
     """Which intervals a chart has: see :meth:`warner.Estimate.rows`."""
 
     level: float
@@ -191,32 +186,32 @@ class Asked(NamedTuple):
     kind: str | None = None
 
 
-def _panel(estimate: Solution, truth: Any, asked: Asked, top: int | None) -> Any:
+def _panel(estimate: Solution, truth: Any, options: IntervalOptions, top: int | None) -> Any:
     """The panel of one estimate."""
     domain = estimate.domain
     drawn_as_labels = domain.raster is None and not domain.is_numeric
     if top is None and drawn_as_labels and domain.size > _MOST_LABELS:
         top = _TOP
     is_chosen = top is not None and top < domain.size
-    together = is_chosen and _bounded(estimate, asked) and estimate.has_intervals
-    kind = asked.kind or ("simultaneous" if together else None)
-    found = rows(estimate, asked.level, asked.target, kind)
-    for i, row in enumerate(found):
+    together = is_chosen and _bounded(estimate, options) and estimate.has_intervals
+    kind = options.kind or ("simultaneous" if together else None)
+    shares = rows(estimate, options.level, options.target, kind)
+    for i, row in enumerate(shares):
         row["order"] = i
         if truth is not None:
             row["truth"] = float(truth[i])
     if top is not None:
-        return _dots(estimate, found, asked, top)
+        return _dots(estimate, shares, options, top)
     if estimate.domain.raster is not None:
-        return _map(estimate, found, asked)
+        return _map(estimate, shares, options)
     if estimate.domain.is_numeric and estimate.domain.size > _MOST_DOTS:
-        return _line(estimate, found, asked)
-    return _dots(estimate, found, asked, None)
+        return _line(estimate, shares, options)
+    return _dots(estimate, shares, options, None)
 
 
-def _bounded(estimate: Solution, asked: Asked) -> bool:
+def _bounded(estimate: Solution, options: IntervalOptions) -> bool:
     """Whether the shares have intervals."""
-    return available_kind(estimate, asked.target, asked.kind) != "none"
+    return available_kind(estimate, options.target, options.kind) != "none"
 
 
 def inline_data(rows: list[dict[str, Any]]) -> Any:
@@ -225,21 +220,23 @@ def inline_data(rows: list[dict[str, Any]]) -> Any:
     return alt.Data(values=json.dumps(rows), format=alt.JsonDataFormat(type="json"))
 
 
-def _title(estimate: Solution, caption: str, asked: Asked, shown: str, more: str = "") -> Any:
+def _title(
+    estimate: Solution, caption: str, options: IntervalOptions, shown: str, more: str = ""
+) -> Any:
     """The title and caption of a panel; ``shown`` names the marks that are intervals."""
-    kind = available_kind(estimate, asked.target, asked.kind)
+    kind = available_kind(estimate, options.target, options.kind)
     if kind == "average" and _AT_ONCE not in more:
         more = f", on average over the values{more}"
     if kind == "anytime":
         more = f"{_EVERY_LOOK}{more}"
-    about = f"{shown}: {100 * asked.level:.4g} % interval for the {asked.target}{more}"
-    if not _bounded(estimate, asked):
+    about = f"{shown}: {100 * options.level:.4g} % interval for the {options.target}{more}"
+    if not _bounded(estimate, options):
         about = "no intervals: different distributions make the same reports"
     several = estimate.reports_per_person > 1
     people = f" of {estimate.data.least_people:,} people or more" if several else ""
     reports = reports_of(estimate.n, estimate.data.simulated)
     lines = [f"{reports}{people}, {estimate.method}", caption, about]
-    wrapped = [part for line in lines for part in textwrap.wrap(line, _CAPTION)]
+    wrapped = [wrapped_line for line in lines for wrapped_line in textwrap.wrap(line, _CAPTION)]
     name = _heading(estimate.attribute or "estimated shares")
     return require_altair().TitleParams(
         name, subtitle=wrapped, anchor="start", frame="group", offset=12
@@ -251,14 +248,16 @@ def _heading(name: str) -> list[str]:
     return textwrap.wrap(visible(name), 60, max_lines=_HEADING, placeholder=" ...") or [""]
 
 
-def _dots(estimate: Solution, rows: list[dict[str, Any]], asked: Asked, top: int | None) -> Any:
+def _dots(
+    estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions, top: int | None
+) -> Any:
     """A row for each value with a dot, its interval, and a tick for the truth.
 
     Values without an order are sorted by their shares.
     """
     alt = require_altair()
     domain = estimate.domain
-    is_bounded = _bounded(estimate, asked)
+    is_bounded = _bounded(estimate, options)
     data = [
         {**row, "value": label}
         for row, label in zip(rows, _distinct([_label(row["value"]) for row in rows]), strict=True)
@@ -266,15 +265,15 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], asked: Asked, top: int
     more = ""
     if top is not None and top < len(data):
         data = _largest(data, top)
-        together = is_bounded and estimate.has_intervals and asked.kind is None
+        together = is_bounded and estimate.has_intervals and options.kind is None
         more = _AT_ONCE if together else ""
         sort = alt.SortField("order")
     elif domain.is_ordered or not isinstance(domain.labels[0], str):
         sort = alt.SortField("order")
     else:
         sort = alt.SortField("estimate", order="descending")
-    place = alt.Y("value:N", title=_value_title(domain), sort=sort)
-    base = alt.Chart(inline_data(data)).encode(y=place)
+    y = alt.Y("value:N", title=_value_title(domain), sort=sort)
+    base = alt.Chart(inline_data(data)).encode(y=y)
     share = alt.X(
         "estimate:Q", title="share", axis=alt.Axis(format="%", grid=True, gridColor="#eeeeee")
     )
@@ -290,7 +289,7 @@ def _dots(estimate: Solution, rows: list[dict[str, Any]], asked: Asked, top: int
         )
         caption += ", upright ticks: truth"
     return alt.layer(*layers).properties(
-        title=_title(estimate, caption, asked, "bars", more), width=_WIDTH
+        title=_title(estimate, caption, options, "bars", more), width=_WIDTH
     )
 
 
@@ -337,7 +336,7 @@ def _value_title(domain: Domain) -> str | None:
     return "value" if domain.is_numeric else None
 
 
-def _line(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
+def _line(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions) -> Any:
     """A line of steps over the values, with the intervals as a band and the truth dashed."""
     alt = require_altair()
     domain = estimate.domain
@@ -351,12 +350,12 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
     shown = [row[key] for row in rows for key in ("estimate", "truth") if key in row]
     bottom, top = min(0.0, *shown), max(shown)
     # A band that is much higher than the line would flatten the line, so the band is cut.
-    most = 2 * top if _bounded(estimate, asked) else top
+    most = 2 * top if _bounded(estimate, options) else top
     high = min(most, max([top, *(row["high"] for row in rows)])) * 1.02
-    cut = _bounded(estimate, asked) and any(row["high"] > high for row in rows)
+    cut = _bounded(estimate, options) and any(row["high"] > high for row in rows)
     unit = f"value ({len(rows)} bins)" if domain.is_binned else "value"
-    place = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
-    base = alt.Chart(inline_data(data)).encode(x=place)
+    x = alt.X("edge:Q", title=unit, scale=alt.Scale(domain=[first, last], nice=False))
+    base = alt.Chart(inline_data(data)).encode(x=x)
     axis = alt.Axis(format="~%", grid=True, gridColor="#eeeeee")
     share = alt.Y(
         "estimate:Q",
@@ -365,7 +364,7 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
     )
     share = share.scale(domain=[bottom, high], nice=False)
     layers, caption = [], "line: estimate"
-    if _bounded(estimate, asked):
+    if _bounded(estimate, options):
         layers.append(
             base.mark_area(
                 interpolate="step-after", color="#bbbbbb", opacity=0.6, clip=True
@@ -388,12 +387,12 @@ def _line(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
         )
         caption += ", dashed: truth"
     title = _title(
-        estimate, caption, asked, "band", ", in places beyond the picture" if cut else ""
+        estimate, caption, options, "band", ", in places beyond the picture" if cut else ""
     )
     return alt.layer(*layers).properties(title=title, width=_WIDTH, height=240)
 
 
-def _map(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
+def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOptions) -> Any:
     """A map of cells, darker for larger shares, with the truth beside it on the same scale."""
     alt = require_altair()
     cells = estimate.domain.raster
@@ -446,7 +445,7 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], asked: Asked) -> Any:
     title = _title(
         estimate,
         "darker cells: larger shares" + ("" if cells.places is None else "; blank: left out"),
-        asked,
+        options,
         "per cell",
         f", median ± {100 * width:.2g} percentage points",
     )
@@ -580,10 +579,10 @@ def _dots_of_groups(data: list[dict[str, Any]], groups: list[str]) -> Any:
     alt = require_altair()
     many = len(groups) > _MOST_GROUPS
     if many:
-        place = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
+        y = alt.Y("order:Q", title="group (its number)", scale=alt.Scale(reverse=True))
     else:
-        place = alt.Y("label:N", title=None, sort=groups)
-    base = alt.Chart(inline_data(data)).encode(y=place)
+        y = alt.Y("label:N", title=None, sort=groups)
+    base = alt.Chart(inline_data(data)).encode(y=y)
     share = alt.X(
         "estimate:Q",
         title="share",
@@ -605,11 +604,11 @@ def _lines(data: list[dict[str, Any]], time: str, others: str) -> Any:
     weeks = named and any("W" in str(row["when"]) for row in data)
     axis = alt.Axis(labelOverlap=True)
     if weeks:  # Vega-Lite reads no weeks as dates
-        place = alt.X("when:O", title=visible(time), axis=axis)
+        x = alt.X("when:O", title=visible(time), axis=axis)
     else:
         scale = alt.Scale(zero=False)
-        place = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), scale=scale, axis=axis)
-    base = alt.Chart(inline_data(data)).encode(x=place)
+        x = alt.X(f"when:{'T' if named else 'Q'}", title=visible(time), scale=scale, axis=axis)
+    base = alt.Chart(inline_data(data)).encode(x=x)
     if paths > 1:
         base = base.encode(detail="path:N")
     if 1 < paths <= _MOST_LINES:

@@ -87,14 +87,14 @@ def shares_given(
     block = slice(index * size, (index + 1) * size)
     try:
         plug = project(data.channel.invert(data.weights))
-        moments, own = _moments(data, plug, index, shape)
+        moments, of_value = _moments(data, plug, index, shape)
     except IdentifiabilityError:
         return np.tile([0.0, 1.0], (size, 1))
     shares = plug[block]
     n, times = float(data.n), 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         n, times = n / times, 1
-    test = _Test.of(moments, own, shares, n, z, times)
+    test = _Test.of(moments, of_value, shares, n, z, times)
     # The interval is found where the key's share is clearly above 0.
     frequency = float(shares.sum())
     slopes = test.block_slope
@@ -124,8 +124,8 @@ def _moments(
     columns = np.zeros((all_values, 4))
     columns[:, 0], columns[:, 3] = plug, 1 / all_values
     columns[block, 0], columns[block, 1], columns[block, 2] = 0.0, plug[block], 1 / size
-    found = data.channel.block_moments(data.weights, index, shape, columns)
-    own = np.empty((3, size))
+    of_key = data.channel.block_moments(data.weights, index, shape, columns)
+    of_value = np.empty((3, size))
     step = max(1, _AT_A_TIME // all_values)
     for start in range(0, size, step):
         values = np.arange(start, min(start + step, size))
@@ -133,9 +133,9 @@ def _moments(
         alone[index * size + values, values - start] = 1.0
         alone[:, -1] = 1 / all_values
         at = data.channel.block_moments(data.weights, index, shape, alone)
-        for row, moment in zip(own, (at.squares, at.mixed, at.block_squares), strict=True):
+        for row, moment in zip(of_value, (at.squares, at.mixed, at.block_squares), strict=True):
             row[values] = moment[values, values - start]
-    return found, own
+    return of_key, of_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class _Test:
     def of(
         cls,
         moments: BlockMoments,
-        own: FloatArray,
+        of_value: FloatArray,
         shares: FloatArray,
         n: float,
         z: float,
@@ -185,7 +185,7 @@ class _Test:
             return at_zero, moment[:, 0] + frequency * alone - at_zero
 
         several = (moments.squares, moments.mixed, moments.block_squares)
-        (gg, gg_slope), (gh, gh_slope), (hh, hh_slope) = map(at_ends, several, own)
+        (gg, gg_slope), (gh, gh_slope), (hh, hh_slope) = map(at_ends, several, of_value)
         fixed = (1 - times) * frequency
         linear = gg_slope - 2 * gh - fixed
         square = hh - 2 * gh_slope + fixed
@@ -355,10 +355,10 @@ class Conditional(Tabular):
         Raises:
             ArgumentError: another kind.
         """
-        asked, planned = with_plan(kind)
-        choice("kind", asked, ("anytime", None))
+        look, planned = with_plan(kind)
+        choice("kind", look, ("anytime", None))
         z = normal_quantile(level)
-        if asked is not None:
+        if look is not None:
             z = anytime_factor(self.estimate.n, planned, level)
         respondents = choice("target", target, TARGETS) == "respondents"
         bounds = shares_given(self.estimate.data, self.index, self._shape, z, respondents)
@@ -556,9 +556,9 @@ def conditional(estimate: Solution, key: Any) -> Conditional:
     except (ValuesError, ArgumentTypeError):
         index = -1
     if index < 0:
-        known = ", ".join(show(value) for value in keys.labels[:6])
+        labels = ", ".join(show(value) for value in keys.labels[:6])
         more = ", ..." if keys.size > 6 else ""
-        raise ArgumentError("key", f"must be one of {known}{more}", show(key))
+        raise ArgumentError("key", f"must be one of {labels}{more}", show(key))
     return Conditional(estimate, key, index)
 
 

@@ -59,14 +59,7 @@ _SHOWN = 10  # names of groups in a sentence
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The reports of one group of people, with its unbiased estimates.
-
-    Attributes:
-        name: the group.
-        data: the channel and the number of its reports.
-        shares: T (K,).
-        target: whom the intervals are for.
-    """
+    """The reports of one group of people, with its unbiased estimates ``shares`` T (K,)."""
 
     name: str
     data: LikelihoodData
@@ -87,14 +80,14 @@ class Sample:
         A share near 0 or 1 is taken to be 1 / (n + 1) away from it, so that no variance is 0.
         """
         near = self._plausible()
-        found = self.data.channel.variance(near)
+        variance = self.data.channel.variance(near)
         values = near - near**2
         if self.target == "respondents":
-            found = found - values
+            variance = variance - values
         elif self.data.reports_per_person > 1:
             more = self.data.reports_per_person - 1
-            found = found + more * self.data.channel.part_of_values(near, found)
-        return np.asarray(np.maximum(found, 0.0) / self.data.n)
+            variance = variance + more * self.data.channel.part_of_values(near, variance)
+        return np.asarray(np.maximum(variance, 0.0) / self.data.n)
 
     def covariance(self) -> np.ndarray:
         """The covariance (K, K) of the unbiased estimates."""
@@ -108,13 +101,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One quantity in two groups.
-
-    Attributes:
-        a, b: the estimates in the two groups.
-        low, high: the interval of a - b.
-        p: the p-value of the hypothesis that both are equal.
-    """
+    """One quantity in two groups a and b, the interval of a - b, and the p-value of a = b."""
 
     a: float
     b: float
@@ -333,14 +320,14 @@ def compare_groups(
                 "group": one.name,
                 "reference": other.name,
                 "value": value,
-                "estimate": found.a,
-                "reference_estimate": found.b,
-                "difference": found.a - found.b,
-                "low": found.low,
-                "high": found.high,
-                "p": found.p,
+                "estimate": compared.a,
+                "reference_estimate": compared.b,
+                "difference": compared.a - compared.b,
+                "low": compared.low,
+                "high": compared.high,
+                "p": compared.p,
             }
-            for value, found in measure(one, other)
+            for value, compared in measure(one, other)
         ]
     # Of two values, one share is 1 less the other: both rows are one comparison.
     alike = 2 if kind_of_number == "shares" and domain.size == 2 else 1
@@ -386,20 +373,20 @@ def _pairs_of_groups(
     """
     table = group_table(groups, attributes)
     labels, samples = table.labels, {}
-    for g, part in enumerate(table.parts):
-        if part is not None and part.n >= _LEAST_REPORTS:
-            samples[g] = Sample.of(labels[g], part, target)
+    for g, data in enumerate(table.parts):
+        if data is not None and data.n >= _LEAST_REPORTS:
+            samples[g] = Sample.of(labels[g], data, target)
     left_out = tuple(name for g, name in enumerate(labels) if g not in samples)
     everyone = list(samples.values())
     if len(everyone) < 2:
         rule = f"must be at least 2 of {_LEAST_REPORTS} reports or more"
         raise ArgumentError("groups", rule, str(len(everyone)))
     if reference is not None:
-        place = table.place(reference, "reference")
-        if place not in samples:
+        against = table.place(reference, "reference")
+        if against not in samples:
             rule = f"has fewer than {_LEAST_REPORTS} reports, so it is no reference"
-            raise EmptyError(f"group {labels[place]}", rule)
-        pairs = [(s, samples[place]) for g, s in samples.items() if g != place]
+            raise EmptyError(f"group {labels[against]}", rule)
+        pairs = [(s, samples[against]) for g, s in samples.items() if g != against]
     elif len(everyone) == 2:
         pairs = [(everyone[0], everyone[1])]
     else:
@@ -409,10 +396,10 @@ def _pairs_of_groups(
 
 def _others(table: GroupTable, g: int, target: str) -> Sample:
     """All people outside a group, as one sample."""
-    whole, own = table.whole, table.parts[g]
-    assert own is not None
-    n = whole.n - own.n
-    shares = (whole.n * whole.channel.invert(whole.weights) - own.n * table.shares[g]) / n
+    whole, inside = table.whole, table.parts[g]
+    assert inside is not None
+    n = whole.n - inside.n
+    shares = (whole.n * whole.channel.invert(whole.weights) - inside.n * table.shares[g]) / n
     return Sample(REST, replace(whole, n=n), shares, target)
 
 
@@ -477,16 +464,13 @@ def _of_weights(a: Sample, b: Sample, weights: np.ndarray, z: float) -> Compared
 
 
 def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
-    """The difference of the means of those who answered, where nonresponse is a value of its own.
+    """The difference of the means of those who answered, where nonresponse is a value.
 
-        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f, and 0 of
-        nonresponse
+        m = c'T / f,   f = sum_v T_v,   Var m = g'C g / n,   g_v = (c_v - m) / f
 
-    v runs over the values but nonresponse, and c_v are their numbers. The variance is that of the
-    linear part, which needs f well above its noise. Where f is within z standard deviations of 0,
-    in either group, nothing is known of its mean.
+    Where f is within z standard deviations of 0 in either group, nothing is known of its mean.
     """
-    reach, found = float(np.ptp(points)), []
+    reach, means = float(np.ptp(points)), []
     for sample in (a, b):
         shares, covariance = sample.shares[: points.size], sample.covariance()
         covariance = covariance[: points.size, : points.size]
@@ -496,8 +480,8 @@ def _of_answers(a: Sample, b: Sample, points: np.ndarray, z: float) -> Compared:
             return Compared(middle, middle, -reach, reach, 1.0)
         m = float(np.clip(points @ shares / f, points.min(), points.max()))
         g = (points - m) / f
-        found.append((m, float(g @ covariance @ g)))
-    (of_a, spread_a), (of_b, spread_b) = found
+        means.append((m, float(g @ covariance @ g)))
+    (of_a, spread_a), (of_b, spread_b) = means
     sd = float(np.sqrt(max(spread_a + spread_b, 0.0)))
     return _wald(of_a, of_b, sd, z, (-reach, reach))
 
@@ -516,33 +500,33 @@ def _of_quantile(a: Sample, b: Sample, of: Quantile, level: float) -> Compared:
     """The difference of a quantile."""
     line = of.cumulative
     lines = [_line_of(s, line) for s in (a, b)]
-    found = [line.reached(shares, of.q) for shares, _ in lines]
+    quantiles = [line.reached(shares, of.q) for shares, _ in lines]
 
     def bounds(at: float) -> tuple[float, float]:
         z = NormalDist().inv_cdf((1 + at) / 2)
         ends = []
-        for (shares, sd), value in zip(lines, found, strict=True):
+        for (shares, sd), value in zip(lines, quantiles, strict=True):
             limits = np.clip(np.stack([shares - z * sd, shares + z * sd], axis=1), 0.0, 1.0)
             limits = np.maximum.accumulate(limits, axis=0)
             low, high = line.invert(limits, of)
             ends.append((min(low, value), max(high, value)))
         (a_low, a_high), (b_low, b_high) = ends
-        d = found[0] - found[1]
+        d = quantiles[0] - quantiles[1]
         return (
-            d - float(np.hypot(found[0] - a_low, b_high - found[1])),
-            d + float(np.hypot(a_high - found[0], found[1] - b_low)),
+            d - float(np.hypot(quantiles[0] - a_low, b_high - quantiles[1])),
+            d + float(np.hypot(a_high - quantiles[0], quantiles[1] - b_low)),
         )
 
     low, high = bounds(level)
     inside, outside = 1 - 1e-9, 0.0  # levels whose intervals hold 0, or not
     if _holds_zero(bounds(outside + 1e-9)):
-        return Compared(found[0], found[1], low, high, 1.0)
+        return Compared(quantiles[0], quantiles[1], low, high, 1.0)
     if not _holds_zero(bounds(inside)):
-        return Compared(found[0], found[1], low, high, 1 - inside)
+        return Compared(quantiles[0], quantiles[1], low, high, 1 - inside)
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if _holds_zero(bounds(middle)) else (inside, middle)
-    return Compared(found[0], found[1], low, high, 1 - inside)
+    return Compared(quantiles[0], quantiles[1], low, high, 1 - inside)
 
 
 def _holds_zero(bounds: tuple[float, float]) -> bool:
@@ -561,11 +545,7 @@ def _line_of(sample: Sample, line: Cumulative) -> tuple[np.ndarray, np.ndarray]:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """p-values corrected for several tests by Holm's method (1979).
-
-        p_(i) <- max over j <= i of min(1, (m - j + 1) p_(j)),   p_(1) <= .. <= p_(m)
-
-    Shapes: p (m,).
+    """p-values (m,) corrected for several tests by Holm's method (1979).
 
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
@@ -585,22 +565,22 @@ def no_difference(samples: Sequence[Sample]) -> WaldTest:
         name = f"{samples[0].name} and {samples[1].name} have the same shares"
     groups, n = len(samples), int(sizes.sum())
     if _same_channel([s.data.channel for s in samples]):
-        found, moments = _pooled_noise(samples, sizes)
-        z = found.to(np.stack([s.shares for s in samples]))
+        pooled_at, moments = _pooled_noise(samples, sizes)
+        z = pooled_at.to(np.stack([s.shares for s in samples]))
         statistic = float(sizes @ ((z - sizes @ z / n) ** 2).sum(axis=1))
-        return WaldTest.of(name, statistic, (groups - 1) * found.rank, n, moments)
+        return WaldTest.of(name, statistic, (groups - 1) * pooled_at.rank, n, moments)
     # Weights at common shares: a group whose reports happen to agree is not the more precise.
     mu = _mean_of(samples, sizes)
     noise = np.array([s.data.channel.variance(mu).mean() for s in samples])
     mu = _mean_of(samples, sizes / noise)
     precisions, pulls = [], []
     for s in samples:
-        own = Coordinates.of(mu, _noise_at(s, mu))
-        z = own.to(s.shares[None])[0]
+        coordinates = Coordinates.of(mu, _noise_at(s, mu))
+        z = coordinates.to(s.shares[None])[0]
         # The last share is 1 less the others, so K - 1 shares determine the rest.
-        inverse = np.linalg.pinv(own.basis[:-1])
+        inverse = np.linalg.pinv(coordinates.basis[:-1])
         precisions.append(s.data.n * inverse.T @ inverse)
-        pulls.append((own.basis @ z)[:-1])
+        pulls.append((coordinates.basis @ z)[:-1])
     together = sum(precisions)
     middle = np.linalg.solve(together, sum(p @ d for p, d in zip(precisions, pulls, strict=True)))
     statistic = sum(
@@ -664,9 +644,9 @@ def _pooled_noise(
     terms, shares = channel.influence(np.eye(channel.shape[1]))[seen], pooled[seen]
     centre = shares @ terms
     covariance = (terms.T * shares) @ terms - np.multiply.outer(centre, centre)
-    found = Coordinates.of(centre, covariance)
-    lengths = (found.to(terms) ** 2).sum(axis=1)
-    return found, dealt_moments(sizes, shares, lengths)
+    coordinates = Coordinates.of(centre, covariance)
+    lengths = (coordinates.to(terms) ** 2).sum(axis=1)
+    return coordinates, dealt_moments(sizes, shares, lengths)
 
 
 def dealt_moments(
@@ -863,10 +843,10 @@ def goodness_of_fit(result: Solution | Tally | Iterable[Tally], shares: ArrayLik
     data = data_of(result)
     expected = distribution("shares", shares, data.domain.size, tolerance=1e-6)
     expected = expected / expected.sum()
-    found = Coordinates.of(expected, covariance_of(data, expected))
-    z = found.to(data.channel.invert(data.weights)[None])[0]
+    coordinates = Coordinates.of(expected, covariance_of(data, expected))
+    z = coordinates.to(data.channel.invert(data.weights)[None])[0]
     statistic = np.inf if _excluded(data, expected) else float(data.n * (z @ z))
-    return WaldTest.of("the shares are those given", statistic, found.rank, data.n)
+    return WaldTest.of("the shares are those given", statistic, coordinates.rank, data.n)
 
 
 def _excluded(data: LikelihoodData, shares: np.ndarray) -> bool:
@@ -940,7 +920,7 @@ def quadratic(d: np.ndarray, covariance: np.ndarray, rank: int) -> float:
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     size, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
-    kept = size > _RANK * max(float(size[-1]), 1e-300)
-    kept[: size.size - rank] = False
-    z = (vectors[:, kept].T @ (d / scale)) / np.sqrt(size[kept])
+    is_large = size > _RANK * max(float(size[-1]), 1e-300)
+    is_large[: size.size - rank] = False
+    z = (vectors[:, is_large].T @ (d / scale)) / np.sqrt(size[is_large])
     return float(z @ z)

@@ -34,14 +34,9 @@ from warner.results.share_noise import covariance_of
 def likelihood_data(
     tally: Tally | Iterable[Tally], attributes: Sequence[str] | None = None
 ) -> LikelihoodData:
-    """The data of an estimation problem from a tally, or from several together.
+    """The data of an estimation problem, (m, K), from a tally or from several together.
 
-    The header of a tally names the mechanism, which gives the channel. Tallies of one mechanism are
-    added. Tallies of different mechanisms or budgets on one domain are stacked: each person's
-    report counts through the channel of the person's mechanism. A mechanism that nobody used is
-    skipped. The number of reports per person is the largest of all tallies.
-
-    Returns (m, K).
+    Tallies of one mechanism are added; those of different mechanisms or budgets are stacked.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
@@ -86,27 +81,27 @@ def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
         if shares is None:
             rule = "cannot be 'reported' where reports do not name values"
             raise ArgumentError("values", rule, None, "List them")
-        found = np.flatnonzero(shares > 0)
-        if len(found) < 2:
-            rule, got = "must be at least 2 that are reported", str(len(found))
+        indices = np.flatnonzero(shares > 0)
+        if len(indices) < 2:
+            rule, got = "must be at least 2 that are reported", str(len(indices))
             raise ArgumentError("values", rule, got, "List them")
-        return found
+        return indices
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         rule = "must be a list of values, or 'reported'"
         raise ArgumentTypeError("values", rule, kind(values))
     listed = values if isinstance(values, np.ndarray) else list(values)
-    problem, found = None, np.zeros(0, dtype=np.int64)
+    problem, indices = None, np.zeros(0, dtype=np.int64)
     try:
-        found = np.unique(data.domain.encode(listed))
+        indices = np.unique(data.domain.encode(listed))
     except EmptyError:
         pass
     except ValuesError as error:
         problem = f"value {error.position} is not in the domain of {data.domain.size} values"
-    if problem is None and (len(found) < 2 or len(found) < len(listed)):
+    if problem is None and (len(indices) < 2 or len(indices) < len(listed)):
         problem = "must be at least 2 distinct values"
     if problem is not None:
         raise ArgumentError("values", problem)
-    return found
+    return indices
 
 
 def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> LikelihoodData:
@@ -137,13 +132,13 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         raise EmptyError("tallies", "must not be empty")
     if len(parts) == 1:
         return parts[0]
-    if len({part.domain.digest for part in parts}) > 1:
+    if len({data.domain.digest for data in parts}) > 1:
         raise MismatchError(
             "tallies", "are on different domains", None, "Estimate each domain on its own"
         )
-    channel = stacked([part.channel for part in parts], [part.n for part in parts])
-    weights, n = channel.stack([part.weights for part in parts]), sum(part.n for part in parts)
-    most = max(part.reports_per_person for part in parts)
+    channel = stacked([data.channel for data in parts], [data.n for data in parts])
+    weights, n = channel.stack([data.weights for data in parts]), sum(data.n for data in parts)
+    most = max(data.reports_per_person for data in parts)
     return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most)
 
 
@@ -162,12 +157,10 @@ class GroupTable:
     """The reports of G groups about one question, which one mechanism randomised.
 
     Attributes:
-        names: the names of the public columns.
-        keys: G tuples, the values of the public columns of each group.
-        sizes: int64 (G,), the number of reports of each group; 0 for a group without reports.
-        shares: (G, K) the unbiased estimates. They are 0 for a group without reports.
-        whole: the data of all groups together.
-        parts: the data of each group; None for a group without reports.
+        names, keys: the public columns, and their values in each group.
+        sizes: int64 (G,), the number of reports of each group.
+        shares: (G, K) the unbiased estimates; 0 for a group without reports.
+        whole, parts: the data of all groups together, and of each; None without reports.
         guarantee: the privacy guarantee of one report.
     """
 
@@ -297,9 +290,9 @@ def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
 def _unlike(key: Key, ours: Tally, other: Key, theirs: Tally) -> str:
     """How the reports of two groups differ, in words."""
     for name, entry in ours.header.items():
-        if (found := theirs.header.get(name)) != entry:
-            plain = _plain(entry) and _plain(found)
-            values = f"{entry} in {label(key)} and {found} in {label(other)}" if plain else ""
+        if (other_entry := theirs.header.get(name)) != entry:
+            plain = _plain(entry) and _plain(other_entry)
+            values = f"{entry} in {label(key)} and {other_entry} in {label(other)}" if plain else ""
             return f"another {name}: {values}" if plain else f"another {name} in {label(other)}"
     return f"{ours.kind} in {label(key)} and {theirs.kind} in {label(other)}"
 
@@ -352,8 +345,8 @@ def _rows_are_counts(total: Tally) -> bool:
 
 def _inverted(parts: Sequence[LikelihoodData | None]) -> np.ndarray:
     """The unbiased estimates (G, K) of groups: one product where they share a channel."""
-    data = [part for part in parts if part is not None]
-    if all(part.channel is data[0].channel for part in data):
-        together = np.stack([part.weights for part in data], axis=1)
+    data = [group for group in parts if group is not None]
+    if all(group.channel is data[0].channel for group in data):
+        together = np.stack([group.weights for group in data], axis=1)
         return np.ascontiguousarray(data[0].channel.invert(together).T)
-    return np.stack([part.channel.invert(part.weights) for part in data])
+    return np.stack([group.channel.invert(group.weights) for group in data])

@@ -157,7 +157,9 @@ class GraphicalModel:
         people = integer("n", n, 1)
         index = self.tree.sample(people, np.random.default_rng() if rng is None else rng)
         domains = self.domain.attributes.items()
-        return {name: part.decode(index[:, axis]) for axis, (name, part) in enumerate(domains)}
+        return {
+            name: attribute.decode(index[:, axis]) for axis, (name, attribute) in enumerate(domains)
+        }
 
     def summary(self) -> list[dict[str, Any]]:
         """The edges as a table, strongest first.
@@ -166,12 +168,12 @@ class GraphicalModel:
             One dict per edge, with the keys ``"first"`` and ``"second"``, the names, and
             ``"information"``, the mutual information of the estimated pair in nats.
         """
-        known = self.attributes
+        names = self.attributes
         return [
             {
                 "first": first,
                 "second": second,
-                "information": _information(self.pairs[(known.index(first), known.index(second))]),
+                "information": _information(self.pairs[(names.index(first), names.index(second))]),
             }
             for first, second in self.edges
         ]
@@ -243,12 +245,12 @@ def graphical_model(
         axes: table if axes in edges else _towards(tree, reports[axes], singles, axes, table)
         for axes, table in pairs.items()
     }
-    known = list(domain.attributes)
+    names_in_order = list(domain.attributes)
     return GraphicalModel(
         domain,
         alone[0].n,
-        tuple((known[a], known[b]) for a, b in edges),
-        tuple(tuple(known[axis] for axis in clique) for clique in tree.cliques),
+        tuple((names_in_order[a], names_in_order[b]) for a, b in edges),
+        tuple(tuple(names_in_order[axis] for axis in clique) for clique in tree.cliques),
         tree,
         pairs,
         targets,
@@ -267,8 +269,8 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
             kind(tally),
             "Make one with mechanism.tally(reports, ways=2)",
         )
-    known = list(from_header(tallies[0].header).attribute_domains)
-    names = known if attributes is None else attribute_names(attributes, known)
+    names_in_order = list(from_header(tallies[0].header).attribute_domains)
+    names = names_in_order if attributes is None else attribute_names(attributes, names_in_order)
     if len(names) < 2:
         rule = "must be two or more for a graphical model"
         raise ArgumentError("attributes", rule, str(len(names)), "Use estimate(tally)")
@@ -330,8 +332,8 @@ def _towards(
     """A pair's table, shrunk towards that of the model as far as the reports allow."""
     base = tree.marginal(axes)
     two = [mixed_with_uniform(singles[axis]) for axis in axes]
-    part = supported_part(reports, two, mixed_with_uniform(base.ravel()))
-    shrunk: np.ndarray = base + part * (table - base)
+    supported = supported_part(reports, two, mixed_with_uniform(base.ravel()))
+    shrunk: np.ndarray = base + supported * (table - base)
     return shrunk
 
 

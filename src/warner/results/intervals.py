@@ -135,13 +135,7 @@ def with_plan(kind: str | None, planned: int | None = None) -> tuple[str | None,
 
 
 def at_every_look(kind: str | None) -> str | None:
-    """The kind where its intervals hold at every look, else None.
-
-    Numbers other than shares have intervals of this kind, and else those of their own.
-
-    >>> at_every_look("anytime:1000"), at_every_look("wald")
-    ('anytime:1000', None)
-    """
+    """The kind where its intervals hold at every look, else None."""
     return kind if with_plan(kind)[0] == "anytime" else None
 
 
@@ -173,18 +167,9 @@ def score(
         I_x = {t : t - T_x <= z sd_x(t),  T_x - t <= z_r sd_x(t)}
         Pr(N(0, 1) > z_r) = min(1, r / (K - 1)) alpha / 2,   z = z_(K-1)
 
-    T_x is the unbiased estimate, and sd_x(t) its standard deviation if the share were t: a score
-    interval, which is Wilson's of the support count where reports support values. Wald intervals
-    take the deviation at the estimate instead, and miss too often where people are few.
-
-    r is the rank of the share among all K estimates, 1 for the largest. The largest of many
-    estimates is probably too large, so its lower limit is that of a test of the level
-    alpha / (2 (K - 1)). For every m, of the m largest rows of the table the expected part whose
-    lower limit is too high is at most alpha K / (2 (K - 1)), however the m were chosen [Benjamini
-    and Yekutieli 2005]. Values of the lower half have a level within a factor of 2 of alpha / 2,
-    and of two values both have alpha / 2. Each share by itself is held at least as often as the
-    level says, about. Coverage is asymptotic; where reports support values, the skewness of the
-    counts is taken into account (:meth:`warner.results.share_noise.ShareNoise.accepted`).
+    T_x is the unbiased estimate, sd_x(t) its standard deviation if the share were t, and r the rank
+    of the share among all K. The lower limit of a large share has a smaller level, because the
+    largest of many estimates is probably too large.
 
     Source: Wilson (1927); Benjamini and Yekutieli (2005); METHODS 5.
 
@@ -212,19 +197,9 @@ def wald(data: LikelihoodData, level: float = 0.95, target: str = "population") 
         theta_x +- z sqrt(V_x / n)
         V_x = sum_y Pr(y) L[x, y]^2 - theta_x^2,   L the linear inverse
 
-    V_x is for people drawn independently from a population. With the target ``"respondents"`` the
-    people's values are fixed, and only the mechanism is random. The variance is then
-    V_x - theta_x (1 - theta_x). Limits are clipped to [0, 1].
-
-    Where one person sent up to t reports, V_x + (t - 1) theta_x (1 - theta_x) takes the place of
-    V_x for the population: the noise of n reports, and the values of n / t people. It is the
-    variance where all values of a person are alike, and an upper bound of it else. For several
-    mechanisms together see :meth:`warner.channels.LikelihoodOperator.part_of_values`.
-
-    The intervals are around the unbiased estimate, whatever method made the point estimate. The
-    level holds for each interval separately, not for all together. Where the unbiased estimate lies
-    outside [0, 1], the nearest end is the centre: the interval keeps its width and covers at least
-    as often. Coverage is asymptotic. It needs a few hundred people, and more at small epsilon.
+    For respondents people's values are fixed, so theta_x (1 - theta_x) is taken from V_x. For a
+    population of which one person sent up to t reports, it is added t - 1 times. Where an estimate
+    lies outside [0, 1], the nearest end is the centre, so that the interval keeps its width.
 
     Returns (K, 2).
     """
@@ -239,11 +214,6 @@ def anytime(
     """Intervals that hold a share at all numbers of reports at once.
 
         T_x +- b sd_x,   b of :func:`anytime_factor`
-
-    T_x is the unbiased estimate and sd_x its standard deviation, as in Wald intervals. The
-    coverage is 1 - alpha even for somebody who looks at a tally again and again, and stops when
-    they like an interval. The intervals are narrowest near the planned number of reports. The
-    coverage is for each value separately, and asymptotic: it holds from some hundred reports on.
 
     Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
 
@@ -260,12 +230,6 @@ def anytime_factor(n: int, planned: int | None, level: float = 0.95) -> float:
 
         b = sqrt(2 (n r^2 + 1) / (n r^2) log(sqrt(n r^2 + 1) / alpha))
         r^2 = (-2 log alpha + log(-2 log alpha) + 1) / planned
-
-    It takes the place of the normal quantile in the interval of any mean over the reports, such as
-    a linear function of the unbiased estimates. The sum of the reports' contributions then stays
-    within the limits at all n together.
-
-    Source: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024); METHODS 10.4.
 
     >>> round(anytime_factor(1000, 1000), 2), round(anytime_factor(50, 1000), 2)
     (3.04, 4.56)
@@ -284,9 +248,6 @@ def anytime_of_functions(
     """Anytime intervals of linear functions of the shares of the population, such as a mean.
 
         c'T +- b sqrt(c' V c / n),   b of :func:`anytime_factor`
-
-    c' V c is the variance of the unbiased estimate per report. Where one person sent up to t
-    reports, it is multiplied by t: the reports are at most as dependent as copies of one.
 
     Shapes: weights c (r, K) -> (r, 2).
     """
@@ -311,21 +272,10 @@ def bootstrap(
         theta* = estimator(tally simulated from theta)
         limits = 2 f(theta) - the (1 - a/2) and (a/2) quantiles of f(theta*)
 
-    Tallies are simulated, not people, so the cost does not grow with n. With the target
-    ``"respondents"`` the n people's values are drawn first, and then reports from these values. The
-    estimate f(theta*) is then compared with f of the shares of the drawn values.
-
-    Where one person sent up to t reports, each simulated person of the population sends t reports
-    of one value. To first order in the errors, no other dependence within people has as large a
-    variance.
-
-    Inside the simplex the intervals are asymptotically exact. At its border, where a true share
-    is 0, an estimator that stays in the simplex is biased, and the bootstrap does not show the
-    bias. Limits are therefore clipped to the range of f on the simplex. They cover where the
-    estimate is 0 too, but no level is guaranteed there. Wald intervals keep their level there.
-
-    f must not jump, as a quantile of a discrete distribution does. For quantiles see
-    :mod:`warner.results.summaries`.
+    Tallies are simulated, not people, so the cost does not grow with n. At the border of the
+    simplex the bootstrap does not show the bias of an estimator that stays inside, so limits are
+    clipped to the range of f, and no level is guaranteed there. f must not jump, as a quantile
+    does.
 
     Source: METHODS 5; [P3 sec VII].
 
@@ -348,8 +298,8 @@ def bootstrap(
         for first in range(0, replicates, block):
             count = min(block, replicates - first)
             several, truths = _simulated(data, chances, respondents, count, rng)
-            found = solution.estimator.refit_all(several, chances)
-            for at, (shares, truth) in enumerate(zip(found, truths, strict=True)):
+            refitted = solution.estimator.refit_all(several, chances)
+            for at, (shares, truth) in enumerate(zip(refitted, truths, strict=True)):
                 errors[first + at] = function(shares) - function(truth)
                 tell(first + at + 1)
     # The k-th smallest of R errors is the k / (R + 1) quantile. With k / R, few replicates would
@@ -379,13 +329,7 @@ def _simulated(
 
 
 def holding(bounds: np.ndarray, values: ArrayLike) -> np.ndarray:
-    """Widen intervals to include other estimates of the same numbers.
-
-    Shapes: bounds (r, 2), values (r,) -> (r, 2).
-
-    >>> holding(np.array([[0.1, 0.2], [0.3, 0.4]]), [0.15, 0.5]).tolist()
-    [[0.1, 0.2], [0.3, 0.5]]
-    """
+    """Widen intervals (r, 2) to include other estimates (r,) of the same numbers."""
     return np.stack([np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)], axis=1)
 
 
@@ -433,8 +377,8 @@ def posterior(
             limits[some] = np.partition(drawn, ends, axis=1)[:, ends]
         return limits
     function, _, _ = _function(weights, solution.domain.size)
-    found = np.stack([function(theta) for theta in of_shares.one_by_one(_DRAWS, rng)])
-    bounds: np.ndarray = np.partition(found, ends, axis=0)[list(ends)].T
+    values = np.stack([function(theta) for theta in of_shares.one_by_one(_DRAWS, rng)])
+    bounds: np.ndarray = np.partition(values, ends, axis=0)[list(ends)].T
     return bounds
 
 
@@ -445,12 +389,6 @@ def fisher(
 
         f(theta) +- z sqrt(c' V c),   V = T (T' I T)^-1 T'
         I = n A' diag(1 / A theta) A,   T a basis of {d : 1'd = 0}
-
-    They are narrower than Wald intervals if reports carry information that the inversion does not
-    use, as in local hashing and whole reports of bits. With the target ``"respondents"``,
-    (diag theta - theta theta') / n is subtracted from V. The covariance of the efficient estimate
-    with the respondents' shares is the variance of these shares. Where one person sent up to t
-    reports, (t - 1) times this variance is added for the population.
 
     Source: METHODS 6; Cramer-Rao on the simplex.
 
@@ -584,13 +522,7 @@ def _clipped(
 
 
 def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
-    """The row of one value in a table of shares.
-
-    Shapes: limits (2,).
-
-    >>> share_row("a", 0.25, np.array([0.125, 0.5]), 100)
-    {'value': 'a', 'estimate': 0.25, 'low': 0.125, 'high': 0.5, 'n': 25.0}
-    """
+    """The row of one value in a table of shares, from its limits (2,)."""
     low, high = limits
     return {
         "value": value,

@@ -115,9 +115,9 @@ class UnbiasedShares:
         most = most_cells(data.channel, _MOST_EDGES)
         if most >= _FEWEST_SUMS:
             starts = _starts(answered.size, size, most)
-            found = cls._known(data, target, None, none, starts)
-            if found is not None:
-                return found
+            estimates = cls._known(data, target, None, none, starts)
+            if estimates is not None:
+                return estimates
         channel = data.channel
         if channel.rows_per_report > 1:
             return None
@@ -131,10 +131,10 @@ class UnbiasedShares:
             # A row for each report, observed or not, as the covariance needs.
             cells = DenseChannel(channel.matvec(means))
             merged = replace(data, channel=cells)
-            found = cls._known(merged, target, None, np.empty((0, starts.size)), None)
-            if found is not None:
-                expected = _expectations(channel, cells, found.along)
-                return replace(found, starts=starts, of_values=expected, are_even=True)
+            estimates = cls._known(merged, target, None, np.empty((0, starts.size)), None)
+            if estimates is not None:
+                expected = _expectations(channel, cells, estimates.along)
+                return replace(estimates, starts=starts, of_values=expected, are_even=True)
         return None
 
     @classmethod
@@ -159,11 +159,11 @@ class UnbiasedShares:
             covariance = covariance_of(data, smooth, target, starts)
         except (IdentifiabilityError, ArgumentError):
             return None
-        own = cls._with_sum_one
+        make = cls._with_sum_one
         if starts is None:
-            return own(shares, covariance, drawn, data.n)
+            return make(shares, covariance, drawn, data.n)
         sizes = np.diff(starts, append=shares.size)
-        cells = own(np.add.reduceat(shares, starts), covariance, drawn[:, starts], data.n)
+        cells = make(np.add.reduceat(shares, starts), covariance, drawn[:, starts], data.n)
         return replace(cells, starts=starts, of_values=lambda weights: np.repeat(weights, sizes))
 
     @classmethod
@@ -190,18 +190,11 @@ class UnbiasedShares:
     def limits_of_variance(self, points: np.ndarray, base: np.ndarray, z: float) -> np.ndarray:
         """A lower and an upper limit (2,) of sum_x a_x theta_x (c_x - mu)^2 / a'theta.
 
-        mu is the mean of the points, and M the ratio of unbiased estimates of it. For any m
-
             variance = min_m E(c - m)^2 <= E(c - m)^2
 
-        The lower limit is that of E(c - m)^2 at the m that makes it least, which is M or the end of
-        the range of the points next to it. At the fixed number mu it holds, so the least one does.
-        The unbiased estimate of E(c - M)^2 is Var M below that of the variance. So Var M is added
-        to the upper limit. Where values are in cells, the estimate of E(c - m)^2 expects of each
-        value something else than (c_x - m)^2. The limits are moved by the smallest and by the
-        largest of these differences, which bound the bias for every distribution.
-
-        Here c is ``points``.
+        The lower limit is that of E(c - m)^2 at the m that makes it least. Var M of the ratio M of
+        unbiased estimates is added to the upper limit. Where values are in cells, both are moved by
+        the bounds of the bias. Here c is ``points`` and a ``base``, (K,).
         """
         people = self.per_cell(base)
         total = float(people @ self.shares)
@@ -223,19 +216,13 @@ class UnbiasedShares:
         return np.array([low - bias.max(), high - bias.min() + of_mean])
 
     def reach_of_quantile(self, order: np.ndarray, q: float, z: float) -> tuple[int, int]:
-        """The first and the last of values in order in which the cumulative share can pass q.
+        """The first and last of values in order (V,) in which the cumulative share can pass q.
 
-        After the first j values the cumulative share is q where a'theta = 0, with a = 1 - q at
-        these values and -q at later ones. It can be where |a'T| <= z sd(a). That interval is wide
-        where the errors of neighbours cancel, as if numbers are blurred. There it can be where some
-        distribution theta is near enough to T:
+        After the first j values it is q where a'theta = 0, with a = 1 - q at these and -q at later
+        values: where |a'T| <= z sd(a), or, if the errors of neighbours cancel, where some
+        distribution is near:
 
             n (theta - T)' C^+ (theta - T) <= least + z^2,   theta >= 0, a'theta = 0
-
-        least is the smallest left side of all distributions. Of independent errors of many shares
-        near 0, theta >= 0 would keep the positive ones alone, and the set would be too high.
-
-        Shapes: order (V,).
         """
         cells = order if self.starts is None else np.flatnonzero(self.starts < order.size)
         about = np.zeros((cells.size + 1, self.shares.size))
@@ -278,15 +265,15 @@ class UnbiasedShares:
 
     def _limits(self, weights: np.ndarray, z: float, with_slack: bool) -> np.ndarray:
         """Both limits (2,), which cross where slack takes more than the noise."""
-        found = []
+        ends = []
         for sign in (-1.0, 1.0):
             slack, bias = self.slack(sign * weights, z) if with_slack else (0.0, 0.0)
             c = sign * weights + slack
             spread = np.sqrt(max(float(c @ self.covariance @ c), 0.0) / self.n)
             # An estimate below all possible numbers counts as the least, as for Wald intervals.
             middle = max(float(c @ self.shares) - bias, float((sign * weights).min()))
-            found.append(sign * (middle + z * spread))
-        return np.array(found)
+            ends.append(sign * (middle + z * spread))
+        return np.array(ends)
 
     def interval(
         self,
@@ -321,7 +308,7 @@ class UnbiasedShares:
         self, weights: np.ndarray, base: np.ndarray, ratio: float, z: float, with_slack: bool
     ) -> np.ndarray:
         """Both limits (2,) of a ratio, which may cross."""
-        found = []
+        ends = []
         for sign in (-1.0, 1.0):
             about = sign * (weights - ratio * base)
             slack, bias = self.slack(about, z) if with_slack else (0.0, 0.0)
@@ -331,8 +318,8 @@ class UnbiasedShares:
             a, b, c = share**2 - ff, numerator * share - nf, numerator**2 - nn
             if a <= 0 or share <= 0:
                 return np.array([-np.inf, np.inf])
-            found.append(sign * float((b + np.sqrt(max(b**2 - a * c, 0.0))) / a))
-        return np.array(found)
+            ends.append(sign * float((b + np.sqrt(max(b**2 - a * c, 0.0))) / a))
+        return np.array(ends)
 
     def slack(self, weights: np.ndarray, z: float) -> tuple[np.ndarray, float]:
         """s (K,) of an upper limit of c'theta, and the bias b <= 0 of s'T.
@@ -371,8 +358,8 @@ def _expectations(
     of_sum = channel.rmatvec(cells.influence(np.ones(along.size))) - 1
 
     def expected(weights: np.ndarray) -> np.ndarray:
-        own = channel.rmatvec(cells.influence(weights))
-        return np.asarray(own - float(weights @ along) * of_sum)
+        of_cells = channel.rmatvec(cells.influence(weights))
+        return np.asarray(of_cells - float(weights @ along) * of_sum)
 
     return expected
 
@@ -383,8 +370,8 @@ def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
     Each limit has a slack of its own. With few reports or at a low level they may cross. Without
     slack they lie on both sides of the unbiased estimate.
     """
-    found = limits(True)
-    return found if found[0] <= found[1] else limits(False)
+    both = limits(True)
+    return both if both[0] <= both[1] else limits(False)
 
 
 def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
@@ -427,13 +414,13 @@ class _Near:
     least: float
 
     @classmethod
-    def of(cls, known: UnbiasedShares) -> _Near:
+    def of(cls, unbiased: UnbiasedShares) -> _Near:
         """The distances from unbiased estimates and their nearest distribution."""
-        variances, vectors = np.linalg.eigh(known.covariance / known.n)
+        variances, vectors = np.linalg.eigh(unbiased.covariance / unbiased.n)
         floor = max(_FLOOR * float(variances[-1]), np.finfo(float).tiny ** 0.5)
         root = (vectors / np.sqrt(np.maximum(variances, floor))).T
         weight = _CONDITION * float(np.sqrt((root**2).sum(axis=0).max()))
-        start = cls(root, root @ known.shares, weight, known.shares, 0.0)
+        start = cls(root, root @ unbiased.shares, weight, unbiased.shares, 0.0)
         best = start._nearest()
         assert best is not None
         return replace(start, best=best, least=start._distance_of(best))
@@ -461,8 +448,8 @@ class _Near:
 
     def distance(self, about: np.ndarray) -> float:
         """The least distance of a distribution with about'theta = 0."""
-        found = self._nearest(about)
-        return 0.0 if found is None else self._distance_of(found)
+        nearest = self._nearest(about)
+        return 0.0 if nearest is None else self._distance_of(nearest)
 
     def _distance_of(self, theta: np.ndarray) -> float:
         return float(((self.root @ theta - self.centre) ** 2).sum())

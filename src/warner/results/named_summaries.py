@@ -79,18 +79,18 @@ class Named:
 
     def of(self, estimate: Solution) -> tuple[Quantity, ...]:
         """The number; one for each coordinate of places."""
-        found: Any
+        numbers: Any
         if self.kind in _OF_PLACES:
-            found = getattr(summaries, self.kind)(estimate)
+            numbers = getattr(summaries, self.kind)(estimate)
         elif self.kind == "median":
-            found = summaries.quantile(estimate, 0.5)
+            numbers = summaries.quantile(estimate, 0.5)
         elif self.kind == "quantile":
-            found = summaries.quantile(estimate, *self.limits)
+            numbers = summaries.quantile(estimate, *self.limits)
         elif self.kind == "between":
-            found = summaries.mass(estimate, *self.limits)
+            numbers = summaries.mass(estimate, *self.limits)
         else:
-            found = summaries.tail(estimate, self.limits[0], is_above=self.kind == "above")
-        return found if isinstance(found, tuple) else (found,)
+            numbers = summaries.tail(estimate, self.limits[0], is_above=self.kind == "above")
+        return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
 def parse(text: str) -> tuple[Named, ...]:
@@ -99,12 +99,12 @@ def parse(text: str) -> tuple[Named, ...]:
     >>> parse("between:0:14")[0].limits
     (0.0, 14.0)
     """
-    return tuple(dict.fromkeys(_one(part.strip()) for part in text.split(",")))
+    return tuple(dict.fromkeys(_one(name.strip()) for name in text.split(",")))
 
 
 def summary_rows(
     estimate: Solution,
-    asked: Iterable[Named],
+    summaries: Iterable[Named],
     level: float = 0.95,
     target: str = "population",
     kind: str | None = None,
@@ -119,7 +119,7 @@ def summary_rows(
     (3.0, True)
     """
     rows, looks = [], at_every_look(kind)
-    for named in asked:
+    for named in summaries:
         if not named.applies_to(estimate.domain):
             continue
         numbers = named.of(estimate)
@@ -158,9 +158,9 @@ def _one(text: str) -> Named:
     return Named(kind, numbers)
 
 
-def applicable(domain: Domain, asked: Sequence[Named]) -> tuple[Named, ...]:
+def applicable(domain: Domain, named_summaries: Sequence[Named]) -> tuple[Named, ...]:
     """Those of the summaries that apply to a domain."""
-    return tuple(named for named in asked if named.applies_to(domain))
+    return tuple(named for named in named_summaries if named.applies_to(domain))
 
 
 # -----------------------------------------------------------------------------------------------
@@ -282,14 +282,14 @@ def estimate_rows(
         yield [f"{name} (key)", row["value"], *_figures(row)]
         mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"], None]
         yield [f"{name} (mean of key)", row["value"], *mean]
-    asked = [] if summaries is None else list(summaries(result))
-    if result.fit.mean is not None and not any(named.kind == "mean" for named in asked):
+    chosen = [] if summaries is None else list(summaries(result))
+    if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target, kind)):
             axis = f" of coordinate {i}" if several else ""
             figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n, None]
             yield [f"{name} (mean{axis})", "", *figures]
-    for row in summary_rows(result, asked, level, target, kind):
+    for row in summary_rows(result, chosen, level, target, kind):
         people = row["estimate"] * result.n if row["is_share"] else result.n
         yield [f"{name} ({row['text']})", "", *_figures(row | {"n": people})]
 

@@ -91,11 +91,11 @@ class Coordinates:
         scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         scale = np.where(scale > _ROUNDING * scale.max(), scale, 1.0)
         size, vectors = np.linalg.eigh(covariance / np.multiply.outer(scale, scale))
-        kept = size > _RANK * max(float(size[-1]), 1e-300)
-        kept[: size.size - (centre.size - 1)] = False
-        root = np.sqrt(size[kept])
-        basis = scale[:, None] * vectors[:, kept] * root
-        inverse = (vectors[:, kept] / root) / scale[:, None]
+        is_large = size > _RANK * max(float(size[-1]), 1e-300)
+        is_large[: size.size - (centre.size - 1)] = False
+        root = np.sqrt(size[is_large])
+        basis = scale[:, None] * vectors[:, is_large] * root
+        inverse = (vectors[:, is_large] / root) / scale[:, None]
         prior = inverse.T @ (centre[:, None] * inverse) - np.multiply.outer(
             inverse.T @ centre, inverse.T @ centre
         )
@@ -133,15 +133,7 @@ Smoother = Callable[[float], float]
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The posterior of the shares of G groups.
-
-    Attributes:
-        mean: (G, K) posterior means; each row sums to 1, and entries can be negative.
-        deviation: (G, K) posterior standard deviations.
-        spread: s, the posterior mean; 1 / s - 1 is the concentration kappa.
-        values: the values of s on the grid.
-        weights: their posterior weights.
-    """
+    """The posterior of the shares of G groups: moments (G, K), the mean of s, and its grid."""
 
     mean: np.ndarray
     deviation: np.ndarray
@@ -182,19 +174,19 @@ def exchangeable(
     Shapes: z (G, J), sizes (G,), ratios (J,).
     """
     n = np.maximum(sizes, 1)[:, None].astype(np.float64)
-    known = (sizes > 0)[:, None]
+    has_reports = (sizes > 0)[:, None]
     fresh = np.maximum(1 - per_person / n, 0.0)
 
     def at(s: float) -> Moments:
         prior = s * ratios
         variance = prior * fresh + 1 / n
-        weight = np.where(known, 1 / variance, 0.0)
+        weight = np.where(has_reports, 1 / variance, 0.0)
         total = weight.sum(axis=0)
         pull = (weight * z).sum(axis=0)
         # The mean m has the prior of a group that is as free as can be, s = 1.
         free = 1 + ratios * total
         m, m_variance = ratios * pull / free, ratios / free
-        log = np.where(known, np.log(variance) + z**2 * weight, 0.0).sum()
+        log = np.where(has_reports, np.log(variance) + z**2 * weight, 0.0).sum()
         log += (np.log(free) - pull * m).sum()
         gain = prior * weight
         mean = m + gain * (z - m)
@@ -293,8 +285,8 @@ def _posterior_of_spread(
             break
         step = (high - low) / (_GRID - 1)
         low, high = grid[matter[0]] - step, min(grid[matter[-1]] + step, 0.0)
-    kept = weights > _LEAST_WEIGHT
-    return np.exp(grid[kept]), weights[kept] / weights[kept].sum()
+    is_likely = weights > _LEAST_WEIGHT
+    return np.exp(grid[is_likely]), weights[is_likely] / weights[is_likely].sum()
 
 
 def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -372,12 +364,10 @@ class GroupAxis:
     """The groups of an estimate of several, and how they were pooled.
 
     Attributes:
-        table: the reports of the groups.
-        pool: how groups were pooled: ``"partial"``, ``"path"`` or ``"none"``.
-        probabilities: (G, K) the shares of each group; a row sums to 1.
+        table, probabilities: the reports of the groups, and their shares (G, K).
+        pool, time: how they were pooled, and the public column with the time.
         posterior: what pooling made of all groups; None where each was estimated alone.
         members: the estimates of groups that were estimated alone, None for those without reports.
-        time: the public column with the time, where one is named.
     """
 
     table: GroupTable

@@ -132,8 +132,8 @@ def ranks(solution: Solution, level: float = 0.95, target: str = "population") -
 def _spread_of_pairs(errors: np.ndarray) -> np.ndarray:
     """The standard deviation (K, K) of the difference of two estimates, from errors (B, K)."""
     second = errors.T @ errors / len(errors)
-    own = second.diagonal()
-    return np.asarray(np.sqrt(np.maximum(own[:, None] + own - 2 * second, 0.0)))
+    variance = second.diagonal()
+    return np.asarray(np.sqrt(np.maximum(variance[:, None] + variance - 2 * second, 0.0)))
 
 
 def _factor_of_pairs(errors: np.ndarray, spread: np.ndarray, level: float) -> float:
@@ -170,18 +170,7 @@ def place_of(domain: Domain, value: object) -> int | None:
 
 
 class Share(float):
-    """The estimated share of one value: a float that can give its interval.
-
-    Attributes:
-        value: the value.
-        low, high: the ends of its 95 % interval for the population.
-
-    >>> from warner import Categorical, RandomizedResponse, estimate
-    >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
-    >>> share = estimate(coin.tally(coin.randomize(["yes"] * 900 + ["no"] * 100)))["yes"]
-    >>> 0.7 < share < 1, share.value, share.interval().shape
-    (True, 'yes', (2,))
-    """
+    """The estimated share of one ``value``: a float with its 95 % interval."""
 
     value: Any
     _estimate: Any
@@ -190,16 +179,16 @@ class Share(float):
     @classmethod
     def of(cls, solution: Any, value: Any) -> Share:
         """The share of a value; see :meth:`warner.Estimate.__getitem__`."""
-        place = place_of(solution.domain, value)
-        if place is None:
+        index = place_of(solution.domain, value)
+        if index is None:
             rule, got = f"must be one of {solution.domain.size} values of the domain", show(value)
             raise ArgumentError("value", rule, got, "list(estimate) has all of them")
-        return cls(solution, place)
+        return cls(solution, index)
 
-    def __new__(cls, solution: Any, place: int) -> Share:
-        self = super().__new__(cls, solution.probabilities[place])
-        self._estimate, self._place = solution, place
-        self.value = solution.domain.decode([place])[0]
+    def __new__(cls, solution: Any, index: int) -> Share:
+        self = super().__new__(cls, solution.probabilities[index])
+        self._estimate, self._place = solution, index
+        self.value = solution.domain.decode([index])[0]
         return self
 
     def __getnewargs__(self) -> tuple[Any, int]:  # type: ignore[override]

@@ -36,16 +36,10 @@ _MANY = 512
 def rules_out(smooth: Fit, best: Fit) -> bool:
     """Whether the reports contradict a smooth distribution.
 
-    The test statistic is twice the difference of the log-likelihoods of the best fit and a smooth
-    fit. With m shares above 0, and a smooth true distribution, it would be about chi-square with m
-    degrees of freedom: mean m, standard deviation sqrt(2 m). The answer is whether it exceeds the
-    mean by six standard deviations. For smooth distributions it stayed within five, for every
-    mechanism and number of people tried.
-
-    Of many values only the m largest errors of K stay above 0. With the normal quantile c of
-    1 - m / K an error z > c contributes z^2 - c^2, whose mean is above 1. Above 512 values the
-    mean and the variance of these contributions are used. Without them, smooth shapes of 1000
-    values are five standard deviations off on average.
+    Twice the difference of the log-likelihoods of the best fit and a smooth fit would be about
+    chi-square with m degrees of freedom, m the number of shares above 0. The answer is whether it
+    exceeds the mean by six standard deviations: smooth distributions stayed within five. Of many
+    values only the m largest errors of K stay above 0, so the moments of these are taken.
     """
     free = int(np.count_nonzero(best.shares))
     rise = 2 * ((best.log_likelihood or 0.0) - (smooth.log_likelihood or 0.0))
@@ -240,9 +234,9 @@ def method(name: str) -> Estimator:
         or (detail and not detail.isdecimal() and detail != "auto")
     ):
         em = ("em:STEPS", "em:auto", *(f"em:{start}" for start in _STARTS))
-        known = [n for each in METHODS for n in (em if each == "em" else (each,))]
-        remedy = meant(name, known)
-        raise ArgumentError("method", f"must be one of {', '.join(known)}", show(name), remedy)
+        names = [n for each in METHODS for n in (em if each == "em" else (each,))]
+        remedy = meant(name, names)
+        raise ArgumentError("method", f"must be one of {', '.join(names)}", show(name), remedy)
     if detail:
         return METHODS[word](int(detail) if detail.isdecimal() else detail)
     return METHODS[word]()
@@ -253,8 +247,8 @@ def add_method(name: str, make: Callable[[], Estimator]) -> None:
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9-]*", name):
         rule, remedy = "must be lower-case letters, digits and hyphens", "For example 'my-method'"
         raise ArgumentError("name", rule, show(name), remedy)
-    known = METHODS.get(name)
-    if name in SYNONYMS or (known is not None and not same_definition(known, make)):
+    registered = METHODS.get(name)
+    if name in SYNONYMS or (registered is not None and not same_definition(registered, make)):
         raise ArgumentError("name", "is taken by another method", show(name), "Rename it")
     try:
         made: object = make()
@@ -305,13 +299,9 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
 
         ratio = mean(variance) mean(information),   at equal shares
 
-    The mean variance is that of the unbiased estimates of one report, and the mean information that
-    of the Fisher information of one report, each over the K - 1 directions of vectors that sum to
-    0. If the covariance of the estimates has the eigenvalues v_i, this is mean(v_i) mean(1 / v_i)
-    for an efficient inverse. It is 1 where the noise is the same in all directions, as that of
-    support counts nearly is. It is large where some directions are nearly lost, as the differences
-    of neighbours are in noise on a line. Methods that work share by share then drown in these
-    directions; those that use the likelihood or smoothness do not.
+    Both are means over the K - 1 directions of vectors that sum to 0. The ratio is 1 where the
+    noise is the same in all directions, and large where some are nearly lost, as in noise on a
+    line.
     """
     groups = channel.groups()
     if len(groups) > 1:
@@ -320,7 +310,9 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
     if factors is not None:
         parts = [domain.select([name]) for name in domain.attributes]
         pairs = zip(factors, parts, strict=True)
-        return _chosen(max, [conditioning(factor, part) for factor, part in pairs])
+        return _chosen(
+            max, [conditioning(factor, domain_of_factor) for factor, domain_of_factor in pairs]
+        )
     rows, size = channel.shape
     if size < 2 or isinstance(channel, HashPool) or channel.support_law() is not None:
         return 1.0
@@ -333,8 +325,8 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
     except IdentifiabilityError:
         return None
     expected, information = channel.matvec(even), 0.0
-    for place, block in channel.blocks():
-        d = expected[place]
+    for rows_of_block, block in channel.blocks():
+        d = expected[rows_of_block]
         information += float((block[d > 0] ** 2 / d[d > 0, None]).sum())
     # In the direction of equal shares the information is 1' I 1 / K = K.
     return variance * (information - size) / (size - 1) ** 2
@@ -342,8 +334,8 @@ def conditioning(channel: LikelihoodOperator, domain: Domain) -> float | None:
 
 def _chosen(choose: Callable[[list[float]], float], ratios: list[float | None]) -> float | None:
     """The smallest or largest of the ratios; None where one is not known."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    return choose(known) if len(known) == len(ratios) else None
+    numbers = [ratio for ratio in ratios if ratio is not None]
+    return choose(numbers) if len(numbers) == len(ratios) else None
 
 
 # -----------------------------------------------------------------------------------------------
@@ -433,7 +425,7 @@ def for_a_while() -> Iterator[None]:
     try:
         yield
     finally:
-        for known, before in ((MECHANISMS, mechanisms), (METHODS, methods)):
-            known.clear()
-            known.update(before)  # type: ignore[arg-type]
+        for registry, before in ((MECHANISMS, mechanisms), (METHODS, methods)):
+            registry.clear()
+            registry.update(before)  # type: ignore[arg-type]
         forget_built()

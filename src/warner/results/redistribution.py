@@ -138,13 +138,15 @@ def redistributed(
             "It must come from the tally of a PersonalizedULDP mechanism",
         )
     size = tagged.untagged.size
-    known = _background(background, tagged.tags)
+    distributions = _background(background, tagged.tags)
     r = estimate.probabilities
     proportional = _proportional(r[:size], _not_sensitive(estimate, size))
     matrix = np.concatenate([np.eye(size), np.zeros((size, len(tagged.tags)))], axis=1)
     for k, tag in enumerate(tagged.tags):
         matrix[:, size + k] = (
-            distribution(f"background {tag}", known[tag], size) if tag in known else proportional
+            distribution(f"background {tag}", distributions[tag], size)
+            if tag in distributions
+            else proportional
         )
     tag_shares = {tag: float(r[size + k]) for k, tag in enumerate(tagged.tags)}
     worst_case = 2 * sum(abs(share) for share in tag_shares.values())
@@ -159,11 +161,11 @@ def _background(
         raise ArgumentTypeError(
             "background", "must be a dict of tags and their distributions", kind(background)
         )
-    known = {} if background is None else dict(background)
-    if any(tag not in tags for tag in known):
-        named = ", ".join(map(str, known))
+    distributions = {} if background is None else dict(background)
+    if any(tag not in tags for tag in distributions):
+        named = ", ".join(map(str, distributions))
         raise ArgumentError("background", f"must be of tags among {', '.join(tags)}", named)
-    return known
+    return distributions
 
 
 def _not_sensitive(estimate: Solution, size: int) -> np.ndarray:

@@ -21,18 +21,12 @@ from warner.results.solution import Solution
 class ShareNoise:
     """Unbiased estimates T of K shares, and the variance of each if its share were t.
 
-        n Var(T_x) = (1 - t) null_x + t own_x - t^2
-
-    null_x is the second moment of the inverse's weight of one report where nobody has value x, and
-    own_x where everybody has it. The formula is for people drawn from a population;
-    :meth:`variance` adapts it to the target.
+        n Var(T_x) = (1 - t) null_x + t own_x - t^2,   for people drawn from a population
 
     Attributes:
-        data: the channel, the report frequencies and n.
-        target: ``"population"`` or ``"respondents"``.
-        centre: (K,) the unbiased estimates T.
-        plausible: (K,) their projection on the simplex.
-        null, own: (K,) each, per report.
+        data, target: the reports, and whom intervals are for.
+        centre, plausible: (K,) T, and its projection on the simplex.
+        null, own: (K,) the second moments of one report where nobody, or everybody, has the value.
     """
 
     data: LikelihoodData
@@ -59,8 +53,8 @@ class ShareNoise:
         plausible = project(centre)
         # Every value gets some share, so that the moments given the other values exist.
         spread = (1 - least) * plausible + least / plausible.size
-        own = channel.inverse_moments(spread)[1]
-        return cls(data, target, centre, plausible, channel.variance_at_zero(spread), own)
+        at_one = channel.inverse_moments(spread)[1]
+        return cls(data, target, centre, plausible, channel.variance_at_zero(spread), at_one)
 
     def at(self, shares: np.ndarray | float) -> np.ndarray:
         """n times the variance (K,) of the estimate of each value at ``shares``, (K,) or one."""
@@ -82,12 +76,12 @@ class ShareNoise:
             variance = np.where(near, np.maximum(variance, self.at(share)), variance)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) / data.n))
 
-    def variance(self, null: float, own: float, t: np.ndarray) -> np.ndarray:
+    def variance(self, null: float, at_one: float, t: np.ndarray) -> np.ndarray:
         """The variance (J,) of an estimate with the moments ``null`` and ``own`` at shares t (J,).
 
         It is at least 0.
         """
-        there = (1 - t) * null + t * own - t**2
+        there = (1 - t) * null + t * at_one - t**2
         out = for_target(self.data, self.target, there, t)
         return np.asarray(np.maximum(out, 0.0) / self.data.n)
 
@@ -96,11 +90,8 @@ class ShareNoise:
 
             T_x - t <= z sd(t) + (z^2 - usual^2) skew(t) sd(t) / 6,   t - T_x <= usual sd(t)
 
-        n sd(t)^2 is :meth:`at`, so with z = usual it is Wilson's interval where reports support
-        values: a quadratic has the limits as its roots. Farther out in the tail the skewness of a
-        support count moves the quantile [Cornish-Fisher]; skew(t) sd(t) is linear in t, so there
-        the limit is the root of a quadratic too. Limits are clipped to [0, 1]. An estimate outside
-        is first moved to the nearest end, so that the interval keeps its width.
+        n sd(t)^2 is :meth:`at`, so each limit is the root of a quadratic; farther out in the tail
+        the skewness of a support count moves the quantile [Cornish-Fisher].
 
         Shapes: z (K,).
         """
@@ -110,8 +101,8 @@ class ShareNoise:
         constant = linear = np.zeros_like(self.centre)
         if law is not None:
             # The square in the denominator keeps the correction small where people are few.
-            part = (z**2 - usual**2) / (6 * (self.data.n + z**2)) * (between > 0)
-            constant, linear = part * (1 - 2 * law.q) / law.gap, -2 * part
+            correction = (z**2 - usual**2) / (6 * (self.data.n + z**2)) * (between > 0)
+            constant, linear = correction * (1 - 2 * law.q) / law.gap, -2 * correction
         centre = np.clip(self.centre, 0.0, 1.0)
         ends = []
         for side, times, shift, rise in ((-1, z, constant, linear), (1, usual, 0.0, 0.0)):
@@ -174,18 +165,18 @@ def covariance_of(
     Shapes: shares (K,), starts (C,).
     """
     if starts is None:
-        found = data.channel.covariance(shares)
+        covariance = data.channel.covariance(shares)
     elif _has_matrix(data.channel.complete()):
-        found = np.add.reduceat(data.channel.covariance(shares), starts, axis=0)
-        found = np.add.reduceat(found, starts, axis=1)
+        covariance = np.add.reduceat(data.channel.covariance(shares), starts, axis=0)
+        covariance = np.add.reduceat(covariance, starts, axis=1)
     else:
-        found = _covariance_of_sums(data.channel.complete(), shares, starts)
+        covariance = _covariance_of_sums(data.channel.complete(), shares, starts)
     if starts is not None:
         shares = np.add.reduceat(shares, starts)
     of_values = np.diag(shares) - np.multiply.outer(shares, shares)
     if target == "respondents":
-        return np.asarray(found - of_values)
-    return np.asarray(found + (data.reports_per_person - 1) * of_values)
+        return np.asarray(covariance - of_values)
+    return np.asarray(covariance + (data.reports_per_person - 1) * of_values)
 
 
 def most_cells(channel: LikelihoodOperator, most: int) -> int:
@@ -231,9 +222,11 @@ def _covariance_of_sums(
         variances[some] = channel.variance_of(either.astype(np.float64), shares)
     alone = variances[first == second]
     apart = (variances - alone[first] - alone[second]) / 2
-    found = np.diag(alone)
-    found[first, second] = found[second, first] = np.where(first == second, variances, apart)
-    return found
+    covariance = np.diag(alone)
+    covariance[first, second] = covariance[second, first] = np.where(
+        first == second, variances, apart
+    )
+    return covariance
 
 
 # -----------------------------------------------------------------------------------------------
@@ -254,13 +247,8 @@ def simultaneous(solution: Solution, level: float = 0.95, target: str = "populat
 
         T_x +- c sd_x,   Pr(all K intervals hold their shares) = level
 
-    T_x is the unbiased estimate and sd_x its standard deviation, as in Wald intervals. Up to 1000
-    values, c is the quantile of the largest error, in standard deviations, over tallies simulated
-    from the estimated shares. The simulation has the exact law of the reports: the covariance of
-    the estimates, and the skewness of small counts. Beyond 1000 values, and for reports that cannot
-    be simulated or not fast, c is the bound of independent errors [Sidak 1967]. It is nearly exact
-    where reports support values. Where the noise of many values is one, as after inverting noise
-    on a line, the intervals are wider than needed.
+    c is the quantile of the largest error over simulated tallies, or the bound of independent
+    errors [Sidak 1967] of many values and of reports that cannot be simulated fast.
 
     Source: Montiel Olea and Plagborg-Moller (2019), sup-t bands; METHODS 5.
 
@@ -395,22 +383,12 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
 
         alpha(t) = min(alpha (1 + K t) / 2, 1/2)
 
-    A test of the true share theta_x rejects with probability alpha(theta_x). The mean of these
-    numbers is at most alpha, because shares sum to one. So the average coverage needs no knowledge
-    of the shares. Where shares are so large that it costs little, alpha(t) is at most alpha.
+    The mean of these levels at the true shares is at most alpha, because shares sum to one. Where
+    shares are so large that it costs little, alpha(t) is at most alpha. Each test divides its level
+    between the tails so that few estimates are expected between the quantiles [Pratt 1961; Yu and
+    Hoff 2018]. Only the width depends on the prior that ``solution`` is for this.
 
-    The test accepts T_x between two quantiles of its law at t. The level is divided between the
-    tails so that few estimates of all values lie between the quantiles. This makes the expected
-    width small, as in [Pratt 1961] and [Yu and Hoff 2018], and leaves the level as it is. The law
-    of the estimates is that of normal noise around the shares of ``solution``: a prior that is
-    learnt from the reports, and that only the width depends on.
-
-    Large shares are missed more often than small ones, each at most half of the time. Coverage is
-    asymptotic, as that of Wald intervals; where reports support values, the skewness of the counts
-    is taken into account.
-
-    Source: Armstrong, Kolesar and Plagborg-Moller (2022), who bound moments of the shares where
-    this function uses their known sum; METHODS 5.
+    Source: Armstrong, Kolesar and Plagborg-Moller (2022); METHODS 5.
 
     Returns (K, 2).
     """
@@ -429,13 +407,7 @@ def average(solution: Solution, level: float = 0.95, target: str = "population")
 
 @dataclass(frozen=True)
 class _Levels:
-    """The level alpha(t) of the test of a share t.
-
-    Attributes:
-        alpha: the average level.
-        slope: alpha K / 2.
-        large: shares from here on are missed at most with probability alpha.
-    """
+    """The level alpha(t) of the test of a share t; from ``large`` on at most alpha."""
 
     alpha: float
     slope: float
@@ -443,8 +415,8 @@ class _Levels:
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         least = self.alpha * (1 - _TO_LARGE)
-        found = np.minimum(least + self.slope * t, max(_MOST_MISSED, self.alpha))
-        return np.asarray(np.where(t >= self.large, np.minimum(found, self.alpha), found))
+        levels = np.minimum(least + self.slope * t, max(_MOST_MISSED, self.alpha))
+        return np.asarray(np.where(t >= self.large, np.minimum(levels, self.alpha), levels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -478,10 +450,10 @@ class _Kind:
         from scipy.special import ndtr
 
         size, n = shares.size, noise.data.n
-        null, own = (float(np.median(v[index])) for v in (noise.null, noise.own))
+        null, at_one = (float(np.median(v[index])) for v in (noise.null, noise.own))
 
         def deviation(t: np.ndarray) -> np.ndarray:
-            return np.asarray(np.maximum(np.sqrt(noise.variance(null, own, t)), _NO_NOISE))
+            return np.asarray(np.maximum(np.sqrt(noise.variance(null, at_one, t)), _NO_NOISE))
 
         unit = max(float(deviation(np.array([1 / size]))[0]), 1 / n)
         highest = float(np.clip(max(noise.centre[index].max(), shares.max()), 0.0, 1.0))
@@ -502,21 +474,16 @@ class _Kind:
             )
         )
         # Shares in steps of a fiftieth of the noise, or of 2 % where they are larger.
-        place, often = np.unique(np.round(50 * np.arcsinh(shares / unit)), return_counts=True)
-        atoms = np.clip(unit * np.sinh(place / 50), 0.0, 1.0)
+        steps_of_noise, often = np.unique(
+            np.round(50 * np.arcsinh(shares / unit)), return_counts=True
+        )
+        atoms = np.clip(unit * np.sinh(steps_of_noise / 50), 0.0, 1.0)
         below = ndtr((y[:, None] - atoms) / deviation(atoms)) @ (often / size)
         density = 1 / (size * unit * np.sqrt(2 * np.pi))
         return cls(index, t, deviation(t), _skewness(noise, index, t), y, below, density)
 
     def tests(self, levels: _Levels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The tests of all shares t, with the levels alpha(t).
-
-        An estimate far from all others has no neighbours to learn from. Its interval then has
-        equal tails, because the width counts besides the number of estimates between the
-        quantiles.
-
-        Returns (J,).
-        """
+        """The lower and upper quantiles (J,) of the tests of all shares t, and what is inside."""
         from scipy.special import ndtri
 
         alpha = levels(self.t)[:, None]

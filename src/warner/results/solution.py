@@ -159,32 +159,22 @@ class NormalPosterior:
 def same(a: Solution, b: Solution) -> bool:
     """Whether two solutions are by one method, from the same frequencies of reports."""
     first, second = a.fit, b.fit
-    known = first.probabilities is not None and second.probabilities is not None
+    have_shares = first.probabilities is not None and second.probabilities is not None
     return (
         (a.attribute, a.n, a.reports_per_person, a.method, first.status, first.gap)
         == (b.attribute, b.n, b.reports_per_person, b.method, second.status, second.gap)
-        and (first.mean, known) == (second.mean, second.probabilities is not None)
+        and (first.mean, have_shares) == (second.mean, second.probabilities is not None)
         and a.domain == b.domain
         and a.data.simulated == b.data.simulated
         and a.data.channel.shape == b.data.channel.shape
-        and (not known or np.array_equal(a.probabilities, b.probabilities))
+        and (not have_shares or np.array_equal(a.probabilities, b.probabilities))
         and np.array_equal(a.data.weights, b.data.weights)
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """How a marginal solution was made: a joint solution, summed over attributes.
-
-    A function of the marginal is a function of the joint distribution. Its bootstrap therefore
-    refits the joint distribution and sums.
-
-    Attributes:
-        whole: the joint solution.
-        shape: the numbers of values of its attributes.
-        keep: the places of the attributes that were not summed over.
-        kind: the kind of intervals that is used if no kind is named.
-    """
+    """How a marginal was made: a joint solution, summed over attributes not in ``keep``."""
 
     whole: Solution
     shape: tuple[int, ...]
@@ -283,7 +273,7 @@ def attribute_names(domain: Domain) -> list[str]:
 
 def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tuple[int, ...]:
     """The positions of some attributes in a Product, in the order of their names."""
-    known = attribute_names(domain)
+    attributes = attribute_names(domain)
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
@@ -291,17 +281,17 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
             "names",
             "must be names of attributes",
             kind_of(names),
-            f"There are {', '.join(known)}",
+            f"There are {', '.join(attributes)}",
         )
-    asked = [names] if isinstance(names, str) else list(names)
-    unknown = [name for name in asked if name not in known]
+    listed = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in listed if name not in attributes]
     if unknown:
         raise ArgumentError(
-            "names", f"must be attributes of the domain, {', '.join(known)}", show(unknown[0])
+            "names", f"must be attributes of the domain, {', '.join(attributes)}", show(unknown[0])
         )
-    if len(set(asked)) < len(asked) or len(asked) < least:
-        raise ArgumentError("names", f"must be distinct, at least {least}", show(asked))
-    return tuple(known.index(name) for name in asked)
+    if len(set(listed)) < len(listed) or len(listed) < least:
+        raise ArgumentError("names", f"must be distinct, at least {least}", show(listed))
+    return tuple(attributes.index(name) for name in listed)
 
 
 def subdomain(domain: Domain, keep: Sequence[int]) -> Domain:

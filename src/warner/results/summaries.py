@@ -156,17 +156,17 @@ class Quantity(float):
             kind,
             ("bootstrap", "posterior", *(("fisher",) if isinstance(self._of, Linear) else ())),
         )
-        asked = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
+        function = getattr(self._of, "cumulative", self._of) if kind == "bootstrap" else self._of
         weights = (
-            asked.weights
-            if isinstance(asked, Linear) and (asked.limits is None or kind == "fisher")
-            else asked
+            function.weights
+            if isinstance(function, Linear) and (function.limits is None or kind == "fisher")
+            else function
         )
         bounds = interval(self._estimate, level, target, kind, weights, replicates, rng)
-        found: np.ndarray = (
-            asked.invert(bounds, self._of) if hasattr(asked, "invert") else bounds[0]
+        limits: np.ndarray = (
+            function.invert(bounds, self._of) if hasattr(function, "invert") else bounds[0]
         )
-        return found
+        return limits
 
     def _wald(self, level: float, target: str) -> np.ndarray | None:
         """The interval (2,) that holds for every distribution.
@@ -182,15 +182,15 @@ class Quantity(float):
             return self._holding(self._around(z, target))
         if not isinstance(inner, Linear):
             return None
-        known = UnbiasedShares.of(self._estimate, target)
-        if known is None:
+        unbiased = UnbiasedShares.of(self._estimate, target)
+        if unbiased is None:
             return self._of_sample_mean(inner, z, target) if block is None else None
         if block is None:
-            return known.interval(inner.weights, level, float(self), inner.limits)
+            return unbiased.interval(inner.weights, level, float(self), inner.limits)
         least, most = self._of.limits
         weights, base = np.zeros((2, self._estimate.domain.size))
         weights[block], base[block] = inner.weights, 1.0
-        bounds = known.limits_of_ratio(weights, base, float(self), z)
+        bounds = unbiased.limits_of_ratio(weights, base, float(self), z)
         return self._holding(np.clip(bounds, least, most))
 
     def _around(self, z: float, target: str) -> np.ndarray:
@@ -201,18 +201,18 @@ class Quantity(float):
         if isinstance(of, Quantile) and of.q <= ROUNDING:
             # The quantile at 0 is the least value for any shares.
             return np.repeat(whole[:1], 2)
-        known = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
-        known = known or UnbiasedShares.on_cells(result, target)
-        if known is None:
+        unbiased = UnbiasedShares.of(result, target) if isinstance(of, Variance) else None
+        unbiased = unbiased or UnbiasedShares.on_cells(result, target)
+        if unbiased is None:
             return whole
         values = np.arange(result.domain.size)[block or slice(None)]
         if isinstance(of, Quantile):
             curve = of.cumulative
-            first, last = known.reach_of_quantile(values[curve.order], of.q, z)
+            first, last = unbiased.reach_of_quantile(values[curve.order], of.q, z)
             return curve.edges[[first, last + curve.has_bins]]
         points, base = np.zeros((2, result.domain.size))
         points[values], base[values] = of.points, 1.0
-        limits = known.limits_of_variance(points, base, z) + of.width**2 / 12
+        limits = unbiased.limits_of_variance(points, base, z) + of.width**2 / 12
         return np.asarray(np.clip(limits, *whole))
 
     def _of_sample_mean(self, of: Linear, z: float, target: str) -> np.ndarray | None:
@@ -242,8 +242,8 @@ class Quantity(float):
 
     def _holding(self, bounds: np.ndarray) -> np.ndarray:
         """The interval (2,) of another estimate of the same number, widened to hold this one."""
-        found: np.ndarray = holding(bounds[None], float(self))[0]
-        return found
+        widened: np.ndarray = holding(bounds[None], float(self))[0]
+        return widened
 
     def _alone(self) -> Quantity | None:
         """The same number from the reports of a marginal alone; None where it is no marginal.
@@ -254,8 +254,10 @@ class Quantity(float):
         data = result.data
         if result.sums is None or not data.channel.has_likelihood or not data.domain.is_ordered:
             return None
-        own = Solution(LogSpline().fit(data), data, LogSpline())
-        return Quantity(float(np.atleast_1d(self._of(own.probabilities))[0]), own, self._of)
+        of_marginal = Solution(LogSpline().fit(data), data, LogSpline())
+        return Quantity(
+            float(np.atleast_1d(self._of(of_marginal.probabilities))[0]), of_marginal, self._of
+        )
 
 
 def anytime_limits(
@@ -263,14 +265,9 @@ def anytime_limits(
 ) -> np.ndarray:
     """An interval (2,) of a number that holds at all numbers of reports together.
 
-    Linear functions of the shares are means over the reports: see
-    :func:`warner.results.intervals.anytime_of_functions`. A ratio is the r at which N - r f can be
-    0, and a quantile the v at which the cumulative share can pass q [Woodruff 1952]. Each of these
-    is a linear function of the shares at the true number. So all hold at every look.
+        quantile: { v : low(F(v - 1) - q f) < 0 <= high(F(v) - q f) }   [Woodruff 1952]
 
-        quantile: { v : low(F(v - 1) - q f) < 0 <= high(F(v) - q f) }
-
-    f is 1, or the share of people who answered.
+    f is 1, or the share of people who answered. All others are linear functions or ratios of them.
     """
     factor = anytime_factor(estimate.n, planned, level)
     if isinstance(of, Sampled | Ratio):
@@ -300,8 +297,8 @@ def anytime_limits(
     every = np.arange(places.size + 1)
     low = bounds[np.searchsorted(looked, every, side="right") - 1, 0]
     high = bounds[np.searchsorted(looked, every), 1]
-    found: np.ndarray = curve.invert(np.stack([low, high], axis=1) + inner.q, inner)
-    return found
+    limits_of_quantile: np.ndarray = curve.invert(np.stack([low, high], axis=1) + inner.q, inner)
+    return limits_of_quantile
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,8 +433,8 @@ class Cumulative:
         if not self.has_bins:
             return float(self.edges[j - 1])
         before, after = shares[j - 1], shares[j]
-        part = min(1.0, max(0.0, (q - before) / (after - before))) if after > before else 0.0
-        return float(self.edges[j - 1] + part * (self.edges[j] - self.edges[j - 1]))
+        fraction = min(1.0, max(0.0, (q - before) / (after - before))) if after > before else 0.0
+        return float(self.edges[j - 1] + fraction * (self.edges[j] - self.edges[j - 1]))
 
     def invert(self, bounds: np.ndarray, of: Quantile) -> np.ndarray:
         """Return the values (2,) between which F can reach q.
@@ -456,8 +453,10 @@ class Cumulative:
         j = int(np.flatnonzero(bounds[:, 0] <= q)[-1])
         if j == self.order.size:
             return np.array([low, self.edges[-1]])
-        part = (q - bounds[j, 0]) / (bounds[j + 1, 0] - bounds[j, 0])
-        return np.array([low, max(low, self.edges[j] + part * (self.edges[j + 1] - self.edges[j]))])
+        fraction = (q - bounds[j, 0]) / (bounds[j + 1, 0] - bounds[j, 0])
+        return np.array(
+            [low, max(low, self.edges[j] + fraction * (self.edges[j + 1] - self.edges[j]))]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,24 +485,24 @@ def _of_answers(summary: _F) -> _F:
         block = slice(0, estimate.domain.nonresponse)
         given = estimate.domain.answered
         alone = BlockShares(within(estimate.probabilities, block), given, estimate)
-        found = summary(alone, *arguments, **named)
-        several = found if isinstance(found, tuple) else (found,)
+        number = summary(alone, *arguments, **named)
+        several = number if isinstance(number, tuple) else (number,)
         moved = tuple(_among_answers(estimate, one, block) for one in several)
-        return moved if isinstance(found, tuple) else moved[0]
+        return moved if isinstance(number, tuple) else moved[0]
 
     return cast(_F, of_those)
 
 
-def _among_answers(estimate: Solution, found: Quantity, block: slice) -> Quantity:
+def _among_answers(estimate: Solution, number: Quantity, block: slice) -> Quantity:
     """A number of the answers, with an interval that knows the share of nonresponse is estimated.
 
     Numbers that are linear in the shares are ratios c'theta / f. Their intervals are Fieller's,
     around the unbiased estimates; where there are posterior draws, with slack that these choose.
     """
-    of = found._of
+    of = number._of
     if estimate.has_posterior_intervals or not estimate.has_intervals or not hasattr(of, "weights"):
-        return Quantity(float(found), estimate, WithinBlock(of, block))
-    return Quantity(float(found), estimate, _ratio(estimate, of, block))
+        return Quantity(float(number), estimate, WithinBlock(of, block))
+    return Quantity(float(number), estimate, _ratio(estimate, of, block))
 
 
 def _ratio(estimate: Solution, of: Linear, block: slice) -> Ratio:
@@ -529,8 +528,8 @@ def mean(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     if fit is None:
         linear = zip(points.T, ends, strict=True)
         return _each(estimate, [Linear(axis, limits) for axis, limits in linear])
-    found = tuple(Quantity(one.value, estimate, one) for one in _sampled(estimate, fit))
-    return found[0] if len(found) == 1 else found
+    means = tuple(Quantity(one.value, estimate, one) for one in _sampled(estimate, fit))
+    return means[0] if len(means) == 1 else means
 
 
 def _sampled(estimate: Solution, fit: MeanFit) -> tuple[Sampled, ...]:
@@ -584,15 +583,15 @@ def variance_of_shares(estimate: Solution) -> Quantity | tuple[Quantity, ...]:
     return _each(estimate, [Variance(axis, estimate.domain.bin_width) for axis in points.T])
 
 
-def between_limits(found: Quantity | tuple[Quantity, ...]) -> Any:
+def between_limits(numbers: Quantity | tuple[Quantity, ...]) -> Any:
     """A variance, or one for each axis, moved into the interval of level 0.3.
 
     Smooth shares say too large a variance where reports say little. Unbiased estimates are noisy.
     """
-    if isinstance(found, tuple):
-        return tuple(map(between_limits, found))
-    limits = found._around(_MIDDLE, "population")
-    return Quantity(float(np.clip(found, *limits)), found._estimate, found._of)
+    if isinstance(numbers, tuple):
+        return tuple(map(between_limits, numbers))
+    limits = numbers._around(_MIDDLE, "population")
+    return Quantity(float(np.clip(numbers, *limits)), numbers._estimate, numbers._of)
 
 
 def cumulative_on(domain: Domain) -> Cumulative:
@@ -660,8 +659,8 @@ def _each(
     estimate: Solution, functions: Sequence[Linear | Variance]
 ) -> Quantity | tuple[Quantity, ...]:
     """One quantity, or a tuple of one for each axis."""
-    found = tuple(_quantity(estimate, of) for of in functions)
-    return found[0] if len(found) == 1 else found
+    numbers = tuple(_quantity(estimate, of) for of in functions)
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _distribution(theta: np.ndarray) -> np.ndarray:

@@ -260,5 +260,5 @@ def name_of(value: Any, domain: Domain | None = None) -> str:
     if domain is not None and domain.raster is not None and not isinstance(value, str):
         return f"row {value[0]}, column {value[1]}"
     if isinstance(value, dict):
-        return ", ".join(name_of(part) for part in value.values())
+        return ", ".join(name_of(entry) for entry in value.values())
     return f"{value:.6g}" if isinstance(value, float) else visible(as_text(value))

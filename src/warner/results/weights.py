@@ -120,22 +120,22 @@ class WeightedEstimate(Tabular):
         everyone = (1 - least) * everyone + least / everyone.size
         shared = table.channel.variance(everyone)
         total = np.zeros(everyone.size)
-        for g, part in steps(list(enumerate(table.parts)), "variances of groups"):
-            if part is None or self.weights[g] == 0:
+        for g, data in steps(list(enumerate(table.parts)), "variances of groups"):
+            if data is None or self.weights[g] == 0:
                 continue
-            n, own = part.n, table.shares[g]
-            found = shared
+            n, shares = data.n, table.shares[g]
+            variance = shared
             if n > 1:
-                second = part.channel.inverse_moments(own)[0]
-                found = (second - own**2) * n / (n - 1)
+                second = data.channel.inverse_moments(shares)[0]
+                variance = (second - shares**2) * n / (n - 1)
             if target == "respondents":
-                found = found - (everyone - everyone**2)
+                variance = variance - (everyone - everyone**2)
             elif table.per_person > 1:
                 more = table.per_person - 1
-                found = found + more * part.channel.part_of_values(everyone, shared)
+                variance = variance + more * data.channel.part_of_values(everyone, shared)
             # A share that no report of a small group supports has no variance in it by chance.
             low = shared * (0.0 if target == "respondents" else 1 / (n + 1))
-            total += self.weights[g] ** 2 * np.maximum(found, low) / n
+            total += self.weights[g] ** 2 * np.maximum(variance, low) / n
         return total
 
     def interval(self, level: float = 0.95, target: str = "population") -> np.ndarray:
@@ -242,26 +242,21 @@ def weighted(
         rule = "or weights must be given, and not both"
         raise ArgumentError("margins", rule)
     if weights is not None:
-        found = _person_weights(table, weights) * table.sizes
-        return WeightedEstimate(table, _one(found), WeightStatus.EXACT, ("the weights given",))
+        group_weights = _person_weights(table, weights) * table.sizes
+        return WeightedEstimate(
+            table, _one(group_weights), WeightStatus.EXACT, ("the weights given",)
+        )
     assert margins is not None
     targets = [_target(table, columns, numbers) for columns, numbers in _checked(margins)]
     _require_one_total(targets)
-    found, met = _raked(table.sizes.astype(np.float64), targets)
+    group_weights, met = _raked(table.sizes.astype(np.float64), targets)
     status = WeightStatus.EXACT if met else WeightStatus.NOT_CONVERGED
-    return WeightedEstimate(table, found, status, tuple(t.name for t in targets))
+    return WeightedEstimate(table, group_weights, status, tuple(t.name for t in targets))
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A margin of the population.
-
-    Attributes:
-        name: its columns.
-        cell: (G,) the number of the cell of each group.
-        shares: (cells,) with the sum 1.
-        total: the sum of the numbers given.
-    """
+    """A margin of the population: the cell (G,) of each group, and the shares of cells."""
 
     name: str
     cell: np.ndarray
@@ -276,13 +271,13 @@ def _checked(
     if not isinstance(margins, Mapping) or not margins:
         rule = "must be {column: {value: number of people}}"
         raise ArgumentTypeError("margins", rule, kind(margins))
-    found = []
+    checked = []
     for columns, numbers in margins.items():
         if not isinstance(numbers, Mapping) or not numbers:
             rule = "must be {value: number of people}"
             raise ArgumentTypeError(f"margin {columns}", rule, kind(numbers))
-        found.append((columns if isinstance(columns, tuple) else (columns,), numbers))
-    return found
+        checked.append((columns if isinstance(columns, tuple) else (columns,), numbers))
+    return checked
 
 
 def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, float]) -> Target:
@@ -293,8 +288,8 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
             rule = f"must be of the public columns {', '.join(table.names)}"
             raise ArgumentError("margins", rule, show(column))
     places = [table.names.index(column) for column in columns]
-    own = [tuple(key[i] for i in places) for key in table.keys]
-    reported = {key for key, n in zip(own, table.sizes, strict=True) if n}
+    values_of_groups = [tuple(key[i] for i in places) for key in table.keys]
+    reported = {key for key, n in zip(values_of_groups, table.sizes, strict=True) if n}
     cells: dict[tuple[Any, ...], float] = {}
     for value, number in numbers.items():
         key = value if isinstance(value, tuple) else (value,)
@@ -315,9 +310,9 @@ def _target(table: GroupTable, columns: tuple[str, ...], numbers: Mapping[Any, f
     if not 0 < total < np.inf:
         rule = "must have a positive sum, and a finite one"
         raise ArgumentError(f"margin {name}", rule, show(total))
-    known = {key: i for i, key in enumerate(cells)}
-    spare = len(known)  # the cell of groups without reports that the margin does not name
-    cell = np.array([known.get(key, spare) for key in own])
+    number_of_cell = {key: i for i, key in enumerate(cells)}
+    spare = len(number_of_cell)  # the cell of groups without reports that the margin does not name
+    cell = np.array([number_of_cell.get(key, spare) for key in values_of_groups])
     shares = np.array([*(amount / total for amount in cells.values()), 0.0])
     return Target(name, cell, shares, total)
 
@@ -366,16 +361,16 @@ def _person_weights(table: GroupTable, weights: Mapping[Any, float]) -> np.ndarr
     if not isinstance(weights, Mapping):
         rule = "must be {public values: weight of a person}"
         raise ArgumentTypeError("weights", rule, kind(weights))
-    found = np.full(len(table.keys), np.nan)
+    numbers = np.full(len(table.keys), np.nan)
     for key, weight in weights.items():
         amount = real("weights", weight)
         if amount < 0:
             raise ArgumentError("weights", "must be at least 0", show(amount))
-        found[table.place(key, "weights")] = amount
-    missing = np.isnan(found) & (table.sizes > 0)
+        numbers[table.place(key, "weights")] = amount
+    missing = np.isnan(numbers) & (table.sizes > 0)
     if missing.any():
         rule = "must have one for every group with reports"
         got = f"none for {label(table.keys[int(np.argmax(missing))])}"
         raise ArgumentError("weights", rule, got)
-    found = np.where(np.isnan(found), 0.0, found)
-    return found / (float(found.max()) or 1.0)  # so that sums do not overflow
+    numbers = np.where(np.isnan(numbers), 0.0, numbers)
+    return numbers / (float(numbers.max()) or 1.0)  # so that sums do not overflow
