@@ -115,6 +115,6 @@ def test_comparisons_and_the_command_line_show_it(
     shown = CliRunner().invoke(main, ["estimate", str(path), "--allow-simulated"])
     assert "conditioned" not in shown.output
     shown = CliRunner().invoke(
-        main, ["compare", str(path), "-m", "eb", "-m", "spline", "--runs", "2"]
+        main, ["benchmark", str(path), "-m", "eb", "-m", "spline", "--runs", "2"]
     )
     assert shown.exit_code == 0 and "Advised against." in shown.output

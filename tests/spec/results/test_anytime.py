@@ -165,7 +165,7 @@ def test_the_command_line_writes_them(tmp_path: Path) -> None:
     path = str(tmp_path / "tally.json")
     shown = run("estimate", path, "--interval", "anytime:1000", "--summary", "median").output
     low, high = estimate(tally).quantile(0.5).interval(kind=KIND)
-    assert f"{low:.4g} .. {high:.4g}" in shown
+    assert f"{low:.2f} to {high:.2f}" in shown
     shown = run("estimate", path, "--interval", "anytime:1000").output
     assert "Each holds for its value at all numbers of reports together" in shown
     for wrong in ("anytime", "anytime:x", "bootstrap"):

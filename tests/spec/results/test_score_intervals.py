@@ -76,8 +76,8 @@ def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPa
     tally.save(path)
     unbiased = result.rows()[0]["shrunk_from"]
     shown = CliRunner().invoke(main, ["estimate", str(path)]).output
-    assert "* Shrunk towards the other shares" in shown and f"j00 {unbiased:.4f}" in shown
-    assert f"{result.probabilities[0]:.4f}*" in shown
+    assert "* Shrunk towards the other shares" in shown and f"j00 {100 * unbiased:.1f}" in shown
+    assert f"{100 * result.probabilities[0]:.1f} %  *" in shown
     lines = list(csv.DictReader(io.StringIO(csv_of([result], 0.95, "population"))))
     assert float(lines[0]["shrunk_from"]) == unbiased and lines[30]["shrunk_from"] == ""
     frame = result.to_frame().to_pylist()
