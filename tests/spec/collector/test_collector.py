@@ -57,8 +57,13 @@ def body(collector: Collector, n: int = 1, ids: np.ndarray | None = None) -> byt
     )
 
 
-def send(collector: Collector, text: bytes) -> Accepted:
-    return collector.submit(collector.format.parse(text)).result(10)
+def submit(collector: Collector, text: bytes | None = None) -> Future[Accepted]:
+    """Send a body; without one, that of somebody who has not answered yet."""
+    return collector.submit(collector.format.parse(text or body(collector)))
+
+
+def send(collector: Collector, text: bytes | None = None) -> Accepted:
+    return submit(collector, text).result(10)
 
 
 @contextmanager
@@ -82,6 +87,11 @@ def commits_held(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     yield sizes
     assert began.wait(10)
     held.set()
+
+
+def wait_until(happens: Callable[[], bool]) -> None:
+    while not happens():
+        time.sleep(0.001)
 
 
 def refusal(future: Future[Accepted]) -> Refused:
@@ -141,7 +151,7 @@ def test_ids_are_dropped_after_closing_where_the_study_says_so(make: Make, tmp_p
     ids = new_ids(300)
     send(collector, body(collector, 300, ids))
     collector.close_survey()
-    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "closed"
+    assert refusal(submit(collector)).name == "closed"
     with pytest.raises(Refused, match="cannot be opened again") as refused:
         collector.open_survey()
     assert refused.value.name == "ids_dropped"
@@ -175,25 +185,25 @@ def test_a_clock_that_is_wrong_at_a_stop_and_at_a_start_closes_nothing(make: Mak
         now[0] = NOW + timedelta(days=3650)
         collector.stop()
         collector = make(more, clock=lambda: now[0])
-        assert refusal(collector.submit(collector.format.parse(text))).name == "closed"
+        assert refusal(submit(collector, text)).name == "closed"
         now[0] = NOW
         assert send(collector, text).new == 0
-        assert send(collector, body(collector)).new == 1
+        assert send(collector).new == 1
 
 
 def test_the_owner_opens_before_the_clock(make: Make) -> None:
     collector = make("opens = 2026-01-02T00:00:00Z\n", clock=lambda: NOW - timedelta(days=9))
     collector.open_survey()
-    assert send(collector, body(collector)).new == 1
+    assert send(collector).new == 1
 
 
 def test_only_invited_people_are_counted(make: Make) -> None:
     collector = make('access = "invited"\n')
     ids = new_ids(3)
-    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "not_invited"
+    assert refusal(submit(collector)).name == "not_invited"
     collector.invite(ids[:2])
     collector.invite(ids[:2])
-    error = refusal(collector.submit(collector.format.parse(body(collector, 3, ids))))
+    error = refusal(submit(collector, body(collector, 3, ids)))
     assert (error.name, error.position) == ("not_invited", 2)
     assert send(collector, body(collector, 2, ids[:2])).new == 2
     assert send(collector, body(collector, 2, ids[:2])).new == 0  # another report is not counted
@@ -226,7 +236,7 @@ def test_rejects_are_counted_by_reason_and_kept_without_a_submission(
 
 def test_who_waits_for_a_version_learns_of_it(make: Make) -> None:
     collector = make()
-    send(collector, body(collector))
+    send(collector)
     assert collector.wait_for(0, 0.01)
     assert collector.version == collector.state().version
     assert not collector.wait_for(collector.version, 0.01)
@@ -234,10 +244,10 @@ def test_who_waits_for_a_version_learns_of_it(make: Make) -> None:
 
 def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> None:
     collector = make()
-    futures = [collector.submit(collector.format.parse(body(collector, 5))) for _ in range(40)]
+    futures = [submit(collector, body(collector, 5)) for _ in range(40)]
     collector.stop()
     assert all(future.result(0).new == 5 for future in futures)
-    assert refusal(collector.submit(collector.format.parse(body(collector)))).name == "stopped"
+    assert refusal(submit(collector)).name == "stopped"
     with pytest.raises(Refused, match="stopping"):
         collector.close_survey()
     assert make().n == 200
@@ -248,17 +258,15 @@ def test_what_waits_is_one_commit_also_behind_another_task(
 ) -> None:
     collector = make()
     with commits_held(monkeypatch) as sizes:
-        first = collector.submit(collector.format.parse(body(collector)))
-        while collector._waiting:
-            time.sleep(0.001)
+        first = submit(collector)
+        wait_until(lambda: not collector._waiting)
         futures = [first]
         tasks = []
         for _ in range(3):
-            futures.append(collector.submit(collector.format.parse(body(collector))))
+            futures.append(submit(collector))
             tasks.append(threading.Thread(target=collector.remember, args=("a", b"b")))
             tasks[-1].start()
-            while len(collector._queue) < 2 * len(tasks):
-                time.sleep(0.001)
+            wait_until(lambda: len(collector._queue) >= 2 * len(tasks))
     assert all(future.result(10).new == 1 for future in futures)
     for task in tasks:
         task.join(10)
@@ -283,16 +291,14 @@ def test_the_health_is_that_of_reports_and_not_of_a_change_that_fits_a_full_disk
             collector.check()  # nobody has sent yet
         assert refused.value.name == "store_full"
         collector.reject("store_full")  # is kept: it fits
-        assert refusal(collector.submit(collector.format.parse(body(collector)))).name == (
-            "store_full"
-        )
+        assert refusal(submit(collector)).name == ("store_full")
     full[0] = False
     with pytest.raises(Refused):
         collector.check()  # what the last commit did, a moment ago
-    send(collector, body(collector))
+    send(collector)
     collector.check()
     full[0] = True
-    refusal(collector.submit(collector.format.parse(body(collector))))
+    refusal(submit(collector))
     monkeypatch.setattr(module, "_TRUSTED", 0.0)
     full[0] = False
     collector.check()  # although nobody has sent since
@@ -372,9 +378,8 @@ def test_too_many_that_wait_are_refused(make: Make, monkeypatch: pytest.MonkeyPa
         commit(store, change)
 
     monkeypatch.setattr(SQLiteStore, "commit", slow)
-    first = collector.submit(collector.format.parse(body(collector)))
-    while collector._waiting:
-        time.sleep(0.001)
+    first = submit(collector)
+    wait_until(lambda: not collector._waiting)
     batch = collector.format.parse(body(collector, 15))
     second, third = collector.submit(batch), collector.submit(batch)
     held.set()
@@ -415,8 +420,7 @@ def test_groups_beyond_the_memory_are_refused_alone(
     assert send(collector, on(["2026-01-01", "2026-01-02"])).new == 2
     with commits_held(monkeypatch) as sizes:
         first = collector.submit(collector.format.parse(on(["2026-01-01"])))
-        while collector._waiting:
-            time.sleep(0.001)
+        wait_until(lambda: not collector._waiting)
         futures = [
             collector.submit(collector.format.parse(on([f"2026-01-{day:02}"])))
             for day in (1, 3, 4, 2)
@@ -442,19 +446,11 @@ def test_what_is_unforeseen_is_no_traceback_with_contents(
         raise KeyError("a person's answer")
 
     monkeypatch.setattr(collector._counts, "added", broken)
-    error = refusal(collector.submit(collector.format.parse(body(collector))))
+    error = refusal(submit(collector))
     assert "answer" not in str(error)
     assert error.__cause__ is None
     monkeypatch.undo()
-    assert send(collector, body(collector)).new == 1
-
-
-def test_results_are_what_the_study_would_count(make: Make) -> None:
-    collector = make()
-    study = collector.format.study
-    reports = study.mechanisms["smokes"].randomize(["yes", "no", "no"])
-    send(collector, collector.format.seal({"smokes": reports}))
-    assert collector.state().tallies == study.tally({"smokes": reports})
+    assert send(collector).new == 1
 
 
 def test_a_store_that_can_be_written_is_no_news(make: Make) -> None:
