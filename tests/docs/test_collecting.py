@@ -141,8 +141,9 @@ def test_every_command_of_the_guide_runs(servers: _Servers) -> None:
             Path("habits.counts.sqlite").rename("before.sqlite")
             run(*shlex.split(command)[1:])
         elif command.startswith(("warner collect serve", "warner plan")):  # others start and plan
-            known = set(re.findall(r"--[a-z-]+", run(command.split()[1], "--help").stdout))
-            assert set(re.findall(r"--[a-z-]+", command)) <= known
+            names = command.split()[1 : 3 if " collect " in command else 2]
+            options = set(re.findall(r"--[a-z-]+", run(*names, "--help").stdout))
+            assert set(re.findall(r"--[a-z-]+", command)) <= options
         elif command.startswith("curl"):
             done = httpx.post(
                 real.split()[-1],
