@@ -12,22 +12,26 @@ from warner import Integers
 from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 
 
-@pytest.mark.parametrize(("prime", "remedy"), [(4, "Pass 5"), (1, "2.."), (2**25 + 1, "2..")])
-def test_a_number_that_is_no_prime_is_refused(prime: int, remedy: str) -> None:
-    with pytest.raises(ArgumentError, match=f"prime: must.*{remedy}"):
-        warner.ProjectiveGeometryResponse(Integers(0, 9), 1.0, prime=prime)
-
-
-def test_a_prime_is_an_integer() -> None:
-    with pytest.raises(ArgumentTypeError, match="prime"):
-        warner.ProjectiveGeometryResponse(Integers(0, 9), 1.0, prime=True)
-
-
-def test_more_reports_than_a_tally_can_count_are_refused_with_an_alternative() -> None:
-    with pytest.raises(ArgumentError, match=r"domain: .*33554432.*HadamardResponse"):
-        warner.ProjectiveGeometryResponse(Integers(1, 2**25 + 5), 1.0)
-    with pytest.raises(ArgumentError, match=r"prime: .*33554432.*Leave it out"):
-        warner.ProjectiveGeometryResponse(Integers(1, 10**5), 1.0, prime=9973)
+@pytest.mark.parametrize(
+    "size, options, words",
+    [
+        (10, {"prime": 4}, "prime: must.*Pass 5"),
+        (10, {"prime": 1}, r"prime: must.*2\.\."),
+        (10, {"prime": 2**25 + 1}, r"prime: must.*2\.\."),
+        (10, {"prime": True}, "prime"),
+        (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
+        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave it out"),
+        (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
+        (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
+        # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.
+        (5, {"prime": 2, "blocks": 4}, r"5 values fill 3; got 4\. Pass 3"),
+    ],
+)
+def test_primes_and_blocks_that_do_not_fit_are_refused_with_those_that_do(
+    size: int, options: dict[str, int], words: str
+) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=words):
+        warner.ProjectiveGeometryResponse(Integers(1, size), 1.0, **options)
 
 
 @pytest.mark.parametrize("epsilon", [40.0, 60.0])
@@ -87,18 +91,6 @@ def test_several_blocks_serve_where_one_block_fits_badly() -> None:
 
 def test_one_block_is_kept_where_several_save_little() -> None:
     assert warner.ProjectiveGeometryResponse(Integers(1, 3000), 2.0).blocks == 1
-
-
-@pytest.mark.parametrize("blocks", [0, 11])
-def test_blocks_without_values_are_refused(blocks: int) -> None:
-    with pytest.raises(ArgumentError, match=r"blocks: must.*1\.\.10"):
-        warner.ProjectiveGeometryResponse(Integers(1, 10), 1.0, blocks=blocks)
-
-
-def test_a_block_that_no_value_reaches_is_refused() -> None:
-    """Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise."""
-    with pytest.raises(ArgumentError, match=r"5 values fill 3; got 4\. Pass 3"):
-        warner.ProjectiveGeometryResponse(Integers(1, 5), 1.0, prime=2, blocks=4)
     assert warner.ProjectiveGeometryResponse(Integers(1, 5), 1.0, prime=2, blocks=3).blocks == 3
 
 
