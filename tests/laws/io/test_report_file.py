@@ -31,7 +31,11 @@ def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -
 def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    reports.save(tmp_path / "reports.warner", keep_order=True)
+    for name in ("reports.warner", "reports", "reports.csv"):  # known by its first bytes
+        reports.save(tmp_path / name, keep_order=True)
+        assert tally_file(str(tmp_path / name)) == {"value": mechanism.tally(reports)}
+        copy = read_reports(str(tmp_path / name))["value"]
+        assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
     for suffix in ("parquet", "csv"):
         write_reports(reports, str(tmp_path / f"reports.{suffix}"), keep_order=True)
     rows_per_report = [

@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 import warner
-from tests.registry import MECHANISMS, smallest
 from warner import Categorical, Integers, Product, Reports
 from warner.app.cli import main
 from warner.io import read_reports, tally_file, write_reports
@@ -29,20 +28,6 @@ def run(*args: str) -> str:
     result = CliRunner().invoke(main, list(args))
     assert result.exit_code == 0, result.output
     return result.output
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("file", ["reports.warner", "reports", "reports.csv"])
-def test_saved_reports_are_counted_as_memory_is(name: str, file: str, tmp_path: Path) -> None:
-    """Under any name: the wire format is known by its first bytes."""
-    mechanism = smallest(name)
-    values = mechanism.domain.decode(np.arange(60) % mechanism.domain.size)
-    reports = mechanism.randomize(values, np.random.default_rng(1))
-    path = tmp_path / file
-    reports.save(path, keep_order=True)
-    assert tally_file(str(path)) == {"value": mechanism.tally(reports)}
-    copy = read_reports(str(path))["value"]
-    assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
 
 
 def test_commands_read_saved_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

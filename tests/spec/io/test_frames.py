@@ -1,15 +1,17 @@
-"""Frames of bits are grouped column by column and checked as whole reports."""
+"""Frames of bits are grouped column by column, and streams of Arrow are read once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 
 import warner
-from warner import Integers
+from warner import Integers, Study
 from warner.io.frames import GroupedFrame
 
 
@@ -52,3 +54,36 @@ def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
     rappor = warner.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
     with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
         rappor.tally(kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))
+
+
+@pytest.mark.parametrize("stream", [pa.Table.to_reader, ds.dataset], ids=["reader", "data set"])
+def test_streams_of_arrow_are_counted_in_one_pass(stream: Callable[[pa.Table], Any]) -> None:
+    study = Study.parse(
+        """
+        [public.week]
+        integers = [1, 2]
+        [attributes.age]
+        integers = [0, 9]
+        mechanism = "UnaryEncoding"
+        epsilon = 1.0
+        [attributes.smokes]
+        values = ["no", "yes"]
+        mechanism = "RandomizedResponse"
+        epsilon = 1.0
+        """
+    )
+    answers = {"age": np.arange(60) % 10, "smokes": ["no", "yes"] * 30}
+    made = {n: m.randomize(answers[n]) for n, m in study.mechanisms.items()}
+    columns: dict[str, Any] = {"week": [1, 2, 2] * 20}
+    for name, mechanism in study.mechanisms.items():
+        stored = mechanism.schema.to_file(made[name].columns)
+        columns |= {f"{name}_{end}": column for end, column in stored.items()}
+    table = pa.table(columns)
+    weeks = {"week": columns["week"]}
+    assert study.tally(stream(table), "week") == study.tally(made, weeks)
+    age = study.mechanisms["age"]
+    assert age.reports(stream(table), column="age") == made["age"]
+    assert age.tally(stream(table), weeks, column="age") == age.tally(made["age"], weeks)
+    gap = pa.table({"smokes_report": pa.array([1, None])})
+    with pytest.raises(warner.errors.ReportError, match=r"data: smokes_report: .* without gaps"):
+        study.mechanisms["smokes"].tally(stream(gap))
