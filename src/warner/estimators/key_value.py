@@ -88,7 +88,7 @@ _ADDED = 4  # added reports, about z^2 of an interval of 95 %, as by Agresti and
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class KeyMoments:
     """Unbiased estimates of every key's frequency f, and of N = f times the mean of its values.
 
     Attributes:
@@ -104,7 +104,7 @@ class Moments:
     ends: tuple[float, float]
 
 
-def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
+def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
     """Estimate f and N of every key without bias, from means over the reports.
 
         f_k = mean of h(z),   h = ([z > 0] - b) / (a - b)
@@ -151,7 +151,7 @@ def key_moments(data: LikelihoodData, name: str = "this") -> Moments:
         least = _ADDED * t / data.n
         of_values = _variance_of_values(means[:, 1], means[:, 0], values.ends[0], least)
         variance = variance + (t - 1) * weight * of_values
-    return Moments(means[:, 1], means[:, 0], variance, values.ends[0])
+    return KeyMoments(means[:, 1], means[:, 0], variance, values.ends[0])
 
 
 def _variance_of_values(

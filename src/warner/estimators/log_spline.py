@@ -179,7 +179,7 @@ class Expansion(Likelihood):
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SplineDesign:
     """The columns of X (K, P), each with sum 0, and the prior of each.
 
     Attributes:
@@ -250,7 +250,7 @@ def softmax(columns: np.ndarray | FineColumns, phi: np.ndarray, base: Any = 0.0)
 @lru_cache(maxsize=16)
 def design(
     size: int, basis: int, order: int, cells: Cells | None = None, nonresponse: bool = False
-) -> Design:
+) -> SplineDesign:
     """X for ``basis`` cubic B-splines over ``size`` values, or the means of its rows over cells.
 
     With as many splines as values there is one coefficient per value. Let p be the order and D+ the
@@ -274,7 +274,7 @@ def design(
         columns.setflags(write=False)
         base = np.append(np.zeros(size - 1), np.log(size - 1))
         groups = (*answered.groups, np.array([columns.shape[1] - 1]))
-        return Design(columns, np.append(answered.spline, False), groups, base=base)
+        return SplineDesign(columns, np.append(answered.spline, False), groups, base=base)
     powers, splines = _powers(size, order), _splines(size, basis)
     weights = np.linalg.pinv(np.diff(np.eye(basis), order, axis=0))
     shifts = np.asarray(splines.T @ powers).T @ weights
@@ -294,9 +294,9 @@ def design(
     kinds = ([index[:first]] if first else []) + [index[[i]] for i in range(last, index.size)]
     spline = (index >= first) & (index < last)
     if cells is None:
-        return Design(columns, spline, tuple(kinds))
+        return SplineDesign(columns, spline, tuple(kinds))
     fine = FineColumns(powers, splines, weights, shifts)
-    return Design(columns, spline, tuple(kinds), cells, fine, cells.log_sizes)
+    return SplineDesign(columns, spline, tuple(kinds), cells, fine, cells.log_sizes)
 
 
 @lru_cache(maxsize=4)
@@ -328,7 +328,7 @@ class CoefficientPrior:
         scale: s, the standard deviation of the coefficients of the spline.
     """
 
-    def __init__(self, x: Design, scale: float) -> None:
+    def __init__(self, x: SplineDesign, scale: float) -> None:
         from scipy.special import gammaln
 
         self.x, self.scale = x, scale
@@ -388,7 +388,7 @@ class Model:
     theta: np.ndarray
     phi: np.ndarray
     factor: np.ndarray
-    design: Design
+    design: SplineDesign
     converged: bool
 
     def determined(self) -> float:
@@ -441,7 +441,7 @@ class _Ascent:
 
 
 def maximize_penalized(
-    likelihood: Likelihood, x: Design, order: int, scale: float, phi: np.ndarray | None = None
+    likelihood: Likelihood, x: SplineDesign, order: int, scale: float, phi: np.ndarray | None = None
 ) -> Model:
     """Find the penalised maximum phi* by Newton's method with step halving, and the evidence.
 

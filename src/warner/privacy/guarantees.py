@@ -24,7 +24,6 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
     ValuesError,
-    message,
 )
 from warner.domains import Domain
 from warner.privacy.report_laws import (
@@ -68,28 +67,23 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
             None,
             "Name what deserves protection",
         )
+    outside = None
     try:
         index = domain.encode(values)
     except ValuesError as error:
-        problem = message(
-            "sensitive",
-            f"value {error.position} is not in the domain of {domain.size} values",
-            repr(values[error.position]),
-        )
-    else:
-        if len(np.unique(index)) < len(index):
-            raise ArgumentError(
-                "sensitive",
-                "values must be distinct, and in different bins",
-                f"{len(index)} with repetitions",
-            )
-        mask = np.zeros(domain.size, dtype=bool)
-        mask[index] = True
-        return mask
-    raise ArgumentError(problem)
+        outside = error.position
+    if outside is not None:  # outside the handler: one error is shown, not two
+        rule = f"value {outside} is not in the domain of {domain.size} values"
+        raise ArgumentError("sensitive", rule, repr(values[outside]))
+    if len(np.unique(index)) < len(index):
+        rule = "values must be distinct, and in different bins"
+        raise ArgumentError("sensitive", rule, f"{len(index)} with repetitions")
+    mask = np.zeros(domain.size, dtype=bool)
+    mask[index] = True
+    return mask
 
 
-class Finding(NamedTuple):
+class Examination(NamedTuple):
     """The result of comparing a table of probabilities with a guarantee.
 
     Attributes:
@@ -148,7 +142,7 @@ class Guarantee(ABC):
         return replace(self, epsilon=epsilon)  # type: ignore[type-var]
 
     @abstractmethod
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         """Compare a table of exact probabilities with this guarantee.
 
         Args:
@@ -156,7 +150,7 @@ class Guarantee(ABC):
             domain: the K values.
 
         Returns:
-            Finding: the smallest epsilon of the table, and whether the guarantee holds.
+            Examination: the smallest epsilon of the table, and whether the guarantee holds.
 
         Raises:
             ArgumentError: the guarantee names values that the domain does not have, or it is metric
@@ -199,7 +193,7 @@ class LDP(Guarantee):
     def __str__(self) -> str:
         return "no protection" if math.isinf(self.epsilon) else f"{self.epsilon:.10g}-LDP"
 
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         return _examine_odds(self.epsilon, table, domain)
 
 
@@ -245,12 +239,12 @@ class ULDP(Guarantee):
         """The one-sided guarantee that this one implies [P2 prop 12]."""
         return OSLDP(self.epsilon, self.sensitive)
 
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         mask = sensitive_mask(domain, self.sensitive)
         protected = image(table, mask)
         problem = ambiguous_report(table, mask, protected, _names(domain))
         if problem is not None:
-            return Finding(math.inf, problem)
+            return Examination(math.inf, problem)
         return _examine_odds(self.epsilon, table, domain, reports=protected)
 
 
@@ -287,7 +281,7 @@ class OSLDP(Guarantee):
     def __str__(self) -> str:
         return f"one-sided {LDP(self.epsilon)} of {_count(self.sensitive)}"
 
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         mask = sensitive_mask(domain, self.sensitive)
         return _examine_odds(self.epsilon, table, domain, likely=mask)
 
@@ -371,7 +365,7 @@ class MetricLDP(Guarantee):
         assert distance is not None
         return MetricLDP.at(epsilon, distance, self.diameter)
 
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
             raise ArgumentError(
                 "claim",
@@ -380,9 +374,9 @@ class MetricLDP(Guarantee):
             )
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
-            return Finding(worst.epsilon, None)
+            return Examination(worst.epsilon, None)
         likely, unlikely = domain.labels[worst.likely], domain.labels[worst.unlikely]
-        return Finding(
+        return Examination(
             worst.epsilon,
             f"report {worst.report} tells {likely!r} from {unlikely!r} "
             f"at {worst.epsilon:.6g} nats per unit of distance",
@@ -422,11 +416,13 @@ class ApproximateLDP(Guarantee):
     def __str__(self) -> str:
         return f"({self.epsilon:.10g}, {self.delta:.6g})-LDP"
 
-    def examine(self, table: np.ndarray, domain: Domain) -> Finding:
+    def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         delta = hockey_stick(table, self.epsilon)
         if delta <= self.delta:
-            return Finding(self.epsilon, None, delta)
-        return Finding(self.epsilon, f"delta is {delta:.6g} at epsilon {self.epsilon:.6g}", delta)
+            return Examination(self.epsilon, None, delta)
+        return Examination(
+            self.epsilon, f"delta is {delta:.6g} at epsilon {self.epsilon:.6g}", delta
+        )
 
 
 def _examine_odds(
@@ -435,19 +431,19 @@ def _examine_odds(
     domain: Domain,
     reports: np.ndarray | None = None,
     likely: np.ndarray | None = None,
-) -> Finding:
+) -> Examination:
     """Compare the worst ratio of some reports (m,) and of some likely values (K,) with epsilon."""
     rows = np.arange(len(table)) if reports is None else np.flatnonzero(reports)
     worst = worst_pair(table[rows], likely)
     least = epsilon_of(worst.ratio)
     if least <= epsilon:
-        return Finding(least, None)
+        return Examination(least, None)
     names = _names(domain)
     odds = (
         "but never" if worst.ratio == INFINITE else f"{float(worst.ratio):.6g} times as likely as"
     )
     report, first, second = rows[worst.report], names[worst.likely], names[worst.unlikely]
-    return Finding(least, f"report {report} comes from {first}, {odds} from {second}")
+    return Examination(least, f"report {report} comes from {first}, {odds} from {second}")
 
 
 def _names(domain: Domain) -> list[str]:

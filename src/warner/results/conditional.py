@@ -23,7 +23,7 @@ from warner._core.table import Table, Tabular
 from warner.channels import BlockMoments, FloatArray
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData, Status
-from warner.estimators.key_value import Moments, PerKey, key_moments, of_keys
+from warner.estimators.key_value import KeyMoments, PerKey, key_moments, of_keys
 from warner.metrics import project
 from warner.results.intervals import (
     TARGETS,
@@ -420,7 +420,7 @@ class Conditional(Tabular):
         return slice(self.index * self.domain.size, (self.index + 1) * self.domain.size)
 
     @cached_property
-    def _moments(self) -> Moments | None:
+    def _moments(self) -> KeyMoments | None:
         """Unbiased frequencies and sums of values, where reports are of keys with values."""
         return key_moments(self.estimate.data) if self.estimate.data.channel.is_keyed else None
 
