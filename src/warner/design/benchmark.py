@@ -44,7 +44,7 @@ from warner.results.recommend import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
-_ELSEWHERE = {  # names of the literature
+_LITERATURE_NAMES = {  # names of the literature
     "K-RR": "RandomizedResponse",
     "KRR": "RandomizedResponse",
     "GRR": "RandomizedResponse",
@@ -386,7 +386,7 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         }
         if given not in makers:
             rule = f"must be one of {', '.join(makers)}"
-            here = _ELSEWHERE.get(given.upper())
+            here = _LITERATURE_NAMES.get(given.upper())
             remedy = meant(given, makers) if here is None else f"Here it is {here!r}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[given]

@@ -236,8 +236,8 @@ class _Scheme:
 
 
 @dataclass(frozen=True)
-class _Question:
-    """The question that all schemes are tried on: see :func:`compare_schemes`."""
+class _Trial:
+    """What all schemes are tried on: see :func:`compare_schemes`."""
 
     domain: Product
     epsilon: float
@@ -300,7 +300,7 @@ def compare_schemes(
     integer("n", n, 1)
     integer("runs", runs, 2)
     rng = np.random.default_rng(0) if rng is None else rng
-    question = _Question(domain, epsilon, n, shares, loss, runs)
+    trial = _Trial(domain, epsilon, n, shares, loss, runs)
     results: list[RankedScheme] = []
     left_out: dict[str, str] = {}
     for scheme in steps(list(_schemes(domain, shares, groups)), "trying schemes"):
@@ -313,7 +313,7 @@ def compare_schemes(
             )
             continue
         try:
-            results += _tried(scheme, question, rng)
+            results += _tried(scheme, trial, rng)
         except BudgetError as problem:
             left_out[scheme.name] = str(problem)
     if not results:
@@ -339,28 +339,29 @@ def _schemes(
     yield _Scheme("RR-Clusters", clustered.places(domain), products)
 
 
-def _tried(
-    scheme: _Scheme, question: _Question, rng: np.random.Generator
-) -> Iterator[RankedScheme]:
+def _tried(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator[RankedScheme]:
     """The results of one scheme: each group randomised together, groups apart."""
-    domain, theta, n = question.domain, question.theta, question.n
+    domain, theta, n = trial.domain, trial.theta, trial.n
     shape, names = domain.shape, list(domain.attributes)
     axes = [axis for group in scheme.groups for axis in group]
     domains = [subdomain(domain, group) for group in scheme.groups]
     mechanisms = [
-        RandomizedResponse(each, question.epsilon * len(group) / len(axes))
+        RandomizedResponse(each, trial.epsilon * len(group) / len(axes))
         for each, group in zip(domains, scheme.groups, strict=True)
     ]
     channels = [mechanism.channel() for mechanism in mechanisms]
     channel = channels[0] if len(channels) == 1 else KroneckerChannel(channels)
     truth = summed(theta, shape, axes)
-    domain_of_groups = _asked(domain, domains)
+    domain_of_groups: Domain = domain
+    if len(domains) not in (1, len(shape)):
+        # The cells are in the order of the groups' attributes.
+        domain_of_groups = Product(**{f"part {i}": each for i, each in enumerate(domains)})
     simulated = [
         LikelihoodData(channel, channel.simulate(truth, n, rng), n, domain_of_groups)
-        for _ in range(question.runs)
+        for _ in range(trial.runs)
     ]
     epsilons = [float(mechanism.epsilon) for mechanism in mechanisms]
-    loss = metrics.l1 if question.loss == "l1" else metrics.sum_of_squares
+    loss = metrics.l1 if trial.loss == "l1" else metrics.sum_of_squares
     independent = np.prod(
         [lifted(summed(theta, shape, group), shape, group) for group in scheme.groups], axis=0
     )
@@ -369,7 +370,7 @@ def _tried(
         errors = np.array([loss(method.fit(data).shares, truth) for data in tried])
         is_product = isinstance(method, Independent)
         expected = None
-        if question.loss == "l2" and method == Inversion():
+        if trial.loss == "l2" and method == Inversion():
             sizes = [each.size for each in domains]
             expected = inversion_squares(sizes, epsilons, n, float(theta @ theta))
         is_marginal = is_product and all(len(group) == 1 for group in scheme.groups)
@@ -379,14 +380,7 @@ def _tried(
             tuple(tuple(names[axis] for axis in group) for group in scheme.groups),
             tuple(epsilons),
             float(errors.mean()),
-            float(errors.std(ddof=1) / np.sqrt(question.runs)),
+            float(errors.std(ddof=1) / np.sqrt(trial.runs)),
             expected,
             loss(independent, theta) if is_product else 0.0,
         )
-
-
-def _asked(domain: Product, groups: list[Domain]) -> Domain:
-    """The domain of the groups' answers; its cells are in the order of the groups' attributes."""
-    if len(groups) in (1, len(domain.shape)):
-        return domain
-    return Product(**{f"part {i}": each for i, each in enumerate(groups)})

@@ -380,7 +380,7 @@ class Collect:
         stated = {key: value for key, value in table.items() if value is not None}
         for key in ("opens", "closes"):
             if key in stated:  # a text, where the study was JSON
-                stated[key] = _moment(stated[key])
+                stated[key] = _datetime_of(stated[key])
         people = stated.get("people", PEOPLE)
         usual = min(people, max(_FEWEST_IN_A_STEP, math.ceil(people / _STEPS)))
         return cls(**{"step": usual, **stated})
@@ -391,8 +391,8 @@ def collect_problems(table: Any) -> list[Problem]:
     log = ProblemLog()
     if not isinstance(table, Mapping):
         return []
-    moments = {key: _checked(key, table.get(key), log) for key in ("opens", "closes")}
-    opens, closes = moments["opens"], moments["closes"]
+    times = {key: _checked_time(key, table.get(key), log) for key in ("opens", "closes")}
+    opens, closes = times["opens"], times["closes"]
     if opens is not None and closes is not None and opens >= closes:
         rule = f"must be later than opens, {opens.isoformat()}"
         log.add(("collect", "closes"), rule, closes.isoformat())
@@ -412,15 +412,15 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _checked(key: str, value: Any, log: ProblemLog) -> datetime | None:
-    """The moment that the file states; None where it states none, or none that can be used."""
+def _checked_time(key: str, value: Any, log: ProblemLog) -> datetime | None:
+    """The time that the file states; None where it states none, or none that can be used."""
     if value is None:
         return None
-    moment = None
+    stated_time = None
     if isinstance(value, str | datetime):
-        moment = _moment(value)
-    if moment is not None and moment.utcoffset() is not None:
-        return moment
+        stated_time = _datetime_of(value)
+    if stated_time is not None and stated_time.utcoffset() is not None:
+        return stated_time
     rule = "must be a date and a time with an offset from UTC"
     got = value.isoformat() if isinstance(value, date | time) else show(value)
     remedy = f"It is written {key} = 2026-05-31T18:00:00+02:00, without quotes"
@@ -428,8 +428,8 @@ def _checked(key: str, value: Any, log: ProblemLog) -> datetime | None:
     return None
 
 
-def _moment(value: str | datetime) -> datetime | None:
-    """The moment that a value states; None for a text that is none."""
+def _datetime_of(value: str | datetime) -> datetime | None:
+    """The time that a value states; None for a text that is none."""
     if isinstance(value, datetime):
         return value
     try:
