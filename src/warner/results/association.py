@@ -164,12 +164,7 @@ class Pair:
     def _second_moments(self, w: FloatArray, sides: list[FloatArray]) -> FloatArray:
         """The means (r, c, R) over the reports of g_ij^2, where the mean of g_ij is D_ij.
 
-        For attributes that were randomised separately, g is a product. Otherwise, with L_ij(y) the
-        weight of report y in the estimate of T_ij, and a sum over an index written as +,
-
-            g_ij = L_ij - a_i L_+j - b_j L_i+ + a_i b_j L_++
-
-        and the mean of its square is made of ten means that depend on neither a nor b.
+            g_ij = L_ij - a_i L_+j - b_j L_i+ + a_i b_j L_++,   L_ij(y) the weight of report y in T_ij
         """
         factors = self.channel.factors(self.shape)
         if factors is not None:
@@ -282,23 +277,7 @@ def _plain(tables: FloatArray) -> FloatArray:
 
 
 def cramers_v(data: LikelihoodData, first: str, second: str) -> Association:
-    """Cramer's V of two attributes, corrected for the noise of the reports.
-
-    It does not depend on the method that estimates the shares. The plain V of estimated shares,
-    ``metrics.cramers_v(estimate.marginal([a, b]).probabilities.reshape(...))``, is too large.
-
-    Args:
-        data: reports on a Product.
-        first, second: names of two attributes.
-
-    Returns:
-        Association: V in [0, 1], a float with a method ``interval``.
-
-    Raises:
-        ArgumentError: not two attributes of the domain, bit sums instead of whole reports, too
-            many possible reports, or several reports of one person.
-        EmptyError: fewer than two reports.
-    """
+    """Cramer's V corrected for the noise: see :meth:`warner.Estimate.cramers_v`."""
     if data.reports_per_person > 1:
         rule = "needs people who send one report each"
         got = f"up to {data.reports_per_person} reports of one person"
