@@ -88,11 +88,6 @@ def direct_sample(
     return np.where(wrong == size - 1, index, wrong + (wrong >= index))
 
 
-def direct_fields(size: int, true_width: int, other_width: int) -> dict[str, Any]:
-    """The entries of a device program for :func:`direct_sample`."""
-    return {"size": size, "own": number(true_width), "other": number(other_width)}
-
-
 class RandomizedResponse(Mechanism):
     """k-ary randomised response (k-RR, GRR): reports the true value or, less often, another value.
 
@@ -138,8 +133,8 @@ class RandomizedResponse(Mechanism):
         }
 
     def _program(self) -> dict[str, Any]:
-        widths = self._true_width, self._other_width
-        return program("direct", direct_fields(self.domain.size, *widths))
+        widths = {"own": number(self._true_width), "other": number(self._other_width)}
+        return program("direct", {"size": self.domain.size, **widths})
 
     def channel(self) -> DirectChannel:
         return DirectChannel(

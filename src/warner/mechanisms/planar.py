@@ -150,10 +150,6 @@ class Displacements(ReportDistribution):
         worst = max(_steepest_of(table, within) for table in parts)
         return math.nextafter(max(0.0, worst), math.inf)
 
-    def tables_of_reports(self) -> list[np.ndarray]:
-        """Integer masses of a report under the cells around it: corner, sides and inside."""
-        return _tables_of_reports(*self.exact())
-
     def epsilon_per_unit(self) -> float:
         """Nats per side of a cell: the maximum over reports and pairs of cells, rounded up."""
         if not self.is_small:
@@ -529,7 +525,7 @@ class Planar(Mechanism):
         # The odds of two cells with a common side, before cells are replaced by values.
         pairs = [
             pair
-            for table in self.law.tables_of_reports()
+            for table in _tables_of_reports(*self.law.exact())
             for pair in ((table[1:], table[:-1]), (table[:, 1:], table[:, :-1]))
         ]
         ratio = max(
