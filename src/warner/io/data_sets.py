@@ -99,13 +99,6 @@ def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
 
     Names that begin with a dot or an underscore are left out, such as ``_SUCCESS``. So are files
     whose ending is of no format.
-
-    Args:
-        path: a folder, a pattern with ``*``, ``?``, ``[`` or ``**``, or an address.
-        left_out: receives the files that are left out because of their ending.
-
-    Raises:
-        FileError: there are none, or an address that cannot be read.
     """
     if is_remote(path):
         every = _at(path)
@@ -342,9 +335,6 @@ def local_name(path: str) -> Iterator[str]:
 
     It is the path itself for a file of this machine, and for one that is read where it lies. It is
     that of a copy for any other file at an address. Errors of the block name the address.
-
-    Raises:
-        FileError: an address that cannot be read, or a file that was changed meanwhile.
     """
     if not is_remote(path):
         yield path

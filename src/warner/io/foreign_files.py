@@ -156,12 +156,7 @@ class ForeignFile:
     def columns(
         self, mechanism: Mechanism, column: ColumnNames, attribute: str = "NAME"
     ) -> dict[str, str]:
-        """The columns of the reports of one attribute, as ``report_columns`` finds them.
-
-        Raises:
-            FileError: a column that is not there, because the file is damaged.
-            ReportError: a column that is not there.
-        """
+        """The columns of the reports of one attribute, as ``report_columns`` finds them."""
         problem, columns = None, {}
         where = "in its first line, which must have the names" if self.is_text else "in this file"
         remedy = f"Rename it {where}. If all files use one name: --column {attribute}=COLUMN"
@@ -175,11 +170,7 @@ class ForeignFile:
         return columns
 
     def refuse_damage(self) -> None:
-        """Refuse a file that was removed, or whose rows of text differ in their fields.
-
-        Raises:
-            FileError: the file, and its first wrong row.
-        """
+        """Refuse a file that was removed, or whose rows of text differ in their fields."""
         for name in self._files:
             if not Path(name).exists():
                 rule = "was removed while it was counted"
@@ -199,12 +190,7 @@ class ForeignFile:
 
 
 def is_foreign(path: str) -> bool:
-    """Whether a file has no header of warner. A folder of files, as Spark writes it, has none.
-
-    Raises:
-        ArgumentError: a suffix of no format.
-        FileError: no such file, or one that is empty or something else than its ending says.
-    """
+    """Whether a file has no header of warner. A folder of files, as Spark writes it, has none."""
     if is_remote(path) or (Path(path).suffix in _SUFFIXES and Path(path).is_dir()):
         return True
     form = report_format(path)
@@ -215,14 +201,7 @@ def is_foreign(path: str) -> bool:
 
 
 def open_foreign(path: str) -> ForeignFile:
-    """Read the names of the columns of a file that another program wrote.
-
-    Args:
-        path: a Parquet or CSV file, or a folder of such files whose name ends as theirs do.
-
-    Raises:
-        FileError: a file that cannot be read.
-    """
+    """Read the names of the columns of a file that another program wrote."""
     suffix = ending(path)
     parts = _parts(path, suffix)
     local = () if any(map(is_remote, parts)) else tuple(parts)
@@ -280,9 +259,6 @@ def content_digest(path: str) -> str:
     """What identifies the content of a file of reports, by which no file is counted twice.
 
     It is the digest that a file of warner states of itself, and that of all bytes of another file.
-
-    Raises:
-        FileError: a file that cannot be read, is truncated or was altered.
     """
     return _digest([path]) if is_foreign(path) else str(open_reports(path).end["sha256"])
 
@@ -314,30 +290,9 @@ def tally_foreign(
 ) -> dict[str, Tally]:
     """Count the reports in a file that another program wrote, in constant memory.
 
-    Reports that are texts are read into memory: 10 to 100 bytes for each person.
-
-    Args:
-        file: the result of :func:`open_foreign`.
-        mechanisms: {attribute: the mechanism that made its reports}.
-        columns: {attribute: its columns in the file}, as in
-            :meth:`warner.mechanisms.Mechanism.reports`. Left out, they are named as in a report
-            file: ``attribute_report``. A file of one attribute may also name them ``report``.
-        by: {name: domain} of public columns, for one tally of each group.
-        ways: the number of attributes of each marginal table; as in :func:`warner.io.tally_file`.
-        keep_reports: for reports of bits, keep the distinct reports.
-        values: {public column: the value of all rows}, for public columns that the file lacks, as
-            the names of its folders state them.
-        starts: {attribute: the beginning of the texts of its reports}, where columns may hold
-            texts; the results of :func:`warner.reports.reports.text_start`.
-
-    Returns:
-        {attribute: Tally}; {"joint": ...} for ``ways`` and several attributes.
-
-    Raises:
-        ArgumentError: a name in ``columns`` that is no attribute, or ``ways`` of one attribute.
-        FileError: rows that cannot be read.
-        ReportError: a column that is missing or has gaps, or a report that its mechanism cannot
-            have sent.
+    Reports that are texts are read into memory: 10 to 100 bytes for each person. ``values`` are
+    public values of all rows, as the names of folders state them, and ``starts`` the beginnings of
+    the texts of each attribute's reports (:func:`warner.reports.reports.text_start`).
     """
     given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:

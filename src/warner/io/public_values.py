@@ -117,11 +117,7 @@ class AnswerCopyCheck:
             state.add(coded[public], coded[answer])
 
     def refuse(self) -> None:
-        """Refuse a public column that repeats answers, once all rows were taken in.
-
-        Raises:
-            ArgumentError: such a column; the message names the two columns.
-        """
+        """Refuse a public column that repeats answers, once all rows were taken in."""
         for (public, answer), state in self._pairs.items():
             if state.is_copy():
                 rule = (

@@ -146,27 +146,7 @@ def read_groups(
     watch: Callable[[pa.RecordBatch], object] | None = None,
     dropped: Callable[[int], object] | None = None,
 ) -> Iterator[dict[str, dict[str, np.ndarray]]]:
-    """Return the answers in a file, a batch of rows at a time, by the group of each person.
-
-    Args:
-        path: a file name, an open CSV file, or ``-`` for CSV on standard input.
-        column: the column that names a person's group.
-        groups: {group: {attribute: mechanism}}, at least two. All have the same attributes, and
-            the domain of an attribute is the same in all.
-        bare: whether the file is CSV without a header line. Its first column is then the group, and
-            its next columns are the public ones.
-        public: {name: domain} of public columns. Their indices are among those of the attributes.
-        watch: called with each batch as it was read and found right, for checks of whole columns.
-        dropped: as of :func:`read_values`, of all groups together.
-
-    Returns:
-        For each batch {group: {attribute: (rows,) array}}, in the order of the file. A group is
-        left out where the batch has nobody of it.
-
-    Raises:
-        ValuesError: a group that is not there, or an answer outside its domain, by its row.
-        EmptyError, FileError: as :func:`read_values`.
-    """
+    """Return the answers in a file, a batch of rows at a time, by the group of each person."""
     first = next(iter(groups.values()))
     # Most groups read a column in the same way, which is then done once for all of them.
     takers: dict[str, Domain | Mechanism] = {**(public or {}), column: _GroupNames(list(groups))}
@@ -197,9 +177,6 @@ def require_group(path: str, column: str, group: str) -> None:
 
     A file without the column passes. Standard input, which can be read once only, and files that
     cannot be read are left to :func:`read_values`.
-
-    Raises:
-        ValuesError: another group, by its row.
     """
 
     if path == "-":

@@ -615,12 +615,7 @@ class CountsTable:
     def codes(
         self, attribute: str, name: str, group_of: Mapping[tuple[str, ...], int], values: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The group, the value and the number of reports of each row of a part, (m,) each.
-
-        Raises:
-            FileError: a part or a group that is missing.
-            ReportError: rows without a report, or with whatever else is no report.
-        """
+        """The group, the value and the number of reports of each row of a part, (m,) each."""
         rows = self._part(attribute, name)
         where = f"{self.path}: {attribute}: {name}"
         for code, rule in (
@@ -652,13 +647,7 @@ class CountsTable:
     def require_all(
         self, attribute: str, name: str, counted: np.ndarray, sizes: np.ndarray
     ) -> None:
-        """Refuse counts of other numbers of rows than the table has.
-
-        Args:
-            attribute, part: where they stand.
-            counted: (G,) the number of rows that are counted in each group.
-            sizes: (G,) the number of rows of each group.
-        """
+        """Refuse counts of other numbers of rows than the table has."""
         if (counted != sizes).any():
             some, all_rows = int(counted.sum()), int(sizes.sum())
             rule = f"counts {some:,} reports, and the table has {all_rows:,} rows"

@@ -549,7 +549,8 @@ class Mechanism(ABC):
 
         Args:
             reports: n reports made by this mechanism. Or a data frame with such reports, eager or
-                lazy, of any library: it is counted by its own GROUP BY.
+                lazy, of any library: it is counted by its own GROUP BY. Or a stream of Arrow,
+                which is read once: a reader, a data set, the result of a database.
             by: the public columns that make groups of people, such as a ward or a week: {name:
                 values}, n values in the order of the reports. They are texts, integers, booleans or
                 dates, or a :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of
