@@ -29,11 +29,10 @@ from warner import (
     UnaryEncoding,
     compare_groups,
     estimate,
-    goodness_of_fit,
-    independence,
 )
 from warner.domains import Product
 from warner.mechanisms import Mechanism
+from warner.results import goodness_of_fit, independence
 from warner.results.estimate import Estimate
 from warner.results.pooling import project_rows
 

@@ -48,7 +48,6 @@ from warner import (
     Integers,
     Inversion,
     LocalHashing,
-    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -56,7 +55,7 @@ from warner import (
 )
 from warner.domains import Domain
 from warner.errors import ArgumentError
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, ProjectiveGeometryResponse
 
 EPSILON = 2.0
 MAKERS: dict[str, Callable[[Domain], Mechanism]] = {

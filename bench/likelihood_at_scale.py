@@ -30,11 +30,11 @@ from warner import (
     SubsetSelection,
     Tally,
     UnaryEncoding,
-    UtilityOptimizedRappor,
     UtilityOptimizedRR,
     estimate,
 )
 from warner._core.hashing import FieldHash
+from warner.mechanisms import UtilityOptimizedRappor
 from warner.reports.schema import (
     BitVector,
 )

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from _measure import alternate, claim
-from warner import Geometric, Grid, Integers, Interval, Laplace, PlanarGeometric, SquareWave
+from warner import Grid, Integers, Interval, Laplace, PlanarGeometric, SquareWave
 from warner.channels import Channel
-from warner.mechanisms import Piecewise
+from warner.mechanisms import Geometric, Piecewise
 
 SIZES = [2**k for k in range(8, 17, 2)]
 MAKERS: dict[str, Callable[[int], Channel]] = {

@@ -18,13 +18,12 @@ from warner import (
     HadamardResponse,
     Integers,
     LocalHashing,
-    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
     regress,
 )
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, ProjectiveGeometryResponse
 
 RUNS, N, EPSILON = 1000, 20_000, 1.5
 BETA = np.array([[0.0, 0.0, 0.0], [-0.4, 0.8, 0.3], [-0.2, -0.5, 0.5]])

@@ -16,8 +16,8 @@ from statistics import NormalDist
 import numpy as np
 
 from _measure import SEED, claim
-from warner import Integers, Inversion, MaximumLikelihood, RandomizedResponse, Repeated, estimate
-from warner.mechanisms import Mechanism, TruncatedGeometric
+from warner import Integers, Inversion, MaximumLikelihood, RandomizedResponse, estimate
+from warner.mechanisms import Mechanism, Repeated, TruncatedGeometric
 from warner.metrics import total_variation
 
 PEOPLE, VALUES, RUNS = 5_000, 20, 60

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from warner import Domain
 from warner.channels import DenseChannel
+from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import warner
-from warner import Categorical, Domain, Grid, Integers, Interval, Product
+from warner import Categorical, Grid, Integers, Interval, Product
+from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
 
@@ -43,21 +44,21 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "SubsetSelection": warner.SubsetSelection,
     "SubsetSelection of two": lambda d, e: warner.SubsetSelection(d, e, size=min(2, d.size - 1)),
     "HadamardResponse": warner.HadamardResponse,
-    "ProjectiveGeometryResponse": warner.ProjectiveGeometryResponse,
-    "ProjectiveGeometryResponse over five": lambda d, e: warner.ProjectiveGeometryResponse(
-        d, e, prime=5
+    "ProjectiveGeometryResponse": warner.mechanisms.ProjectiveGeometryResponse,
+    "ProjectiveGeometryResponse over five": lambda d, e: (
+        warner.mechanisms.ProjectiveGeometryResponse(d, e, prime=5)
     ),
-    "ProjectiveGeometryResponse in blocks": lambda d, e: warner.ProjectiveGeometryResponse(
-        d, e, prime=2, blocks=min(2, d.size)
+    "ProjectiveGeometryResponse in blocks": lambda d, e: (
+        warner.mechanisms.ProjectiveGeometryResponse(d, e, prime=2, blocks=min(2, d.size))
     ),
     "UtilityOptimizedRR": lambda d, e: warner.UtilityOptimizedRR(d, e, sensitive=d.labels[::3]),
     "UtilityOptimizedRR, one sensitive": lambda d, e: warner.UtilityOptimizedRR(
         d, e, sensitive=d.labels[-1:]
     ),
-    "UtilityOptimizedRappor": lambda d, e: warner.UtilityOptimizedRappor(
+    "UtilityOptimizedRappor": lambda d, e: warner.mechanisms.UtilityOptimizedRappor(
         d, e, sensitive=d.labels[::3]
     ),
-    "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.UtilityOptimizedRappor(
+    "UtilityOptimizedRappor keep 0.7": lambda d, e: warner.mechanisms.UtilityOptimizedRappor(
         d, e, sensitive=d.labels[1:3], variant=0.7
     ),
     "SquareWave": lambda d, e: warner.SquareWave(d, e, cells=256),
@@ -67,7 +68,7 @@ MECHANISMS: dict[str, Callable[[Domain, float], Mechanism]] = {
     "Laplace between cells": lambda d, e: warner.Laplace(d, e, cells=2 * d.size + 1, reach=2),
     "Laplace of neighbours": lambda d, e: warner.Laplace(d, e, sensitivity=1, reach=2),
     "Gaussian": lambda d, e: warner.mechanisms.Gaussian(d, e, delta=1e-3),
-    "Geometric": lambda d, e: warner.Geometric(d, e, reach=2),
+    "Geometric": lambda d, e: warner.mechanisms.Geometric(d, e, reach=2),
     "TruncatedGeometric": warner.mechanisms.TruncatedGeometric,
     "Exponential": warner.mechanisms.Exponential,
     "MatrixMechanism": lambda d, e: warner.MatrixMechanism(d, _ramp(d, e)),
@@ -155,7 +156,7 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "uRAP x OUE": lambda e: _each(
-        a=(_FOUR, lambda d: warner.UtilityOptimizedRappor(d, e, sensitive=[0, 1])),
+        a=(_FOUR, lambda d: warner.mechanisms.UtilityOptimizedRappor(d, e, sensitive=[0, 1])),
         b=(_ABC, lambda d: warner.UnaryEncoding(d, e, variant="oue")),
     ),
     "subsets x RR": lambda e: _each(
@@ -171,7 +172,7 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
         b=(_ABC, lambda d: warner.RandomizedResponse(d, e)),
     ),
     "RR twice x OUE": lambda e: _each(
-        a=(_ABC, lambda d: warner.Repeated(warner.RandomizedResponse(d, e), 2)),
+        a=(_ABC, lambda d: warner.mechanisms.Repeated(warner.RandomizedResponse(d, e), 2)),
         b=(_ABC, lambda d: warner.UnaryEncoding(d, e)),
     ),
     "RR x hashes of a field": lambda e: _each(
@@ -193,35 +194,41 @@ PER_ATTRIBUTE: dict[str, Callable[[float], warner.PerAttribute]] = {
     ),
     "RR alone": lambda e: _each(a=(_ABC, lambda d: warner.RandomizedResponse(d, e))),
 }
-REPEATED: dict[str, Callable[[float], warner.Repeated]] = {
-    "RR three times": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 3),
-    "OUE twice": lambda e: warner.Repeated(warner.UnaryEncoding(_FOUR, e, variant="oue"), 2),
-    "RR, OUE, OLH": lambda e: warner.Repeated(
+REPEATED: dict[str, Callable[[float], warner.mechanisms.Repeated]] = {
+    "RR three times": lambda e: warner.mechanisms.Repeated(warner.RandomizedResponse(_FOUR, e), 3),
+    "OUE twice": lambda e: warner.mechanisms.Repeated(
+        warner.UnaryEncoding(_FOUR, e, variant="oue"), 2
+    ),
+    "RR, OUE, OLH": lambda e: warner.mechanisms.Repeated(
         [
             warner.RandomizedResponse(_FOUR, e),
             warner.UnaryEncoding(_FOUR, e),
             warner.LocalHashing(_FOUR, e, seeds=8, buckets=3),
         ]
     ),
-    "hashes of a field twice": lambda e: warner.Repeated(
+    "hashes of a field twice": lambda e: warner.mechanisms.Repeated(
         warner.LocalHashing(Integers(0, 2), e, buckets=2), 2
     ),
-    "RR, OUE, RR": lambda e: warner.Repeated(
+    "RR, OUE, RR": lambda e: warner.mechanisms.Repeated(
         [
             warner.RandomizedResponse(_FOUR, e),
             warner.UnaryEncoding(_FOUR, e),
             warner.RandomizedResponse(_FOUR, e),
         ]
     ),
-    "uRR twice": lambda e: warner.Repeated(
+    "uRR twice": lambda e: warner.mechanisms.Repeated(
         warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), 2
     ),
-    "uRR, RR": lambda e: warner.Repeated(
+    "uRR, RR": lambda e: warner.mechanisms.Repeated(
         [warner.UtilityOptimizedRR(_FOUR, e, sensitive=[0, 1]), warner.RandomizedResponse(_FOUR, e)]
     ),
-    "geometric twice": lambda e: warner.Repeated(warner.mechanisms.TruncatedGeometric(_FOUR, e), 2),
-    "SquareWave twice": lambda e: warner.Repeated(warner.SquareWave(_BINS, e, cells=24), 2),
-    "RR once": lambda e: warner.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
+    "geometric twice": lambda e: warner.mechanisms.Repeated(
+        warner.mechanisms.TruncatedGeometric(_FOUR, e), 2
+    ),
+    "SquareWave twice": lambda e: warner.mechanisms.Repeated(
+        warner.SquareWave(_BINS, e, cells=24), 2
+    ),
+    "RR once": lambda e: warner.mechanisms.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
 }
 COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED}
 

@@ -24,7 +24,7 @@ _CODE = re.compile(r"(``.+?``|:\w+:`.+?`)")
 
 def packages() -> dict[str, Any]:
     """The public packages of warner: {"warner.domains": module, ...}."""
-    found = {f"warner.{name}": getattr(warner, name) for name in warner.__all__}
+    found = {f"warner.{name}": getattr(warner, name) for name in (*warner.__all__, *warner._PACKAGES)}
     return {path: module for path, module in found.items() if inspect.ismodule(module)}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import warner
 from tests.attack._frame import Finding, require
 from tests.attack._internals import main, read_values
-from warner import Domain
+from warner.domains import Domain
 from warner.mechanisms import Mechanism
 
 TEXT = "CANARY-7391-ANSWER"
@@ -132,7 +132,7 @@ DOMAINS: list[Domain] = [
     warner.Interval(0.0, 1.0, 4),
     warner.Interval(-1.0, 1.0, 4, clip=True),
     warner.Grid(2, 3),
-    warner.Points([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]]),
+    warner.domains.Points([[0.0, 1.0], [2.0, 3.0], [5.0, 5.0]]),
     warner.domains.Optional(warner.Integers(0, 4), ["", "NA"]),
     warner.domains.with_missing(warner.Categorical(["a", "b"]), "drop"),
     warner.Product(a=warner.Categorical(["x", "y"]), b=warner.Integers(0, 4)),
@@ -154,7 +154,7 @@ def _takers() -> dict[str, Any]:
         warner.mechanisms.Piecewise(five, 1.0, cells=8),
         warner.mechanisms.WithNonresponse(warner.SquareWave(unit, 1.0, cells=8)),
         warner.Laplace(unit, 1.0, cells=4, reach=1),
-        warner.Geometric(five, 1.0, reach=1),
+        warner.mechanisms.Geometric(five, 1.0, reach=1),
         warner.mechanisms.Gaussian(unit, 1.0, delta=1e-3),
         warner.PlanarGeometric(DOMAINS[7], 1.0),
         warner.mechanisms.Exponential(DOMAINS[8], 1.0),
@@ -165,13 +165,13 @@ def _takers() -> dict[str, Any]:
                 "b": lambda d: warner.Laplace(d, 1.0, reach=1),
             },
         ),
-        warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
+        warner.mechanisms.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, pairs=2),
     ]
     found |= {f"{type(m).__name__} {i}": m for i, m in enumerate(made)}
     common = warner.UtilityOptimizedRR(five, 1.0, sensitive=[1])
-    found["device"] = warner.PersonalizedULDP(common, ["home"]).device({"home": [2]})
+    found["device"] = warner.mechanisms.PersonalizedULDP(common, ["home"]).device({"home": [2]})
     return found
 
 
@@ -287,7 +287,7 @@ def in_memory(rng: np.random.Generator) -> str | None:
     for i, values in enumerate(_containers(rng, bad, _good(taker))):
         try:
             take(values)
-        except warner.WarnerError as error:
+        except warner.errors.WarnerError as error:
             refused += 1
             silent(f"{where}, container {i}", reach(error))
         except Exception as error:
@@ -477,5 +477,5 @@ def _read(answers: str, study: Path) -> None:
     try:
         for _ in read_values(answers, plan.mechanisms):
             pass
-    except warner.WarnerError as error:
+    except warner.errors.WarnerError as error:
         silent("read_values", reach(error))

@@ -26,7 +26,7 @@ WIDE = Context(prec=60)
 Key = tuple[int, ...]
 Law = dict[Key, Fraction]
 WINDOWS = (warner.SquareWave, warner.mechanisms.Piecewise, warner.mechanisms.StochasticRounding)
-LINES = (warner.Laplace, warner.Geometric)  # TruncatedGeometric is a Geometric
+LINES = (warner.Laplace, warner.mechanisms.Geometric)  # TruncatedGeometric is a Geometric
 
 
 def _thresholds(mechanism: Mechanism, prefix: str = "") -> dict[str, int]:
@@ -250,7 +250,7 @@ def law(mechanism: Any, answer: Any) -> Law:
         for part, own in zip(m.parts.values(), answer, strict=True):
             whole = _times(whole, law(part, own))
         return whole
-    if isinstance(m, warner.Repeated):
+    if isinstance(m, warner.mechanisms.Repeated):
         whole = {(): Fraction(1)}
         for part in m.parts.values():
             whole = _times(whole, law(part, _answer_of(part, m, answer)))
@@ -315,7 +315,7 @@ def law(mechanism: Any, answer: Any) -> Law:
             (y,): (agree if (y & (answer + 1)).bit_count() % 2 == 0 else 1 - agree) / (order // 2)
             for y in range(order)
         }
-    if isinstance(m, warner.ProjectiveGeometryResponse):
+    if isinstance(m, warner.mechanisms.ProjectiveGeometryResponse):
         return _projective(m.prime, m.blocks, size, Fraction(found["include"], ONE), answer)
     if isinstance(m, warner.UtilityOptimizedRR):
         members = [x for x in range(size) if m.sensitive_mask[x]]
@@ -324,7 +324,7 @@ def law(mechanism: Any, answer: Any) -> Law:
         return _shares(
             {**{(y,): found["other"] for y in members}, (answer,): found["own"] - found["other"]}
         )
-    if isinstance(m, warner.UtilityOptimizedRappor):
+    if isinstance(m, warner.mechanisms.UtilityOptimizedRappor):
         keep, raised, dropped = (Fraction(found[k], ONE) for k in ("keep", "raised", "dropped"))
         chances = [
             (keep if x == answer else raised) if m.sensitive_mask[x] else Fraction(0)
@@ -361,7 +361,7 @@ def answers(mechanism: Any) -> list[Any]:
     m: Any = mechanism
     if isinstance(m, warner.PerAttribute):
         return list(itertools.product(*(answers(part) for part in m.parts.values())))
-    if isinstance(m, warner.Repeated):
+    if isinstance(m, warner.mechanisms.Repeated):
         if isinstance(next(iter(m.parts.values())), warner.KeyValue):
             return answers(next(iter(m.parts.values())))
         grids = [steps_of(part) for part in m.parts.values()]
@@ -402,7 +402,7 @@ def guarded(mechanism: Any, own: list[Any]) -> list[bool] | None:
             for p, k in zip(m.parts.values(), masks, strict=True)
         ]
         return [all(choice) for choice in itertools.product(*filled)]
-    if isinstance(m, warner.Repeated):
+    if isinstance(m, warner.mechanisms.Repeated):
         found = [
             mask for mask in (guarded(part, own) for part in m.parts.values()) if mask is not None
         ]

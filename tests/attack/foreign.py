@@ -42,7 +42,7 @@ def _mechanisms() -> list[Mechanism]:
         warner.LocalHashing(eleven, 1.0, seeds=16),
         warner.SubsetSelection(eleven, 1.0),
         warner.HadamardResponse(abc, 1.0),
-        warner.UtilityOptimizedRappor(eleven, 1.0, sensitive=[1, 2]),
+        warner.mechanisms.UtilityOptimizedRappor(eleven, 1.0, sensitive=[1, 2]),
         warner.SquareWave(unit, 1.0, cells=8),
         warner.Laplace(warner.Integers(0, 3), 1.0, reach=2),
         warner.PlanarGeometric(warner.Grid(2, 3), 1.0),
@@ -51,7 +51,7 @@ def _mechanisms() -> list[Mechanism]:
         warner.MatrixMechanism(abc, [[0.7, 0.1, 0.2], [0.3, 0.9, 0.8]]),
         warner.KeyValue(abc, unit, 1.0),
         warner.KeyValue(abc, unit, 1.0, key="direct"),
-        warner.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
+        warner.mechanisms.Repeated(warner.RandomizedResponse(abc, 1.0), 2),
         warner.PerAttribute(
             product,
             {
@@ -176,7 +176,7 @@ def _sensible(tally: warner.Tally, where: str) -> None:
     try:
         result = warner.estimate(tally, warner.Inversion("project"))
         whole = float(result.probabilities.sum())
-    except warner.WarnerError as error:
+    except warner.errors.WarnerError as error:
         reach(error)
         return
     require(result.n == tally.n, f"{where}: the estimate has another number of reports")
@@ -215,7 +215,7 @@ def wire(rng: np.random.Generator) -> str | None:
     try:
         found = warner.Reports.from_bytes(forged)
         tally = mechanism.tally(found)
-    except warner.WarnerError:
+    except warner.errors.WarnerError:
         return "refused"
     require(repaired or forged == data, "damaged wire bytes were taken")
     _possible(mechanism, found)
@@ -282,7 +282,7 @@ def tallies(rng: np.random.Generator) -> str | None:
         try:
             (found,) = load_tallies(path).values()
             warner.estimate(found, warner.Inversion())
-        except warner.WarnerError:
+        except warner.errors.WarnerError:
             return "refused"
         require(repaired or forged == data, "a damaged tally was taken")
         require(bool((found.counts >= 0).all()), "negative counts were taken")
@@ -345,7 +345,7 @@ def report_files(rng: np.random.Generator) -> str | None:
         for reader in (tally_file, read_reports, _opened):
             try:
                 outcomes.append(reader(path))
-            except warner.WarnerError:
+            except warner.errors.WarnerError:
                 outcomes.append(None)
         counted, read, _ = outcomes
         require(
@@ -527,7 +527,7 @@ def studies(rng: np.random.Generator) -> str | None:
         text = json.dumps({"budget": 20.0, **edited(rng, {"budget": 20.0, **tomllib.loads(STUDY)})})
     try:
         study = warner.Study.parse(text)
-    except warner.WarnerError:
+    except warner.errors.WarnerError:
         return "refused"
     if study.budget is not None:
         require(study.epsilon <= study.budget, "a study was taken that spends more than its budget")
@@ -561,7 +561,7 @@ def large_studies(rng: np.random.Generator) -> str | None:
         study = warner.Study.parse(json.dumps({"attributes": {"a": attribute}}))
         for mechanism in study.mechanisms.values():
             warner.audit(mechanism)
-    except warner.WarnerError:
+    except warner.errors.WarnerError:
         return "refused"
     return "audited"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import warner
-from warner import Domain
+from warner.domains import Domain
 from warner.mechanisms import Mechanism
 
 Make = Callable[[np.random.Generator], Mechanism]
@@ -57,7 +57,9 @@ def places(rng: np.random.Generator) -> Domain:
         return integers(rng)
     if kind == 1:
         return grid(rng)
-    return warner.Points(rng.normal(size=(int(rng.integers(2, 6)), int(rng.integers(1, 3)))))
+    return warner.domains.Points(
+        rng.normal(size=(int(rng.integers(2, 6)), int(rng.integers(1, 3))))
+    )
 
 
 def _some(rng: np.random.Generator, domain: Domain) -> list[Any]:
@@ -90,7 +92,7 @@ def _projective(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng, 12)
     each = int(rng.integers(1, domain.size + 1))  # values of a block; no block is without values
     blocks = [None, -(-domain.size // each)][rng.integers(2)]
-    return warner.ProjectiveGeometryResponse(
+    return warner.mechanisms.ProjectiveGeometryResponse(
         domain, epsilon(rng, 1e-4, 15), prime=prime, blocks=blocks
     )
 
@@ -103,15 +105,17 @@ def _utility_rr(rng: np.random.Generator) -> Mechanism:
 def _utility_rappor(rng: np.random.Generator) -> Mechanism:
     domain = labels(rng)
     variant = ["sue", "oue", 0.6][rng.integers(3)]
-    return warner.UtilityOptimizedRappor(
+    return warner.mechanisms.UtilityOptimizedRappor(
         domain, epsilon(rng), sensitive=_some(rng, domain), variant=variant
     )
 
 
 def _personalized(rng: np.random.Generator) -> Mechanism:
     common = (_utility_rr, _utility_rappor)[rng.integers(2)](rng)
-    assert isinstance(common, warner.UtilityOptimizedRR | warner.UtilityOptimizedRappor)
-    return warner.PersonalizedULDP(common, ["home", "work"][: rng.integers(1, 3)]).mechanism
+    assert isinstance(common, warner.UtilityOptimizedRR | warner.mechanisms.UtilityOptimizedRappor)
+    return warner.mechanisms.PersonalizedULDP(
+        common, ["home", "work"][: rng.integers(1, 3)]
+    ).mechanism
 
 
 def _laplace(rng: np.random.Generator) -> Mechanism:
@@ -182,7 +186,9 @@ SINGLE: dict[str, Make] = {
     "StochasticRounding": lambda r: warner.mechanisms.StochasticRounding(numbers(r), epsilon(r)),
     "Laplace": _laplace,
     "Gaussian": _gaussian,
-    "Geometric": lambda r: warner.Geometric(integers(r), epsilon(r), reach=int(r.integers(0, 4))),
+    "Geometric": lambda r: warner.mechanisms.Geometric(
+        integers(r), epsilon(r), reach=int(r.integers(0, 4))
+    ),
     "TruncatedGeometric": lambda r: warner.mechanisms.TruncatedGeometric(integers(r), epsilon(r)),
     "PlanarGeometric": lambda r: warner.PlanarGeometric(grid(r), epsilon(r, 0.1, 2.0)),
     "PlanarLaplace": lambda r: warner.mechanisms.PlanarLaplace(grid(r), epsilon(r, 0.1, 2.0)),
@@ -209,8 +215,10 @@ def _repeated(rng: np.random.Generator) -> Mechanism:
     """Several reports of one value, of one mechanism, or of the mechanisms of a list."""
     first = single(rng)
     if rng.random() < 0.5:
-        return warner.Repeated(first, int(rng.integers(1, 4)))
-    return warner.Repeated([first, warner.RandomizedResponse(first.domain, epsilon(rng)), first])
+        return warner.mechanisms.Repeated(first, int(rng.integers(1, 4)))
+    return warner.mechanisms.Repeated(
+        [first, warner.RandomizedResponse(first.domain, epsilon(rng)), first]
+    )
 
 
 def single(rng: np.random.Generator) -> Mechanism:

@@ -135,7 +135,7 @@ def _rounds(mechanism: Any) -> bool:
     """Whether distances between values are no whole numbers."""
     parts = (
         mechanism.parts.values()
-        if isinstance(mechanism, warner.PerAttribute | warner.Repeated)
+        if isinstance(mechanism, warner.PerAttribute | warner.mechanisms.Repeated)
         else [mechanism]
     )
     return any(isinstance(part, warner.mechanisms.Exponential) for part in parts)

@@ -181,7 +181,7 @@ def timing(rng: np.random.Generator) -> str:
         warner.SubsetSelection(eight, 1.0),
         warner.HadamardResponse(eight, 1.0),
         warner.UtilityOptimizedRR(eight, 1.0, sensitive=[3]),
-        warner.UtilityOptimizedRappor(eight, 1.0, sensitive=[3, 5]),
+        warner.mechanisms.UtilityOptimizedRappor(eight, 1.0, sensitive=[3, 5]),
         warner.SquareWave(eight, 1.0),
         warner.Laplace(eight, 1.0),
         warner.mechanisms.TruncatedGeometric(eight, 1.0),

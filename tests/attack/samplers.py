@@ -296,7 +296,7 @@ def _extremes(rng: np.random.Generator) -> str | None:
 
 
 def _parts(mechanism: Mechanism) -> list[Mechanism]:
-    combined = isinstance(mechanism, warner.PerAttribute | warner.Repeated)
+    combined = isinstance(mechanism, warner.PerAttribute | warner.mechanisms.Repeated)
     return list(mechanism.parts.values()) if combined else [mechanism]  # type: ignore[attr-defined]
 
 
@@ -345,7 +345,7 @@ def _answer(rng: np.random.Generator, mechanism: Any, n: int) -> tuple[own.Law |
         return own.law(
             m,
             position
-            if own.steps_of(m) is not None or (binned and isinstance(m, warner.Repeated))
+            if own.steps_of(m) is not None or (binned and isinstance(m, warner.mechanisms.Repeated))
             else index,
         ), [value] * n
     index = int(rng.integers(m.domain.size))

@@ -222,7 +222,7 @@ def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None
     that class's own methods.
     """
     own = canaries.TAKERS[taker]
-    take = own.encode if isinstance(own, warner.Domain) else own.randomize
+    take = own.encode if isinstance(own, warner.domains.Domain) else own.randomize
     for values in (
         [bad],
         [(bad, bad)],
@@ -233,7 +233,7 @@ def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None
     ):
         try:
             take(values)
-        except warner.WarnerError as error:
+        except warner.errors.WarnerError as error:
             canaries.silent(taker, canaries.reach(error))
 
 
@@ -244,7 +244,7 @@ def test_a_derived_class_is_taken_as_its_base() -> None:
         [canaries.LoudFloat(0.5), canaries.LoudInteger(1)]
     ).tolist() == [2, 3]
     assert warner.Grid(2, 3).encode([(canaries.LoudInteger(1), 2)]).tolist() == [5]
-    assert warner.Points([[0.0, 1.0], [2.0, 3.0]]).encode(
+    assert warner.domains.Points([[0.0, 1.0], [2.0, 3.0]]).encode(
         [(canaries.LoudFloat(2.0), canaries.LoudInteger(3))]
     ).tolist() == [1]
 

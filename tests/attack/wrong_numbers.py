@@ -24,7 +24,7 @@ def hypotheses(rng: np.random.Generator) -> str:
     made: list[Mechanism] = [
         warner.RandomizedResponse(domain, [0.5, 4.0, np.inf][rng.integers(3)]),
         warner.UtilityOptimizedRR(domain, 1.0, sensitive=secret),
-        warner.UtilityOptimizedRappor(domain, 1.0, sensitive=secret),
+        warner.mechanisms.UtilityOptimizedRappor(domain, 1.0, sensitive=secret),
         warner.SubsetSelection(domain, 2.0),
     ]
     mechanism = made[rng.integers(len(made))]
@@ -38,7 +38,7 @@ def hypotheses(rng: np.random.Generator) -> str:
     shares = shares / shares.sum() if shares.sum() > 0 else ~without / (~without).sum()
     channel, tally = mechanism.channel(), tallies[0]
     data = warner.estimate(tally, warner.Inversion()).data
-    p = warner.goodness_of_fit(tally, shares).p_value
+    p = warner.results.goodness_of_fit(tally, shares).p_value
     require(0 <= p <= 1, f"p = {p} of {mechanism!r} at {shares.tolist()}")
     if channel.matvec(shares)[data.weights > 0].min() == 0:
         require(p == 0, f"p = {p} where reports cannot be made: {mechanism!r}, {shares.tolist()}")

@@ -26,7 +26,7 @@ ESTIMATORS = [
 ]
 CITING: list[Any] = [
     *(cls for cls in MECHANISMS.values() if cls.__module__.startswith("warner.")),
-    warner.PersonalizedULDP,
+    warner.mechanisms.PersonalizedULDP,
     *(cls for cls in ESTIMATORS if issubclass(cls, Estimator)),
 ]
 

@@ -211,7 +211,7 @@ def _exponential(rng: random.Random) -> dict[str, Any]:
 def _noise(rng: random.Random) -> dict[str, Any]:
     epsilon, reach = rng.uniform(0.3, 3), rng.randrange(3)
     between = rng.random() < 0.5
-    made = warner.Geometric(LINE, epsilon, reach=reach).device_program()
+    made = warner.mechanisms.Geometric(LINE, epsilon, reach=reach).device_program()
     near = {**made["odds"], "between": "neighbours", "power": 1}
     far = {**made["odds"], "between": "any", "power": made["steps"]}
     return {**made, "odds": near if between else far}

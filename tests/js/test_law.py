@@ -41,14 +41,14 @@ def mechanisms(epsilon: float) -> dict[str, Mechanism]:
             three, warner.RandomizedResponse(three, epsilon).channel().dense()
         ),
         "utility_direct": warner.UtilityOptimizedRR(three, epsilon, ["a", "b"]),
-        "utility_bits": warner.UtilityOptimizedRappor(three, epsilon, ["a", "b"]),
-        "projective": warner.ProjectiveGeometryResponse(five, epsilon, prime=2),
+        "utility_bits": warner.mechanisms.UtilityOptimizedRappor(three, epsilon, ["a", "b"]),
+        "projective": warner.mechanisms.ProjectiveGeometryResponse(five, epsilon, prime=2),
         "window": warner.SquareWave(five, epsilon, cells=12),
-        "noise": warner.Geometric(five, epsilon, reach=3),
+        "noise": warner.mechanisms.Geometric(five, epsilon, reach=3),
         "exponential": warner.mechanisms.Exponential(five, epsilon),
         "gaussian": warner.mechanisms.Gaussian(five, epsilon, delta=1e-3),
         "planar": warner.PlanarGeometric(Grid(2, 3), epsilon),
-        "repeated": warner.Repeated(warner.RandomizedResponse(three, epsilon), 2),
+        "repeated": warner.mechanisms.Repeated(warner.RandomizedResponse(three, epsilon), 2),
         "silence": warner.mechanisms.WithNonresponse(
             warner.mechanisms.StochasticRounding(silent.answered, epsilon)
         ),

@@ -173,7 +173,7 @@ def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
 
 def test_budgets_add_and_never_round_down() -> None:
     domain = warner.Integers(0, 2)
-    mechanism = warner.Repeated(warner.RandomizedResponse(domain, 0.1), 10)
+    mechanism = warner.mechanisms.Repeated(warner.RandomizedResponse(domain, 0.1), 10)
     part = warner.RandomizedResponse(domain, 0.1).epsilon
     assert Fraction(mechanism.epsilon) >= 10 * Fraction(part)
     assert mechanism.epsilon <= math.nextafter(1.0, 2)

@@ -21,9 +21,9 @@ def test_numbers_beyond_every_float_and_narrow_floats() -> None:
         lambda: warner.LDP(-1.0),
         lambda: warner.LDP(float("nan")),
         lambda: warner.LDP("1"),
-        lambda: warner.compose(5),
-        lambda: warner.compose([]),
-        lambda: warner.compose([1.0]),
+        lambda: warner.privacy.compose(5),
+        lambda: warner.privacy.compose([]),
+        lambda: warner.privacy.compose([1.0]),
         lambda: Integers(0, 3).decode([4]),
         lambda: warner.Categorical(["a", "b"]).decode([-1]),
         lambda: warner.Categorical(["a", "b"]).decode([0.5]),
@@ -37,7 +37,7 @@ def test_numbers_beyond_every_float_and_narrow_floats() -> None:
         lambda: warner.estimate(smallest("RandomizedResponse").randomize([0])),
     )
     for i, build in enumerate(builds):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             pytest.fail(f"case {i} gave {build()!r}")
     assert warner.Interval(0.0, 1.0, 2**20).encode(np.array([0.25], np.float16)).tolist() == [2**18]
     assert warner.Categorical([2**63, 2**63 + 1]).encode(

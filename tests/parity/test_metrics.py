@@ -120,7 +120,7 @@ def test_errors_of_mean_and_variance_are_their_loops() -> None:
         lambda: metrics.variance_error([1.0, 0.0], [1.5, -0.5], [0, 1]),
         lambda: metrics.mean_error(p, q, points[1:]),
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             call()
 
 
@@ -173,7 +173,7 @@ def test_wrong_runs_are_refused() -> None:
         lambda: metrics.paired_errors([1.0, 2.0], [1.0]),
         lambda: metrics.paired_errors([1.0, np.inf], [1.0, 2.0]),
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             call()
 
 

@@ -100,22 +100,22 @@ def test_a_report_that_does_not_name_one_value_breaks_uldp() -> None:
 
 def test_metric_guarantees_compose_and_relax() -> None:
     a, b = warner.privacy.MetricLDP(0.5, 10.0), warner.privacy.MetricLDP(0.25, 10.0)
-    assert warner.compose([a, b]) == warner.privacy.MetricLDP(0.75, 10.0)
-    assert warner.compose([a, warner.LDP(1.0)]) == warner.LDP(6.0)
-    assert warner.compose([a, warner.privacy.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
-    assert warner.compose(
+    assert warner.privacy.compose([a, b]) == warner.privacy.MetricLDP(0.75, 10.0)
+    assert warner.privacy.compose([a, warner.LDP(1.0)]) == warner.LDP(6.0)
+    assert warner.privacy.compose([a, warner.privacy.MetricLDP(0.5, 4.0)]) == warner.LDP(7.0)
+    assert warner.privacy.compose(
         [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]
     ) == warner.privacy.ApproximateLDP(6.5, 1e-6)
-    assert warner.compose([warner.privacy.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
+    assert warner.privacy.compose([warner.privacy.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
     with pytest.raises(warner.errors.MismatchError):
-        warner.compose(
+        warner.privacy.compose(
             [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.privacy.OSLDP(1.0, ("a",))]
         )
     for wrong in ((1.0, 0.0), (1.0, math.inf), (-1.0, 1.0), ("1", 1.0)):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             warner.privacy.MetricLDP(*wrong)
     for wrong in ((1.0, -0.1), (1.0, 1.1), (1.0, math.nan), (1.0, "0")):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             warner.privacy.ApproximateLDP(*wrong)
 
 
@@ -139,25 +139,25 @@ def test_an_infinite_budget_has_an_infinite_total() -> None:
 
 def test_guarantees_compose_where_a_proposition_says_so() -> None:
     ill, other = ("ill",), ("poor",)
-    assert warner.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
+    assert warner.privacy.compose([ULDP(0.5, ill), ULDP(0.25, ill)]) == ULDP(
         0.75, ill, "tuples of reports whose utility-optimised parts are all protected"
     )
-    assert warner.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5
-    assert isinstance(warner.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
-    assert warner.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)
+    assert warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]).epsilon == 1.5
+    assert isinstance(warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
+    assert warner.privacy.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)
     assert ULDP(1.0, ill).relaxed() == OSLDP(1.0, ill)
     with pytest.raises(warner.errors.MismatchError, match="same sensitive values"):
-        warner.compose([ULDP(0.5, ill), ULDP(0.5, other)])
+        warner.privacy.compose([ULDP(0.5, ill), ULDP(0.5, other)])
     for wrong in ([ULDP(0.5, ill), 1.0], [], 3):
-        with pytest.raises(warner.WarnerError):
-            warner.compose(wrong)
+        with pytest.raises(warner.errors.WarnerError):
+            warner.privacy.compose(wrong)
     for bad in (
         lambda: ULDP(-1.0, ill),
         lambda: ULDP(1.0, ()),
         lambda: OSLDP(float("nan"), ill),
         lambda: ULDP(1.0, "ill"),
     ):  # type: ignore[arg-type]
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             bad()
     # The sum is really needed, by enumeration of pairs of reports [P2 prop 1].
     a, b = (UtilityOptimizedRR(Integers(0, 3), e, [0, 1]).probabilities() for e in (0.5, 1.0))
@@ -193,7 +193,7 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
             [True, False, False],
             [True, False],
         )
-    with pytest.raises(warner.WarnerError):
+    with pytest.raises(warner.errors.WarnerError):
         warner.privacy.postprocessing.post_process([[2.0]], channel, sensitive_mask, sensitive_mask)
 
 
@@ -248,6 +248,6 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
 
 def test_composition_adds_and_never_rounds_down() -> None:
     parts = [warner.LDP(0.1)] * 10
-    total = warner.compose(parts).epsilon
+    total = warner.privacy.compose(parts).epsilon
     assert Fraction(total) >= sum(Fraction(p.epsilon) for p in parts)
     assert total == pytest.approx(1.0, abs=1e-15)

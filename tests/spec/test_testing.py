@@ -375,7 +375,7 @@ class NotFrozen(Inversion):
         (ClaimsTheMaximum(), "the gap and the log-likelihood are true", "nats below the largest"),
         (TooShort(), "shares have their shape and are finite", "the shape is (5,), not (6,)"),
         (DividesByZero(), "it runs", "on one report it raised ZeroDivisionError: n - 1"),
-        (NamesItsStatus(), "the status is a Status", "not a warner.Status"),
+        (NamesItsStatus(), "the status is a Status", "not a warner.estimators.Status"),
         (NotFrozen(), "the estimator describes itself", "full stop"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Estimator) else "",

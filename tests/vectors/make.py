@@ -69,17 +69,23 @@ def mechanisms() -> dict[str, Mechanism]:
         "utility_direct": warner.UtilityOptimizedRR(six, 1.0, sensitive=[1, 4]),
         "utility_direct, one sensitive": warner.UtilityOptimizedRR(six, 0.5, sensitive=[5]),
         "utility_direct, all sensitive": warner.UtilityOptimizedRR(two, 1.0, ["no", "yes"]),
-        "utility_bits": warner.UtilityOptimizedRappor(six, 1.0, sensitive=[1, 4]),
-        "utility_bits, nine of 17": warner.UtilityOptimizedRappor(
+        "utility_bits": warner.mechanisms.UtilityOptimizedRappor(six, 1.0, sensitive=[1, 4]),
+        "utility_bits, nine of 17": warner.mechanisms.UtilityOptimizedRappor(
             seventeen, 2.0, sensitive=list(range(2, 11)), variant=0.7
         ),
-        "utility_bits, one sensitive": warner.UtilityOptimizedRappor(two, 1.0, ["yes"]),
-        "utility_bits, all sensitive": warner.UtilityOptimizedRappor(two, 1.0, ["no", "yes"]),
-        "projective, a plane": warner.ProjectiveGeometryResponse(seventeen, 1.0),
-        "projective, a line": warner.ProjectiveGeometryResponse(two, 0.5),
-        "projective, five digits": warner.ProjectiveGeometryResponse(Integers(0, 99), 1.0, prime=3),
-        "projective, blocks": warner.ProjectiveGeometryResponse(seventeen, 2.0, prime=2, blocks=3),
-        "projective, blocks of one value": warner.ProjectiveGeometryResponse(
+        "utility_bits, one sensitive": warner.mechanisms.UtilityOptimizedRappor(two, 1.0, ["yes"]),
+        "utility_bits, all sensitive": warner.mechanisms.UtilityOptimizedRappor(
+            two, 1.0, ["no", "yes"]
+        ),
+        "projective, a plane": warner.mechanisms.ProjectiveGeometryResponse(seventeen, 1.0),
+        "projective, a line": warner.mechanisms.ProjectiveGeometryResponse(two, 0.5),
+        "projective, five digits": warner.mechanisms.ProjectiveGeometryResponse(
+            Integers(0, 99), 1.0, prime=3
+        ),
+        "projective, blocks": warner.mechanisms.ProjectiveGeometryResponse(
+            seventeen, 2.0, prime=2, blocks=3
+        ),
+        "projective, blocks of one value": warner.mechanisms.ProjectiveGeometryResponse(
             six, 2.0, prime=2, blocks=6
         ),
         "window, square wave": warner.SquareWave(Interval(0, 1, 8), 1.0, cells=64),
@@ -89,8 +95,8 @@ def mechanisms() -> dict[str, Mechanism]:
         "noise, Laplace of integers": warner.Laplace(six, 1.0, reach=2),
         "noise, Laplace of an interval": warner.Laplace(Interval(0, 10, 5), 1.0, cells=20),
         "noise, Laplace of one step": warner.Laplace(six, 1.0, sensitivity=1, reach=1),
-        "noise, geometric": warner.Geometric(six, 0.25),
-        "noise, geometric, steep": warner.Geometric(six, 7.0),
+        "noise, geometric": warner.mechanisms.Geometric(six, 0.25),
+        "noise, geometric, steep": warner.mechanisms.Geometric(six, 7.0),
         "noise, truncated geometric": warner.mechanisms.TruncatedGeometric(seventeen, 0.01),
         "exponential, integers": warner.mechanisms.Exponential(six, 1.0),
         "exponential, a grid": warner.mechanisms.Exponential(Grid(3, 4), 1.0),
@@ -109,8 +115,8 @@ def mechanisms() -> dict[str, Mechanism]:
         ),
         "gaussian, an interval": warner.mechanisms.Gaussian(Interval(0, 1, 4), 8.0, delta=0.1),
         "gaussian, a grid": warner.mechanisms.Gaussian(Grid(2, 3), 20.0, delta=0.1),
-        "repeated": warner.Repeated(warner.RandomizedResponse(six, 0.5), 3),
-        "repeated, three mechanisms": warner.Repeated(
+        "repeated": warner.mechanisms.Repeated(warner.RandomizedResponse(six, 0.5), 3),
+        "repeated, three mechanisms": warner.mechanisms.Repeated(
             [
                 warner.RandomizedResponse(six, 0.5),
                 warner.UnaryEncoding(six, 0.5),
@@ -118,7 +124,9 @@ def mechanisms() -> dict[str, Mechanism]:
                 warner.SquareWave(six, 1.0, cells=16),
             ]
         ),
-        "repeated, steps": warner.Repeated(warner.Geometric(six, 0.5, reach=2), 2),
+        "repeated, steps": warner.mechanisms.Repeated(
+            warner.mechanisms.Geometric(six, 0.5, reach=2), 2
+        ),
         "silence as a value": warner.SubsetSelection(Optional(six), 1.0),
         "silence, square wave": with_nonresponse(
             warner.SquareWave(Interval(0, 1, 8), 1.0, cells=16)
@@ -130,7 +138,7 @@ def mechanisms() -> dict[str, Mechanism]:
         "silence, Laplace of an interval": with_nonresponse(
             warner.Laplace(Interval(0, 1, 4), 2.0, cells=5, reach=1)
         ),
-        "silence, repeated": warner.Repeated(
+        "silence, repeated": warner.mechanisms.Repeated(
             with_nonresponse(warner.SquareWave(six, 1.0, cells=16)), 2
         ),
         "two attributes together": warner.RandomizedResponse(

@@ -120,7 +120,7 @@ def progress(listener: Listener | bool = True) -> Iterator[None]:
     >>> import warner
     >>> coin = warner.RandomizedResponse(warner.Categorical(["no", "yes"]), 1.0)
     >>> result = warner.estimate(coin.tally(coin.randomize(["no", "yes"] * 50)))
-    >>> with warner.progress(lambda stages: print(*stages[:1])):
+    >>> with warner.results.progress(lambda stages: print(*stages[:1])):
     ...     bounds = result.interval(kind="bootstrap", replicates=20)  # doctest: +ELLIPSIS
     bootstrap: 0 of 20
     ...

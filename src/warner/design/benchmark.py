@@ -291,7 +291,7 @@ def benchmark(
         epsilon: budget in nats, or several.
         n: number of people, or several.
         runs: number of simulated tallies of each cell, at least 2.
-        loss: a loss of :func:`warner.compare`, such as ``"l2"`` or ``"w1"``, or several.
+        loss: a loss of :func:`warner.design.compare`, such as ``"l2"`` or ``"w1"``, or several.
         seed: of all random numbers.
         store: a file of JSON lines that keeps each finished run. With the same file only what is
             missing is done: further runs, methods, budgets. A run is kept under its contents: the

@@ -65,9 +65,9 @@ def clusters(
 
     The pairs of attributes are taken in the order of Cramer's V, the largest first. A pair with V
     of at least ``threshold`` merges the groups of its two attributes, if the values of the merged
-    group have at most ``largest`` combinations, and if :func:`warner.independence` of both is
-    refuted: p is at most (1 - ``level``) divided by the number of pairs that could be merged. The
-    groups must be known before people randomise.
+    group have at most ``largest`` combinations, and if :func:`warner.results.independence` of both
+    is refuted: p is at most (1 - ``level``) divided by the number of pairs that could be merged.
+    The groups must be known before people randomise.
 
     Args:
         subject: an estimate or its data, on a Product; or a tally of PerAttribute that keeps pairs.

@@ -1,5 +1,5 @@
 from . import literature as literature
-from .base import Estimator as Estimator
+from .base import Estimator as Estimator, Status as Status
 from .em import ExpectationMaximization as ExpectationMaximization
 from .empirical_bayes import EmpiricalBayes as EmpiricalBayes
 from .inversion import (

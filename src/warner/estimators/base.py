@@ -742,8 +742,8 @@ def iterate(
 ) -> Run[State]:
     """Apply ``step`` until ``stop`` gives a reason, no step is possible, or ``most`` are done.
 
-    The steps are a stage of :func:`warner.progress`. Most methods stop long before ``most`` steps,
-    so the stage has no total.
+    The steps are a stage of :func:`warner.results.progress`. Most methods stop long before ``most``
+    steps, so the stage has no total.
 
     >>> halve = iterate(1.0, lambda x: x / 2, lambda x, n: Status.CONVERGED if x < 0.3 else None, 9)
     >>> halve.state, halve.steps, halve.status.name

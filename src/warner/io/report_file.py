@@ -438,8 +438,8 @@ def tally_file(
         path: a file that ``warner randomize``, ReportWriter, write_reports or Reports.save wrote;
             or the result of open_reports.
         by: the names of public columns of the file that make groups, in the order of the keys.
-        progress: called with (done, total) while the file is counted. :func:`warner.progress` hears
-            of it too.
+        progress: called with (done, total) while the file is counted, beside
+            :func:`warner.results.progress`.
         ways: the number of attributes of each marginal table, or None. None counts every attribute
             of the file by itself. A number needs a file of PerAttribute's reports, or a file of
             several attributes in which a row holds the reports of one person.

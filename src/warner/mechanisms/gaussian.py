@@ -167,7 +167,8 @@ class Gaussian(Numeric):
 
     Source: Balle, Wang (2018); Canonne, Kamath, Steinke (2020); [P3 sec V-B].
 
-    >>> from warner import Interval, Points
+    >>> from warner import Interval
+    >>> from warner.domains import Points
     >>> print(Gaussian(Interval(0, 100, bins=64), 1.0, delta=1e-6).guarantee.epsilon)
     1.0
     >>> corners = Gaussian(Points([[0, 0], [1, 0], [0, 1]]), 2.0, delta=1e-6)

@@ -557,7 +557,8 @@ class Estimate(Solution):
 
         Source: [P2 eq 22].
 
-        >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
+        >>> from warner import Integers, UtilityOptimizedRR, estimate
+        >>> from warner.mechanisms import PersonalizedULDP
         >>> common = UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3])
         >>> city = PersonalizedULDP(common, ["home"])
         >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)

@@ -39,7 +39,8 @@ class Redistributed:
         worst_case: 2 sum_k |r(tag k)|, the most that wrong background knowledge adds to the l1
             loss.
 
-    >>> from warner import Integers, PersonalizedULDP, UtilityOptimizedRR, estimate
+    >>> from warner import Integers, UtilityOptimizedRR, estimate
+    >>> from warner.mechanisms import PersonalizedULDP
     >>> city = PersonalizedULDP(UtilityOptimizedRR(Integers(0, 9), 2.0, sensitive=[3]), ["home"])
     >>> reports = city.device({"home": [4]}).randomize([4] * 500 + [7] * 500)
     >>> shares = estimate(city.tally(reports)).redistribute({"home": [0.1] * 10})

@@ -215,7 +215,7 @@ class _Subject:
     def status(self) -> str:
         for name, fit in self.fits.items():
             is_status = isinstance(fit.status, Status)
-            require(is_status, f"on {name} it is {fit.status!r}, not a warner.Status")
+            require(is_status, f"on {name} it is {fit.status!r}, not a warner.estimators.Status")
         names = dict.fromkeys(fit.status.name for fit in self.fits.values())
         return ", ".join(names)
 

@@ -152,7 +152,7 @@ def test_groups_keep_their_sizes_in_each_of_several_tallies() -> None:
     stack = stacked(parts, [20, 30])
     assert isinstance(stack, Channel)
     _draws_are_the_same(stack)
-    repeated = warner.Repeated(warner.RandomizedResponse(warner.Integers(0, 2), 1.0), 2)
+    repeated = warner.mechanisms.Repeated(warner.RandomizedResponse(warner.Integers(0, 2), 1.0), 2)
     _draws_are_the_same(repeated.channel())
 
 

@@ -9,8 +9,7 @@ import pytest
 
 import warner
 from tests.registry import DOMAINS
-from warner import Domain
-from warner.domains import from_spec
+from warner.domains import Domain, from_spec
 
 
 @pytest.mark.parametrize("domain, bad", [(d, b) for d, values in DOMAINS for b in values], ids=repr)
@@ -35,7 +34,11 @@ def test_domains_are_bijections_with_a_spec(domain: Domain) -> None:
 
 @pytest.mark.parametrize(
     "domain, width",
-    [(warner.Grid(2, 3), 2), (warner.Points([[0, 1], [2, 3]]), 2), (warner.Points([[0], [1]]), 1)],
+    [
+        (warner.Grid(2, 3), 2),
+        (warner.domains.Points([[0, 1], [2, 3]]), 2),
+        (warner.domains.Points([[0], [1]]), 1),
+    ],
     ids=repr,
 )
 def test_answers_of_several_numbers_in_any_wrong_shape_are_refused_by_name(

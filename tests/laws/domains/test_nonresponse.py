@@ -17,7 +17,7 @@ _LABELS = Categorical(["a", "b", "c", "d"])
 _SILENT = Optional(Integers(0, 2))
 
 
-def _made(make: object, domain: warner.Domain) -> warner.mechanisms.Mechanism | None:
+def _made(make: object, domain: warner.domains.Domain) -> warner.mechanisms.Mechanism | None:
     try:
         return make(domain, 1.0)  # type: ignore[operator,no-any-return]
     except (ArgumentError, ArgumentTypeError):

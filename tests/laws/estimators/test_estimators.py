@@ -8,9 +8,10 @@ import pytest
 import warner
 from tests.laws.estimators._extremes import _extremes, _mechanism
 from tests.registry import BLIND, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PLACES
-from warner import Estimate, Integers, Status, WarnerError
+from warner import Estimate, Integers
 from warner.channels import Channel
-from warner.estimators import Estimator
+from warner.errors import WarnerError
+from warner.estimators import Estimator, Status
 from warner.estimators.base import WHOLE, LikelihoodData
 from warner.results.from_tally import likelihood_data
 

@@ -45,5 +45,5 @@ def test_every_truncation_and_alteration_is_noticed(suffix: str, tmp_path: Path)
             data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :],
         ):
             path.write_bytes(changed)
-            with pytest.raises(warner.WarnerError):
+            with pytest.raises(warner.errors.WarnerError):
                 load()

@@ -95,7 +95,7 @@ def test_no_message_log_or_file_holds_the_answer(
                 mechanism.randomize(values) if isinstance(
                     mechanism, warner.mechanisms.Mechanism
                 ) else mechanism.encode(values)
-            except warner.WarnerError as error:
+            except warner.errors.WarnerError as error:
                 seen.append(
                     f"{error} {error.args} {vars(error)} {error.__cause__} {error.__context__}"
                 )

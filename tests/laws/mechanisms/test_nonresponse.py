@@ -105,14 +105,14 @@ def test_everybody_draws_the_same_words() -> None:
 def test_headers_and_repeated_reports_hold_it() -> None:
     mechanism = WithNonresponse(SquareWave(Integers(0, 9), 1.0, cells=32), ["", "NA"])
     assert from_header(mechanism.header).header == mechanism.header
-    twice = warner.Repeated(mechanism, 2)
+    twice = warner.mechanisms.Repeated(mechanism, 2)
     tally = twice.tally(twice.randomize([3, None, 8] * 20, np.random.default_rng(0)))
     assert warner.estimate(tally).domain.nonresponse == 10 and twice.epsilon <= 2.0
 
 
 _NO_DUMMIES: list[Mechanism] = [
     warner.SubsetSelection(Categorical(["a", "b", "c"]), 1.0),
-    warner.Geometric(Integers(0, 4), 0.5),
+    warner.mechanisms.Geometric(Integers(0, 4), 0.5),
     warner.Laplace(Integers(0, 4), 1.0, sensitivity=1),
     warner.mechanisms.Gaussian(Integers(0, 4), 1.0, delta=1e-6),
     WithNonresponse(SquareWave(Integers(0, 4), 1.0)),

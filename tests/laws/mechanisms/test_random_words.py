@@ -128,9 +128,9 @@ def test_a_device_draws_the_same_words_for_secrets(monkeypatch: pytest.MonkeyPat
     domain = warner.Integers(0, 9)
     for common in (
         warner.UtilityOptimizedRR(domain, 1.0, sensitive=[3]),
-        warner.UtilityOptimizedRappor(domain, 1.0, sensitive=[3]),
+        warner.mechanisms.UtilityOptimizedRappor(domain, 1.0, sensitive=[3]),
     ):
-        personal = warner.PersonalizedULDP(common, ["home"])
+        personal = warner.mechanisms.PersonalizedULDP(common, ["home"])
         devices = [
             personal.device({"home": [4]}),
             personal.device({"home": [4, 5, 6]}),
@@ -149,7 +149,7 @@ def test_a_device_draws_the_same_words_for_secrets(monkeypatch: pytest.MonkeyPat
 def test_a_device_maps_the_same_values_with_a_table_and_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    personal = warner.PersonalizedULDP(
+    personal = warner.mechanisms.PersonalizedULDP(
         warner.UtilityOptimizedRR(warner.Integers(0, 9), 1.0, sensitive=[3]), ["home", "work"]
     )
     found = []

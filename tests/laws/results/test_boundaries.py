@@ -9,7 +9,8 @@ import pytest
 
 import warner
 from tests.laws.estimators._extremes import _extremes, _mechanism
-from warner import Estimate, Integers, Status
+from warner import Estimate, Integers
+from warner.estimators import Status
 from warner.estimators.base import LikelihoodData
 from warner.metrics import quantiles
 

@@ -12,11 +12,11 @@ from warner import (
     PerAttribute,
     Product,
     RandomizedResponse,
-    Repeated,
     UnaryEncoding,
     estimate,
 )
 from warner.estimators import Inversion
+from warner.mechanisms import Repeated
 from warner.reports.tally import Tally
 
 TIMES, SIZE = 6, 5

@@ -130,7 +130,7 @@ def test_reports_beyond_the_values_count_for_the_nearest() -> None:
 
 @pytest.mark.parametrize("integers", [False, True])
 def test_windows_multiply_many_vectors_as_one_by_one(integers: bool) -> None:
-    domain: warner.Domain = Integers(0, 29) if integers else Interval(0, 1, 30)
+    domain: warner.domains.Domain = Integers(0, 29) if integers else Interval(0, 1, 30)
     channel = warner.SquareWave(domain, 1.0, cells=100).channel()
     assert isinstance(channel, BandChannel)
     rng = np.random.default_rng(0)

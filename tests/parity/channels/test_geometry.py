@@ -28,11 +28,11 @@ CHANNELS: dict[str, Callable[[int, float], Channel]] = {
         Integers(0, k - 1), e, sensitive=[0, 5, 6]
     ).channel(),
     "bit sums": lambda k, e: warner.UnaryEncoding(Integers(0, k - 1), e).channel(),
-    "bit sums, some sensitive": lambda k, e: warner.UtilityOptimizedRappor(
+    "bit sums, some sensitive": lambda k, e: warner.mechanisms.UtilityOptimizedRappor(
         Integers(0, k - 1), e, sensitive=[0, 5, 6]
     ).channel(),
     "hadamard": lambda k, e: warner.HadamardResponse(Integers(0, k - 1), e).channel(),
-    "projective": lambda k, e: warner.ProjectiveGeometryResponse(
+    "projective": lambda k, e: warner.mechanisms.ProjectiveGeometryResponse(
         Integers(0, k - 1), e, prime=3
     ).channel(),
     "windows": lambda k, e: warner.SquareWave(Interval(0, 1, k), e, cells=128).channel(),

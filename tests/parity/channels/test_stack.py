@@ -41,7 +41,7 @@ def test_several_mechanisms_are_one_stacked_channel(
     # Per person the stack's likelihood is the groups' together, and the oracle's maximum is ours.
     fit = warner.MaximumLikelihood().fit(data)
     assert (
-        fit.status is warner.Status.CONVERGED
+        fit.status is warner.estimators.Status.CONVERGED
         and fit.gap is not None
         and fit.gap <= 1e-9
         and str(fit.unique).startswith("unique")
@@ -81,7 +81,7 @@ def test_tallies_on_different_domains_are_not_estimated_together() -> None:
     with pytest.raises(warner.errors.MismatchError, match="different domains"):
         warner.estimate([a, b])
     for wrong in ([], [a, 3], a.header, 5):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             warner.estimate(wrong)
 
 
@@ -146,7 +146,7 @@ def test_a_stack_whose_whole_channel_has_full_rank_is_estimated_by_every_method(
 
 @pytest.mark.parametrize("name", FIRST)
 def test_reports_of_one_person_together_are_estimated_by_every_method(name: str) -> None:
-    both = warner.Repeated([FIRST[name](), _cloaking()])
+    both = warner.mechanisms.Repeated([FIRST[name](), _cloaking()])
     values, rng = _people()
     tally = both.tally(both.randomize(values, rng))
     for method in METHODS:

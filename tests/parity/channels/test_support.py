@@ -7,9 +7,9 @@ import pytest
 
 import warner
 from tests.parity.estimators._data import BITS, _kept
-from warner import Integers, SubsetSelection, UnaryEncoding, UtilityOptimizedRappor
+from warner import Integers, SubsetSelection, UnaryEncoding
 from warner.channels import DenseChannel, SupportRows
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, UtilityOptimizedRappor
 from warner.results.from_tally import likelihood_data
 
 
@@ -84,12 +84,12 @@ def test_too_many_values_are_refused() -> None:
 VALUES = Integers(0, 3)
 MECHANISMS: dict[str, Mechanism] = {
     "unary": warner.UnaryEncoding(VALUES, 1.0, variant="oue"),
-    "uRAP": warner.UtilityOptimizedRappor(VALUES, 2.0, sensitive=[0, 1]),
-    "k-RR twice": warner.Repeated(warner.RandomizedResponse(VALUES, 1.0), 2),
-    "unary and hashes": warner.Repeated(
+    "uRAP": warner.mechanisms.UtilityOptimizedRappor(VALUES, 2.0, sensitive=[0, 1]),
+    "k-RR twice": warner.mechanisms.Repeated(warner.RandomizedResponse(VALUES, 1.0), 2),
+    "unary and hashes": warner.mechanisms.Repeated(
         [warner.UnaryEncoding(VALUES, 1.0), warner.LocalHashing(VALUES, 1.0, seeds=8)]
     ),
-    "joint inverse": warner.Repeated(
+    "joint inverse": warner.mechanisms.Repeated(
         [
             warner.RandomizedResponse(VALUES, 1.0),
             warner.mechanisms.StochasticRounding(VALUES, 1.0),
@@ -119,7 +119,7 @@ def test_the_sample_mean_of_kept_reports_is_the_mean_of_the_inversion(name: str)
     mechanism = MECHANISMS[name]
     rng = np.random.default_rng(6)
     tally = mechanism.tally(mechanism.randomize(np.full(2000, 2), rng=rng), keep_reports=True)
-    found = warner.estimate(tally, warner.SampleMean()).mean()
+    found = warner.estimate(tally, warner.estimators.SampleMean()).mean()
     assert float(found) == pytest.approx(float(warner.estimate(tally, warner.Inversion()).mean()))
     low, high = found.interval(0.9999)
     assert low < 2 < high

@@ -226,7 +226,7 @@ def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[i
     cells' variances is wrong.
     """
     mechanism = (
-        warner.UtilityOptimizedRappor(PAIR, 1.0, sensitive=PAIR.labels[:2])
+        warner.mechanisms.UtilityOptimizedRappor(PAIR, 1.0, sensitive=PAIR.labels[:2])
         if name == "UtilityOptimizedRappor"
         else MECHANISMS[name](PAIR, 1.0)
     )
@@ -306,7 +306,7 @@ def test_many_reports_of_one_person_do_not_underflow() -> None:
 
 
 def test_the_order_of_equal_reports_is_not_kept() -> None:
-    mechanism = warner.Repeated(warner.RandomizedResponse(warner.Integers(0, 3), 1.0), 3)
+    mechanism = warner.mechanisms.Repeated(warner.RandomizedResponse(warner.Integers(0, 3), 1.0), 3)
     a = mechanism.reports({"1": [0, 3], "2": [1, 3], "3": [2, 0]})
     b = mechanism.reports({"1": [2, 0], "2": [0, 3], "3": [1, 3]})
     assert mechanism.tally(a) == mechanism.tally(b)

@@ -77,7 +77,7 @@ def test_groups_add_their_information() -> None:
     [
         Integers(0, 3),
         warner.UtilityOptimizedRR(Integers(0, 3), 1.0, sensitive=[0]),
-        warner.UtilityOptimizedRappor(Integers(0, 3), 1.0, sensitive=[0]),
+        warner.mechanisms.UtilityOptimizedRappor(Integers(0, 3), 1.0, sensitive=[0]),
         RandomizedResponse(Integers(0, 3), 1.0),
     ],
     ids=["none", "uRR", "uRAP", "RR"],
@@ -157,7 +157,7 @@ def test_wrong_arguments_are_refused() -> None:
         lambda: minimax_sample_size(0.7, 10),
         lambda: cramer_rao(_tuples_of_bits(), np.full(100, 0.01), 10),
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             call()
 
 

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 import warner
-from warner import (
-    Integers,
-    RandomizedResponse,
-    UnaryEncoding,
-    UtilityOptimizedRappor,
-    UtilityOptimizedRR,
-)
+from warner import Integers, RandomizedResponse, UnaryEncoding, UtilityOptimizedRR
 from warner.channels import KroneckerChannel
+from warner.mechanisms import UtilityOptimizedRappor
 from warner.theory import expected_loss, inversion_squares, minimax_rate, worst_case_loss
 
 SHAPE = (3, 4, 2)
@@ -250,6 +245,6 @@ def test_theory_refuses_what_it_does_not_cover() -> None:
         lambda: expected_loss(3, [1.0], 10),  # type: ignore[arg-type]
         lambda: minimax_rate(3, 2.0, 10),
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             call()
     assert minimax_rate(10, 0.5, 400, "l2") == pytest.approx(0.1)

@@ -7,8 +7,9 @@ import numpy as np
 
 import warner
 from tests.registry import MECHANISMS
-from warner import Categorical, Domain
+from warner import Categorical
 from warner.channels import Channel
+from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
 from warner.results.from_tally import likelihood_data

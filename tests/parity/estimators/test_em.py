@@ -11,7 +11,7 @@ import pytest
 import warner
 from tests.parity.estimators._data import _evidence
 from tests.registry import MECHANISMS
-from warner import Integers, Status
+from warner import Integers
 from warner.channels import (
     Channel,
     DirectChannel,
@@ -20,7 +20,7 @@ from warner.channels import (
     SupportChannel,
     quick,
 )
-from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood
+from warner.estimators import ExpectationMaximization, Inversion, MaximumLikelihood, Status
 from warner.estimators.base import LikelihoodData, gap, log_likelihood
 from warner.estimators.literature import BiasCorrection, MixtureReduction, SmoothedEM
 from warner.mechanisms import Mechanism
@@ -174,7 +174,7 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
         theta = theta / theta.sum()
         fit = warner.ExpectationMaximization(steps).fit(data)
         assert fit.probabilities == pytest.approx(theta, abs=1e-12)
-        assert fit.status is warner.Status.STOPPED and fit.iterations == steps
+        assert fit.status is warner.estimators.Status.STOPPED and fit.iterations == steps
         values.append(fit.log_likelihood)
     assert all(b >= a - 1e-9 for a, b in pairwise(values))
     path = warner.ExpectationMaximization(7, keep_path=True).fit(data).path
@@ -187,7 +187,12 @@ def test_em_is_the_textbooks_step_for_step(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [warner.RandomizedResponse, warner.HadamardResponse, warner.ProjectiveGeometryResponse]
+    "make",
+    [
+        warner.RandomizedResponse,
+        warner.HadamardResponse,
+        warner.mechanisms.ProjectiveGeometryResponse,
+    ],
 )
 def test_steps_are_those_of_the_equation(make: type) -> None:
     mechanism = make(Integers(0, 11), 1.0)

@@ -20,7 +20,6 @@ from warner import (
     HadamardResponse,
     Integers,
     LocalHashing,
-    ProjectiveGeometryResponse,
     UnaryEncoding,
 )
 from warner.channels import StackChannel, SupportChannel
@@ -45,7 +44,7 @@ from warner.estimators.empirical_bayes.prior import (
     tilt_to_sum,
     with_mean,
 )
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, ProjectiveGeometryResponse
 from warner.results.from_tally import likelihood_data
 
 

@@ -22,7 +22,7 @@ def test_an_unbiased_estimate_inside_the_simplex_sums_to_one(epsilon: float) -> 
         )
         assert abs(fit.shares.sum() - 1) <= 1e-12
         assert fit.shares == pytest.approx([0.5, 0.5], abs=1e-6)
-        assert fit.status is warner.Status.EXACT
+        assert fit.status is warner.estimators.Status.EXACT
 
 
 # What is estimated from tables of tuples against the dense law.
@@ -78,7 +78,7 @@ def test_one_attribute_of_a_tuple_is_estimated_as_if_it_had_been_asked_alone(nam
     )
     columns = mechanism.schema.split(reports.columns)
     for attribute, part in mechanism.parts.items():
-        if isinstance(part, warner.Repeated):
+        if isinstance(part, warner.mechanisms.Repeated):
             # alone it keeps the tuples seen, here it has rows for all: other rows, one likelihood
             continue
         alone = likelihood_data(part.tally(part.reports(columns[attribute])))

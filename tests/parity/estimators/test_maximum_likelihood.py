@@ -107,7 +107,7 @@ def test_separable_solver_at_its_edges() -> None:
 def test_maximum_is_the_oracles(name: str, size: int, n: int, epsilon: float) -> None:
     data = _evidence(name, size, n, epsilon)
     fit = warner.MaximumLikelihood().fit(data)
-    assert fit.status is warner.Status.CONVERGED
+    assert fit.status is warner.estimators.Status.CONVERGED
     assert fit.gap is not None and fit.gap <= 1e-9
     assert fit.probabilities.sum() == pytest.approx(1, abs=1e-12) and (fit.probabilities >= 0).all()
     assert fit.log_likelihood == pytest.approx(
@@ -139,7 +139,10 @@ def test_likelihood_of_whole_reports_is_the_oracles(
 ) -> None:
     data, _ = _kept(name, size, n, epsilon)
     fit = warner.MaximumLikelihood().fit(data)
-    assert fit.status is warner.Status.CONVERGED and fit.likelihood == "likelihood of the reports"
+    assert (
+        fit.status is warner.estimators.Status.CONVERGED
+        and fit.likelihood == "likelihood of the reports"
+    )
     assert fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood / n == pytest.approx(_oracle(data.channel, data.weights), abs=1e-6)
 
@@ -234,7 +237,7 @@ def test_exact_likelihood_without_protection_is_the_histogram() -> None:
     assert result.probabilities == pytest.approx([0.5, 0.25, 0, 0.25], abs=1e-12)
     assert result.probabilities[2] == 0
     assert result.gap is not None and result.gap <= 1e-12
-    assert result.status is warner.Status.CONVERGED
+    assert result.status is warner.estimators.Status.CONVERGED
 
 
 def test_impossible_reports_are_refused() -> None:
@@ -253,7 +256,7 @@ def test_a_gap_that_is_not_reached_is_said_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("warner.estimators.newton._STEPS", 1)
     fit = warner.MaximumLikelihood(1e-9).fit(data)
     assert (
-        fit.status is warner.Status.STEP_LIMIT and fit.iterations == 2
+        fit.status is warner.estimators.Status.STEP_LIMIT and fit.iterations == 2
     )  # one of each solver that was tried
     assert fit.gap is not None and fit.gap > 1e-9
 
@@ -340,7 +343,9 @@ def test_maximum_is_the_oracles_by_every_solver(name: str, n: int) -> None:
     fit = warner.MaximumLikelihood().fit(
         LikelihoodData(channel, w, n, warner.Integers(1, dense.shape[1]))
     )
-    assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
+    assert (
+        fit.status is warner.estimators.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
+    )
     assert fit.log_likelihood / n == pytest.approx(best, abs=1e-6)
     for solve, target, limit in (
         (constrained, 1e-9, 60),
@@ -509,7 +514,7 @@ def test_several_mechanisms_add_up(kind: str) -> None:
 
 def test_a_stack_with_repeated_reports_adds_up() -> None:
     domain, theta = Integers(0, 3), np.array([0.4, 0.3, 0.2, 0.1])
-    twice = warner.Repeated(
+    twice = warner.mechanisms.Repeated(
         [warner.RandomizedResponse(domain, 1.0), warner.UnaryEncoding(domain, 1.0)]
     )
     once = warner.RandomizedResponse(domain, 1.0)
@@ -524,7 +529,9 @@ def test_a_stack_with_repeated_reports_adds_up() -> None:
 # Projected gradients against the constrained Newton method.
 
 
-@pytest.mark.parametrize("make", [warner.HadamardResponse, warner.ProjectiveGeometryResponse])
+@pytest.mark.parametrize(
+    "make", [warner.HadamardResponse, warner.mechanisms.ProjectiveGeometryResponse]
+)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_maximum_is_that_of_newtons_method(make: type, epsilon: float) -> None:
     size, n, rng = 300, 50_000, np.random.default_rng(3)
@@ -540,7 +547,9 @@ def test_the_maximum_is_that_of_newtons_method(make: type, epsilon: float) -> No
     )
     assert theta == pytest.approx(slow, abs=1e-4)
     fit = MaximumLikelihood().fit(LikelihoodData(channel, w, n, mechanism.domain))
-    assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
+    assert (
+        fit.status is warner.estimators.Status.CONVERGED and fit.gap is not None and fit.gap <= 1e-9
+    )
     assert fit.shares == pytest.approx(theta, abs=1e-4)
 
 
@@ -561,7 +570,9 @@ def test_bit_sums_of_very_many_values_converge() -> None:
     channel = mechanism.channel()
     w = channel.simulate(rng.dirichlet(np.full(size, 0.01)), n, rng)
     fit = MaximumLikelihood().fit(LikelihoodData(channel, w, n, mechanism.domain))
-    assert fit.status is warner.Status.CONVERGED and fit.gap is not None and fit.gap < 1e-8
+    assert (
+        fit.status is warner.estimators.Status.CONVERGED and fit.gap is not None and fit.gap < 1e-8
+    )
 
 
 # Extrapolated EM against EM.

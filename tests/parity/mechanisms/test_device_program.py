@@ -250,7 +250,7 @@ def test_programs_of_many_values_are_short() -> None:
         warner.SquareWave(line, 1.0),
         warner.LocalHashing(warner.Integers(0, 2**20), 1.0),
         warner.SubsetSelection(line, 1.0),
-        warner.ProjectiveGeometryResponse(line, 1.0),
+        warner.mechanisms.ProjectiveGeometryResponse(line, 1.0),
         warner.Laplace(line, 1.0),
     ):
         assert len(json.dumps(mechanism.device_program())) < 300 * mechanism.domain.size + 2**10

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, PersonalizedULDP, UtilityOptimizedRappor, theory
+from warner import Integers, theory
 from warner._core.exact import log_ratio
 from warner._core.projective_space import ProjectiveSpace, is_prime
-from warner.mechanisms import from_header
+from warner.mechanisms import PersonalizedULDP, UtilityOptimizedRappor, from_header
 from warner.mechanisms.geometry import squared_error
 from warner.mechanisms.key_value import KeyValueDistribution
 from warner.mechanisms.utility_optimized import best_probability
@@ -170,7 +170,7 @@ def _spaces(size: int) -> list[ProjectiveSpace]:
 def test_the_prime_has_the_least_error_of_all(size: int) -> None:
     for epsilon in EPSILONS:
         e = math.exp(epsilon)
-        chosen = warner.ProjectiveGeometryResponse(Integers(1, size), epsilon, blocks=1)
+        chosen = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, size), epsilon, blocks=1)
         space = ProjectiveSpace(chosen.prime, chosen.dimension)
         least = min(squared_error(other, size, e) for other in _spaces(size))
         assert squared_error(space, size, e) <= least * (1 + 1e-12)
@@ -186,7 +186,7 @@ def test_the_error_is_that_of_the_matrix(q: int, t: int) -> None:
 
 def _excess(size: int, epsilon: float) -> float:
     """The error of the least prime relative to that of subset selection."""
-    one = warner.ProjectiveGeometryResponse(Integers(1, size), epsilon).channel()
+    one = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, size), epsilon).channel()
     p, subset = np.full(size, 1 / size), warner.SubsetSelection(Integers(1, size), epsilon)
     return float(one.variance(p).sum() / subset.channel().variance(p).sum())
 
@@ -202,7 +202,7 @@ def test_the_excess_over_subset_selection_is_at_most_the_documented_one() -> Non
 def test_the_expected_error_is_the_formula_of_the_documents() -> None:
     theta = np.array([0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
     for epsilon in (0.4, 1.0, 3.0):
-        mechanism = warner.ProjectiveGeometryResponse(Integers(1, 6), epsilon, blocks=1)
+        mechanism = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 6), epsilon, blocks=1)
         space = ProjectiveSpace(mechanism.prime, mechanism.dimension)
         expected = squared_error(space, 6, math.exp(epsilon)) - float(theta @ theta)
         assert warner.theory.expected_loss(mechanism, theta, 1, "l2") == pytest.approx(

@@ -137,7 +137,11 @@ def test_shares_of_a_shore_are_estimated_and_headers_rebuild_the_law() -> None:
         assert (
             eval(
                 repr(mechanism).replace("PlanarLaplace", "mechanisms.PlanarLaplace"),
-                {name: getattr(warner, name) for name in warner.__all__},
+                {
+                    n: getattr(m, n)
+                    for m in (warner, warner.domains, warner.mechanisms)
+                    for n in m.__all__
+                },
             ).header
             == mechanism.header
         )

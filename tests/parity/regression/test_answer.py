@@ -10,7 +10,8 @@ from scipy import optimize
 from scipy.special import logsumexp
 
 import warner
-from warner import Categorical, Domain, Integers, regress
+from warner import Categorical, Integers, regress
+from warner.domains import Domain
 from warner.mechanisms import Mechanism
 from warner.regression.coefficients import problem_of
 from warner.regression.likelihood import Pairs
@@ -72,10 +73,10 @@ MECHANISMS: dict[str, Callable[[Domain], Mechanism]] = {
     "OLH": lambda d: warner.LocalHashing(d, 2.0, seeds=64),
     "subsets": lambda d: warner.SubsetSelection(d, 2.0),
     "Hadamard": lambda d: warner.HadamardResponse(d, 2.0),
-    "projective": lambda d: warner.ProjectiveGeometryResponse(d, 2.0),
+    "projective": lambda d: warner.mechanisms.ProjectiveGeometryResponse(d, 2.0),
     "uRR": lambda d: warner.UtilityOptimizedRR(d, 2.0, sensitive=[0]),
-    "uRAP": lambda d: warner.UtilityOptimizedRappor(d, 2.0, sensitive=[0]),
-    "k-RR and OUE": lambda d: warner.Repeated(
+    "uRAP": lambda d: warner.mechanisms.UtilityOptimizedRappor(d, 2.0, sensitive=[0]),
+    "k-RR and OUE": lambda d: warner.mechanisms.Repeated(
         [warner.RandomizedResponse(d, 1.5), warner.UnaryEncoding(d, 1.5)]
     ),
 }

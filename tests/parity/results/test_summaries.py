@@ -11,7 +11,7 @@ from warner.results.from_tally import likelihood_data
 from warner.results.summaries import mean, variance_of_shares
 
 
-def _estimate(domain: warner.Domain, theta: np.ndarray) -> warner.Estimate:
+def _estimate(domain: warner.domains.Domain, theta: np.ndarray) -> warner.Estimate:
     """An estimate that is theta, of a mechanism that does not matter."""
     mechanism = warner.RandomizedResponse(domain, 2.0)
     data = likelihood_data(

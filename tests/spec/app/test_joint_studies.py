@@ -13,10 +13,11 @@ from click.testing import CliRunner
 
 import warner
 from tests.spec.app._command import run
-from warner import Categorical, PerAttribute, Product, RandomizedResponse, Repeated, Study
+from warner import Categorical, PerAttribute, Product, RandomizedResponse, Study
 from warner.app.cli import main
 from warner.errors import ArgumentError, StudyError
 from warner.io import open_reports, read_values, tally_file
+from warner.mechanisms import Repeated
 from warner.reports.tally import load_tallies
 from warner.studies.mechanisms import share
 
@@ -83,7 +84,7 @@ def test_attributes_of_different_groups_are_estimated_from_tables(here: Path) ->
         found = json.loads(run("estimate", "pairs.json", "--joint", names, "--json").stdout)
         assert found[0]["attribute"] == " x ".join(names.split(","))
     tally = load_tallies("pairs.json")["joint"]
-    assert warner.clusters(tally, 0.3) == (("a", "b"), ("c",))
+    assert warner.design.clusters(tally, 0.3) == (("a", "b"), ("c",))
     assert run("plan", "pairs.json", "--threshold", "0.3").stdout == "a, b\nc\n"
     assert json.loads(run("plan", "pairs.json", "--largest", "5", "--json").stdout) == {
         "joint": [["a"], ["b"], ["c"]]

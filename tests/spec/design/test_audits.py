@@ -10,16 +10,9 @@ import pytest
 
 import warner
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
-from warner import (
-    LDP,
-    Integers,
-    PerAttribute,
-    Product,
-    RandomizedResponse,
-    UtilityOptimizedRappor,
-    UtilityOptimizedRR,
-)
+from warner import LDP, Integers, PerAttribute, Product, RandomizedResponse, UtilityOptimizedRR
 from warner.design.audits import enumerated
+from warner.mechanisms import UtilityOptimizedRappor
 from warner.privacy import OSLDP, ULDP
 
 DOMAIN = Integers(0, 9)

@@ -160,7 +160,7 @@ def test_what_cannot_be_used_is_left_out_with_the_reason() -> None:
 
 def test_progress_is_told_and_a_partial_has_a_name() -> None:
     told: list[str] = []
-    with warner.progress(lambda stages: told.extend(map(str, stages))):
+    with warner.results.progress(lambda stages: told.extend(map(str, stages))):
         make = partial(warner.UnaryEncoding, variant="oue")
         found = benchmark(TRUTH, DOMAIN, [make], ["project"], n=[100, 200], runs=2)
     assert "benchmark: 2 of 2" in told
@@ -274,7 +274,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
 def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None:
     """Rejects leagues with no rows, and rows of a mechanism that spends more than they say."""
     usual = {"domain": NUMBERS, "mechanisms": [RandomizedResponse], "methods": ["mle"], "runs": 2}
-    with pytest.raises(warner.WarnerError, match=said):
+    with pytest.raises(warner.errors.WarnerError, match=said):
         benchmark(FOUR, **(usual | changed))
 
 

@@ -25,14 +25,13 @@ from warner import (
     LogSpline,
     MaximumLikelihood,
     RandomizedResponse,
-    SampleMean,
     SquareWave,
     Tally,
 )
 from warner.app.cli import main
 from warner.design.comparison import LOSSES, Comparison, _truths, compare, truths_of, usual_methods
 from warner.errors import ArgumentError, ArgumentTypeError, ValuesError
-from warner.estimators import Uniform
+from warner.estimators import SampleMean, Uniform
 from warner.metrics import project
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import recommended
@@ -44,7 +43,7 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
     variance within 5 standard errors.
     """
     tally = _tally(Categorical([f"v{i}" for i in range(30)]))
-    found = warner.compare(tally, [Inversion(), Inversion("project"), Uniform()], runs=50)
+    found = warner.design.compare(tally, [Inversion(), Inversion("project"), Uniform()], runs=50)
     assert [line.error for line in found.results] == sorted(line.error for line in found.results)
     raw = next(line for line in found.results if line.method == Inversion())
     truth = warner.estimate(tally, Inversion("project")).probabilities
@@ -59,16 +58,16 @@ def test_the_ranking_is_that_of_the_errors_on_the_same_tallies() -> None:
 def test_the_same_call_gives_the_same_ranking() -> None:
     tally = _tally(Categorical(["a", "b", "c", "d"]))
     methods = [MaximumLikelihood(), EmpiricalBayes(), Inversion("project")]
-    a, b = (warner.compare(tally, methods, runs=5).to_json() for _ in range(2))
+    a, b = (warner.design.compare(tally, methods, runs=5).to_json() for _ in range(2))
     assert a == b and json.loads(json.dumps(a)) == a
-    other = warner.compare(tally, methods, runs=5, rng=np.random.default_rng(1)).to_json()
+    other = warner.design.compare(tally, methods, runs=5, rng=np.random.default_rng(1)).to_json()
     assert other != a
 
 
 def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
-    found = warner.compare(
+    found = warner.design.compare(
         _tally(Categorical(["a", "b", "c"])),
-        [LogSpline(), Inversion(), warner.SampleMean()],
+        [LogSpline(), Inversion(), warner.estimators.SampleMean()],
         runs=3,
     )
     assert [line.method for line in found.results] == [Inversion()] and set(found.left_out) == {
@@ -77,20 +76,20 @@ def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
     }
     assert "in order" in found.left_out["LogSpline()"]
     with pytest.raises(warner.errors.ArgumentError, match="none of them"):
-        warner.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline()], runs=3)
+        warner.design.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline()], runs=3)
 
 
 def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> None:
-    found = warner.compare(
+    found = warner.design.compare(
         _tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5
     )
     assert found.loss == "w1" and len(found.results) == 3
     with pytest.raises(warner.errors.ArgumentError, match="order"):
-        warner.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
+        warner.design.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
 
 def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
-    found = warner.compare(
+    found = warner.design.compare(
         _tally(Categorical(["a", "b", "c"])), [Inversion(), MaximumLikelihood(), Uniform()], runs=5
     )
     (panel,) = found.plot().to_dict()["vconcat"]
@@ -110,17 +109,17 @@ def test_wrong_arguments_are_refused() -> None:
     tally = _tally(Categorical(["a", "b"]))
     for methods in ([], Inversion(), ["mle", 3], "mle"):
         with pytest.raises(warner.errors.ArgumentTypeError, match="methods"):
-            warner.compare(tally, methods)  # type: ignore[arg-type]
+            warner.design.compare(tally, methods)  # type: ignore[arg-type]
     for other in (None, 3, [3]):
         with pytest.raises(ArgumentTypeError, match="tall"):
             compare(other)  # type: ignore[arg-type]
     for wrong in ({"loss": "l3"}, {"runs": 1}, {"runs": 2.5}):
-        with pytest.raises(warner.WarnerError):
-            warner.compare(tally, [Inversion()], **wrong)
+        with pytest.raises(warner.errors.WarnerError):
+            warner.design.compare(tally, [Inversion()], **wrong)
     kept = warner.UnaryEncoding(Integers(0, 3), 1.0)
     rows = kept.tally(kept.randomize([0, 1, 2, 3] * 20), keep_reports=True)
     with pytest.raises(warner.errors.ArgumentError):
-        warner.compare(rows, [Inversion()])
+        warner.design.compare(rows, [Inversion()])
 
 
 def test_rankings_have_one_form_and_one_table() -> None:
@@ -130,8 +129,8 @@ def test_rankings_have_one_form_and_one_table() -> None:
         coin.randomize([{"a": 0, "b": 1}, {"a": 1, "b": 1}] * 100, np.random.default_rng(1))
     )
     rankings = (
-        warner.compare(tally, [Inversion(), Inversion("project")], runs=2),
-        warner.compare_schemes(pair, 2.0, 100, [0.4, 0.1, 0.1, 0.4], runs=2),
+        warner.design.compare(tally, [Inversion(), Inversion("project")], runs=2),
+        warner.design.compare_schemes(pair, 2.0, 100, [0.4, 0.1, 0.1, 0.4], runs=2),
         warner.plan(pair, 2.0, 100),
     )
     for ranking in rankings:
@@ -188,7 +187,9 @@ def test_a_method_that_only_the_default_truth_flatters_does_not_hold_on_all_trut
     shares = 1 / np.arange(1.0, 21)
     values = [f"v{i}" for i in rng.choice(20, 400, p=shares / shares.sum())]
     tally = mechanism.tally(mechanism.randomize(values, rng))
-    found = warner.compare(tally, [Uniform(), EmpiricalBayes(), MaximumLikelihood()], runs=12)
+    found = warner.design.compare(
+        tally, [Uniform(), EmpiricalBayes(), MaximumLikelihood()], runs=12
+    )
     names = [truth.name for truth in found.truths]
     assert names[0] == FIRST and {SECOND, DRAWS} <= set(names)
     assert [truth.runs for truth in found.truths] == [12] + [4] * (len(names) - 1)
@@ -199,7 +200,7 @@ def test_a_method_that_only_the_default_truth_flatters_does_not_hold_on_all_trut
 
 
 def test_the_error_is_the_mean_over_truths_and_holds_counts_them() -> None:
-    found = warner.compare(
+    found = warner.design.compare(
         _tally(Categorical([f"v{i}" for i in range(30)])),
         [Inversion(), Inversion("project"), Uniform(), MaximumLikelihood()],
         runs=6,
@@ -224,7 +225,7 @@ def test_truths_that_are_one_are_used_once() -> None:
     """Without noise the projected inversion and the maximum are the answers' shares."""
     open_ = RandomizedResponse(Categorical(["a", "b"]), np.inf)
     tally = open_.tally(open_.randomize(["a"] * 30 + ["b"] * 70))
-    found = warner.compare(tally, [Inversion()], runs=3)
+    found = warner.design.compare(tally, [Inversion()], runs=3)
     assert [truth.name for truth in found.truths] == [FIRST]
 
 
@@ -232,7 +233,7 @@ def test_badly_conditioned_inversions_are_no_truths() -> None:
     wave = SquareWave(Interval(0, 1, 32), 1.0)
     rng = np.random.default_rng(0)
     tally = wave.tally(wave.randomize(rng.beta(2, 5, 2000), rng))
-    found = warner.compare(tally, [LogSpline(), MaximumLikelihood()], "w1", runs=2)
+    found = warner.design.compare(tally, [LogSpline(), MaximumLikelihood()], "w1", runs=2)
     names = {truth.name for truth in found.truths}
     assert SECOND not in names and {FIRST, DRAWS, "the maximum of the likelihood"} <= names
 
@@ -271,7 +272,7 @@ BINS = Interval(0.0, 10.0, 40)
 OF_SUMMARIES = ("mae_mean", "mae_variance", "mae_range", "mae_quantile")
 
 
-def _of_numbers(domain: warner.Domain = BINS, n: int = 3000) -> warner.Tally:
+def _of_numbers(domain: warner.domains.Domain = BINS, n: int = 3000) -> warner.Tally:
     mechanism = warner.mechanisms.Piecewise(domain, 2.0, cells=256)
     rng = np.random.default_rng(0)
     return mechanism.tally(mechanism.randomize(10 * rng.beta(2, 4, n), rng))
@@ -294,7 +295,7 @@ def test_the_losses_are_those_of_the_numbers_that_an_estimate_gives(loss: str) -
     """One run after the other: the mean, variance, ranges and quantiles of the shares themselves."""
     tally = _of_numbers()
     methods = [LogSpline(), MaximumLikelihood(), Uniform()]
-    found = _errors(warner.compare(tally, methods, loss=loss, runs=2))
+    found = _errors(warner.design.compare(tally, methods, loss=loss, runs=2))
     data, rng = likelihood_data(tally), np.random.default_rng(0)
     truth = _truths(data, 2, rng)["the recommended estimate"][0]
     drawn = [data.channel.simulate_tally(truth, data.n, rng) for _ in range(2)]
@@ -327,7 +328,7 @@ def test_the_losses_are_those_of_the_numbers_that_an_estimate_gives(loss: str) -
 def test_the_sample_mean_is_ranked_by_the_error_of_the_mean_alone() -> None:
     """Its error is sqrt(2 / pi) of its standard error, within four standard errors of 200 runs."""
     tally = _of_numbers()
-    found = warner.compare(tally, [SampleMean()], loss="mae_mean", runs=200)
+    found = warner.design.compare(tally, [SampleMean()], loss="mae_mean", runs=200)
     line = found.best
     assert not found.left_out and "mean" in found.loss_name
     assert "absolute error of the mean" in json.dumps(found.plot().to_dict())
@@ -338,7 +339,7 @@ def test_the_sample_mean_is_ranked_by_the_error_of_the_mean_alone() -> None:
     for loss in ("l2", "mae_variance", "kl"):
         assert (
             "SampleMean()"
-            in warner.compare(tally, [SampleMean(), Uniform()], loss=loss, runs=2).left_out
+            in warner.design.compare(tally, [SampleMean(), Uniform()], loss=loss, runs=2).left_out
         )
 
 
@@ -347,7 +348,7 @@ def test_reports_that_tell_the_mean_alone_are_compared_by_it() -> None:
     tally = mechanism.tally(
         mechanism.randomize([2.5] * 900 + [7.0] * 100, np.random.default_rng(2))
     )
-    found = warner.compare(tally, [SampleMean(), Inversion()], loss="mae_mean", runs=4)
+    found = warner.design.compare(tally, [SampleMean(), Inversion()], loss="mae_mean", runs=4)
     assert [line.method for line in found.results] == [SampleMean()]
     assert "Inversion(constraint=None)" in found.left_out
 
@@ -356,13 +357,13 @@ def test_places_have_means_and_no_quantiles() -> None:
     mechanism = warner.PlanarGeometric(Grid(4, 4), 2.0)
     cells = mechanism.domain.decode(np.arange(16).repeat(20))
     tally = mechanism.tally(mechanism.randomize(cells, np.random.default_rng(3)))
-    found = warner.compare(tally, [MaximumLikelihood(), Uniform()], loss="mae_mean", runs=3)
+    found = warner.design.compare(tally, [MaximumLikelihood(), Uniform()], loss="mae_mean", runs=3)
     assert len(found.results) == 2 and all(line.error >= 0 for line in found.results)
     for loss in ("mae_variance", "mae_range", "mae_quantile", "w1"):
         with pytest.raises(warner.errors.ArgumentError, match="order"):
-            warner.compare(tally, [Uniform()], loss=loss)
+            warner.design.compare(tally, [Uniform()], loss=loss)
     with pytest.raises(warner.errors.ArgumentError, match="numbers or places"):
-        warner.compare(_labels(), [Uniform()], loss="mae_mean")
+        warner.design.compare(_labels(), [Uniform()], loss="mae_mean")
 
 
 def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> None:
@@ -375,7 +376,7 @@ def test_points_on_a_line_in_any_order_have_the_same_ranges_and_quantiles() -> N
     for loss in ("mae_range", "mae_quantile", "mae_variance", "mae_mean"):
         error = LOSSES[loss].error
         straight = error(shares, replace(fit, probabilities=estimate), Integers(0, 11))
-        points = warner.Points(mixed[:, None].astype(float).tolist())
+        points = warner.domains.Points(mixed[:, None].astype(float).tolist())
         other = error(shares[mixed], replace(fit, probabilities=estimate[mixed]), points)
         assert other == pytest.approx(straight)
 
@@ -384,14 +385,14 @@ def test_divergences_and_the_most_common_values() -> None:
     """A share of 0 makes the divergence infinite, so the method is left out and told why."""
     tally = _labels(n=1000)
     methods = [EmpiricalBayes(), Inversion("project"), Inversion(), Uniform()]
-    found = warner.compare(tally, methods, loss="kl", runs=3)
+    found = warner.design.compare(tally, methods, loss="kl", runs=3)
     assert "infinite" in found.left_out["Inversion(constraint='project')"]
     assert "'js'" in found.left_out["Inversion(constraint='project')"]
     assert all(np.isfinite(line.error) and line.error > 0 for line in found.results)
-    finite = warner.compare(tally, methods, loss="js", runs=3)
+    finite = warner.design.compare(tally, methods, loss="js", runs=3)
     assert len(finite.results) == 4 and not finite.left_out
     assert all(line.error < np.log(2) for line in finite.results)
-    top = _errors(warner.compare(tally, [Inversion(), Uniform()], loss="mae_top", runs=40))
+    top = _errors(warner.design.compare(tally, [Inversion(), Uniform()], loss="mae_top", runs=40))
     # Three of 30 values; the inversion's errors there are alike, so they have its closed form.
     coin = RandomizedResponse(Categorical([f"v{i}" for i in range(30)]), 1.0)
     data = likelihood_data(tally)

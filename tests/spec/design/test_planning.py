@@ -74,14 +74,14 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
         {"error": 1e-300},
         {"n": 10**400},
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             warner.plan(**({"domain": DOMAIN, "epsilon": 1.0, "n": 10} | wrong))  # type: ignore[arg-type]
-    with pytest.raises(warner.WarnerError):
+    with pytest.raises(warner.errors.WarnerError):
         warner.plan(10, 1.0, 10)  # type: ignore[arg-type]
 
 
 def _made(
-    domain: warner.Domain, epsilon: float, **kwargs: object
+    domain: warner.domains.Domain, epsilon: float, **kwargs: object
 ) -> dict[str, warner.mechanisms.Mechanism]:
     """The candidates that fit, by name."""
     options = {"sensitive": None, "delta": None, "distance": None, "near": True} | kwargs
@@ -97,7 +97,7 @@ def _made(
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.7])
 @pytest.mark.parametrize("domain", [Integers(3, 17), Interval(0, 9, 6), Grid(3, 5, 0.7)])
 def test_every_candidate_keeps_the_budget_between_any_two_values(
-    domain: warner.Domain, epsilon: float
+    domain: warner.domains.Domain, epsilon: float
 ) -> None:
     """Wrong programs: an epsilon per unit of distance without division by the diameter."""
     found = _made(domain, epsilon)

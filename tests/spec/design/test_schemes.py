@@ -64,7 +64,7 @@ def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> Non
 
 def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
     pair = Product(a=Integers(0, 1), b=Integers(0, 1))
-    found = warner.compare_schemes(
+    found = warner.design.compare_schemes(
         pair, 2.0, n=1000, theta=[0.45, 0.05, 0.05, 0.45], groups=[["a", "b"]], runs=3
     )
     assert "RR-Joint" in found.left_out["RR-Clusters"] and all(

@@ -39,7 +39,7 @@ def test_answers_there_are_refused_without_naming_them(answer: tuple[int, int]) 
     "without", [[(3, 0)], [(0, 0), (0, 0)], [(0,)], [(0.5, 1)], 3, "0,0", {(0, 0)}, None, [None]]
 )
 def test_cells_to_leave_out_that_are_none_are_refused(without: Any) -> None:
-    with pytest.raises(warner.WarnerError, match=r"without|cells|values"):
+    with pytest.raises(warner.errors.WarnerError, match=r"without|cells|values"):
         Grid(3, 3, without=without)
 
 

@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 
 from tests.registry import DOMAINS
-from warner import (
-    Categorical,
-    Domain,
-    Grid,
-    Integers,
-    Interval,
-    Points,
-    Product,
-    RandomizedResponse,
-)
-from warner.domains import DOMAINS as CLASSES, Padded, Tagged, from_spec
+from warner import Categorical, Grid, Integers, Interval, Product, RandomizedResponse
+from warner.domains import DOMAINS as CLASSES, Domain, Padded, Points, Tagged, from_spec
 from warner.errors import ArgumentError, ValuesError
 from warner.studies.schema import BY_KEY
 

@@ -10,8 +10,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from warner import Categorical, Grid, Integers, Interval, Points, Product
-from warner.domains import Missing, Optional, Padded, Subset, Tagged, from_spec, with_missing
+from warner import Categorical, Grid, Integers, Interval, Product
+from warner.domains import (
+    Missing,
+    Optional,
+    Padded,
+    Points,
+    Subset,
+    Tagged,
+    from_spec,
+    with_missing,
+)
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
 
 

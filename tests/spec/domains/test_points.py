@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Points
+from warner.domains import Points
 
 
 def test_points_check_what_they_are_given() -> None:
@@ -20,7 +20,7 @@ def test_points_check_what_they_are_given() -> None:
         [[True], [False]],
         [[0], [1e170]],
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             Points(wrong)
     domain = Points([[0, 0], [1.5, -2]])
     assert domain.encode([[1.5, -2.0], (0, 0)]).tolist() == [1, 0] and domain.encode(
@@ -36,6 +36,6 @@ def test_points_check_what_they_are_given() -> None:
         np.zeros((2, 3)),
         3,
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             domain.encode(bad)
     assert warner.domains.from_spec(domain.spec()) == domain

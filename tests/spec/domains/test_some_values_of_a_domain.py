@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Categorical, Grid, Integers, PlanarGeometric, Points
-from warner.domains import Subset, from_spec
+from warner import Categorical, Grid, Integers, PlanarGeometric
+from warner.domains import Points, Subset, from_spec
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_cells_kept_and_cells_not_left_out_have_one_law() -> None:
 
 @pytest.mark.parametrize("index", [[1], [], [1, 1], [0, 10], [-1, 2], [[0, 1]], [0.5, 1], 3])
 def test_indices_that_are_no_two_values_are_refused(index: Any) -> None:
-    with pytest.raises(warner.WarnerError, match=r"index|number of values"):
+    with pytest.raises(warner.errors.WarnerError, match=r"index|number of values"):
         Subset(Integers(0, 9), index)
 
 

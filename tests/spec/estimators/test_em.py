@@ -11,13 +11,7 @@ import warner
 from tests.registry import MECHANISMS
 from tests.spec.estimators.test_empirical_bayes import _reported
 from tests.spec.results._attributes import DOMAIN, SHAPE, fitted, keep, seen
-from warner import (
-    Grid,
-    Integers,
-    Interval,
-    Product,
-    Status,
-)
+from warner import Grid, Integers, Interval, Product
 from warner.channels import DenseChannel, KroneckerChannel
 from warner.errors import ArgumentError, ImpossibleReportError
 from warner.estimators import (
@@ -26,6 +20,7 @@ from warner.estimators import (
     Inversion,
     MaximumLikelihood,
     Observed,
+    Status,
 )
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM

@@ -11,7 +11,8 @@ import pytest
 
 import warner
 from tests.registry import ESTIMATORS
-from warner import Categorical, Integers, RandomizedResponse, benchmark, compare, estimate
+from warner import Categorical, Integers, RandomizedResponse, benchmark, estimate
+from warner.design import compare
 from warner.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner.estimators import Estimator, literature
 from warner.estimators.base import Fit, LikelihoodData, Status

@@ -15,7 +15,6 @@ from tests.spec.estimators._shapes import BOTH, _bell, _simulated
 from tests.spec.results._attributes import SHAPE, fitted, keep, seen
 from warner import (
     Estimate,
-    Geometric,
     Grid,
     Integers,
     Interval,
@@ -24,15 +23,13 @@ from warner import (
     PlanarGeometric,
     Product,
     RandomizedResponse,
-    SampleMean,
     SquareWave,
-    Status,
 )
 from warner.channels import KroneckerChannel, StackChannel
-from warner.estimators import Estimator, Independent, Inversion
+from warner.estimators import Estimator, Independent, Inversion, SampleMean, Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import SmoothedEM
-from warner.mechanisms import Gaussian, Piecewise, StochasticRounding
+from warner.mechanisms import Gaussian, Geometric, Piecewise, StochasticRounding
 from warner.results.from_tally import likelihood_data
 from warner.results.recommend import method
 
@@ -158,7 +155,9 @@ MAKERS = {
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("domain", [Interval(-3, 7, 16), Integers(0, 9)], ids=repr)
-def test_the_mean_of_exact_frequencies_is_the_mean(name: str, domain: warner.Domain) -> None:
+def test_the_mean_of_exact_frequencies_is_the_mean(
+    name: str, domain: warner.domains.Domain
+) -> None:
     """Unbiased: the mean of the exact law of reports under theta is that of theta, for every value
     alone too.
     """
@@ -229,7 +228,7 @@ def test_rounding_identifies_the_mean_and_says_that_it_identifies_nothing_else()
 def test_a_mean_has_no_shares() -> None:
     mechanism = Piecewise(Interval(0, 1, 4), 1.0)
     result = warner.estimate(mechanism.tally(mechanism.randomize([0.2] * 500)), SampleMean())
-    assert result.status is warner.Status.EXACT and result.rows() == []
+    assert result.status is warner.estimators.Status.EXACT and result.rows() == []
     with pytest.raises(warner.errors.IdentifiabilityError, match="mean alone"):
         _ = result.probabilities
     with pytest.raises(warner.errors.IdentifiabilityError):
@@ -290,7 +289,7 @@ def test_one_report_says_nothing_and_a_flat_axis_nothing_wrong() -> None:
         warner.estimate(mechanism.tally(mechanism.randomize([0.2])), SampleMean()).mean().interval()
     )
     assert (low, high) == (0.0, 1.0)
-    line = Gaussian(warner.Points([[0, 0], [0, 1.0]]), 1.0, 1e-4)
+    line = Gaussian(warner.domains.Points([[0, 0], [0, 1.0]]), 1.0, 1e-4)
     x, y = warner.estimate(line.tally(line.randomize([(0, 1)] * 5000)), SampleMean()).mean()
     assert x == 0 and y == pytest.approx(1.0, abs=0.5)
 
@@ -312,10 +311,12 @@ PLACES = np.random.default_rng(0).random((30, 2))
 
 @pytest.mark.parametrize(
     "domain",
-    [warner.Points(PLACES), Grid(3, 7)],
+    [warner.domains.Points(PLACES), Grid(3, 7)],
     ids=["points that are no lattice", "a grid that is none of the device's"],
 )
-def test_the_mean_of_places_with_noise_added_needs_no_inverse(domain: warner.Domain) -> None:
+def test_the_mean_of_places_with_noise_added_needs_no_inverse(
+    domain: warner.domains.Domain,
+) -> None:
     """The device rounds places to its grid. The wrong program inverts the channel then: its means
     are off by thousands of diameters.
     """
@@ -344,7 +345,7 @@ def test_the_bias_of_rounded_places_is_at_most_what_intervals_are_widened_by() -
     """Exact frequencies of every place alone: the mean is off by no more than the bias that is
     stated, and some place by all of it.
     """
-    mechanism = Gaussian(warner.Points(PLACES), 1.0, delta=1e-6)
+    mechanism = Gaussian(warner.domains.Points(PLACES), 1.0, delta=1e-6)
     channel = mechanism.channel()
     off = []
     for x in range(30):
@@ -361,7 +362,7 @@ def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
     program never inverts.
     """
     places = np.array([[0.0, 0.0], [1.0, 0.003], [0.503, 1.0]])
-    mechanism = Gaussian(warner.Points(places), 8.0, delta=1e-3)
+    mechanism = Gaussian(warner.domains.Points(places), 8.0, delta=1e-3)
     channel = mechanism.channel()
     theta = np.array([0.1, 0.2, 0.7])
     few, many = (
@@ -385,7 +386,9 @@ def test_an_inverse_is_taken_where_rounding_matters_more_than_noise() -> None:
         warner.Product(a=Integers(0, 1), b=Integers(0, 2)),
     ],
 )
-def test_values_without_order_are_refused(estimator: Estimator, domain: warner.Domain) -> None:
+def test_values_without_order_are_refused(
+    estimator: Estimator, domain: warner.domains.Domain
+) -> None:
     mechanism = RandomizedResponse(domain, 1.0)
     with pytest.raises(
         warner.errors.ArgumentError,

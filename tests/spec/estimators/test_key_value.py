@@ -22,8 +22,8 @@ from tests.spec.mechanisms._key_value import (
     _people,
     _theta,
 )
-from warner import Categorical, Integers, KeyValue, MaximumLikelihood, Status
-from warner.estimators import KeyMeans, PerKey
+from warner import Categorical, Integers, KeyValue, MaximumLikelihood
+from warner.estimators import KeyMeans, PerKey, Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
 from warner.mechanisms import from_header

@@ -20,11 +20,11 @@ from warner import (
     MaximumLikelihood,
     RandomizedResponse,
     SquareWave,
-    Status,
     UnaryEncoding,
 )
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
 from warner.errors import ArgumentError, ImpossibleReportError
+from warner.estimators import Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import (
     BiasCorrection,
@@ -45,7 +45,7 @@ def _facts(
     n: int = 20_000,
     epsilon: float = 1.0,
     seed: int = 0,
-    domain: warner.Domain = LABELS,
+    domain: warner.domains.Domain = LABELS,
 ) -> LikelihoodData:
     """Randomised response of people with these shares."""
     rng = np.random.default_rng(seed)

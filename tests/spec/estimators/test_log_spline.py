@@ -9,8 +9,9 @@ import pytest
 
 import warner
 from tests.spec.estimators._shapes import _bell, _shape, _simulated
-from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave, Status
+from warner import Integers, Interval, LogSpline, RandomizedResponse, SquareWave
 from warner.channels import StackChannel
+from warner.estimators import Status
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Piecewise
 from warner.metrics import wasserstein1

@@ -66,7 +66,7 @@ def test_truncated_and_altered_wire_files_are_not_counted(tmp_path: Path) -> Non
         flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         for changed in (data[:place], flipped):
             path.write_bytes(changed)
-            with pytest.raises(warner.WarnerError):
+            with pytest.raises(warner.errors.WarnerError):
                 tally_file(str(path))
 
 

@@ -29,7 +29,7 @@ def test_frames_of_bits_are_grouped_column_by_column(monkeypatch: pytest.MonkeyP
     for mechanism in (
         warner.UnaryEncoding(Integers(0, 29), 1.0),
         warner.SubsetSelection(Integers(0, 29), 1.0),
-        warner.UtilityOptimizedRappor(Integers(0, 29), 1.0, sensitive=[1, 2]),
+        warner.mechanisms.UtilityOptimizedRappor(Integers(0, 29), 1.0, sensitive=[1, 2]),
     ):
         sizes.clear()
         reports = mechanism.randomize(np.arange(3000) % 30, np.random.default_rng(5))
@@ -51,7 +51,7 @@ def test_frames_of_bits_are_checked_as_whole_reports(lazy: bool) -> None:
         frame = kind({"value_bits_0": [r[0] for r in rows], "value_bits_1": [r[1] for r in rows]})
         with pytest.raises(warner.errors.ReportError, match=rule):
             subset.tally(frame)
-    rappor = warner.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
+    rappor = warner.mechanisms.UtilityOptimizedRappor(Integers(0, 8), 1.0, sensitive=[0])
     with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
         rappor.tally(kind({"value_bits_0": [0b01100000], "value_bits_1": [0]}))
 

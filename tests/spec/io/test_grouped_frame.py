@@ -32,7 +32,7 @@ MECHANISMS = {
     "subsets": warner.SubsetSelection(Integers(0, 9), 1.0),
     "hashes": LocalHashing(Integers(0, 9), 1.0, seeds=8),
     "a field": LocalHashing(Integers(0, 9), 1.0),
-    "keys": warner.UtilityOptimizedRappor(Integers(0, 9), 1.0, sensitive=[1, 2]),
+    "keys": warner.mechanisms.UtilityOptimizedRappor(Integers(0, 9), 1.0, sensitive=[1, 2]),
 }
 REPORTS = {name: m.randomize(AGES, _RNG) for name, m in MECHANISMS.items()}
 

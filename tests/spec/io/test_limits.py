@@ -35,7 +35,7 @@ def test_subsets_of_a_million_values_cost_nothing() -> None:
 
 
 def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    daily = warner.Repeated(COIN, 2)
+    daily = warner.mechanisms.Repeated(COIN, 2)
     deep = {**daily.header, "parameters": {"parts": [[COIN.header, 10_001]]}}
     nested = {**daily.header, "parameters": {"parts": [[deep, 1000], [deep, 1000]]}}
     monkeypatch.setattr(
@@ -49,7 +49,7 @@ def test_the_number_of_reports_of_one_person_is_bounded(monkeypatch: pytest.Monk
         with pytest.raises(warner.errors.MismatchError, match="more than 10000 reports"):
             from_header(forged)
     with pytest.raises(warner.errors.ArgumentError, match="number of reports"):
-        warner.Repeated([COIN] * 10_001)
+        warner.mechanisms.Repeated([COIN] * 10_001)
 
 
 @pytest.mark.parametrize(

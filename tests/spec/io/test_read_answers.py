@@ -21,7 +21,7 @@ def test_no_error_carries_an_answer_with_it(here: Path, line: str) -> None:
     them all.
     """
     Path("bad.csv").write_text(f"age,smokes\n1,yes\n{line}\n")
-    with pytest.raises(warner.WarnerError) as caught:
+    with pytest.raises(warner.errors.WarnerError) as caught:
         list(read_values("bad.csv", warner.Study.load("study.toml").domains))
     error: BaseException | None = caught.value
     while error is not None:

@@ -16,11 +16,11 @@ from warner import (
     PerAttribute,
     Product,
     RandomizedResponse,
-    Repeated,
     UnaryEncoding,
     estimate,
 )
 from warner.io import write_reports
+from warner.mechanisms import Repeated
 from warner.results.from_tally import likelihood_data
 
 
@@ -171,7 +171,7 @@ def test_pairs_that_a_device_draws_do_not_go_into_tuples_or_repetitions() -> Non
     with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
         warner.PerAttribute(warner.Product(job=key.domain), {"job": key})
     with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
-        warner.Repeated(key, 2)
+        warner.mechanisms.Repeated(key, 2)
 
 
 def test_attributes_that_are_no_names_are_refused_by_name() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Grid, Integers, Interval, Points
+from warner import Grid, Integers, Interval
+from warner.domains import Points
 from warner.mechanisms import Gaussian, from_header
 from warner.mechanisms.gaussian import calibrate, divergence
 from warner.privacy.report_laws import hockey_stick
@@ -47,7 +48,7 @@ def test_calibration_is_the_analytic_one() -> None:
 )
 @pytest.mark.parametrize("epsilon, delta", [(0.5, 1e-2), (3.0, 1e-4)])
 def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(
-    domain: warner.Domain, epsilon: float, delta: float
+    domain: warner.domains.Domain, epsilon: float, delta: float
 ) -> None:
     mechanism = Gaussian(domain, epsilon, delta)
     law = mechanism.channel().dense()
@@ -142,7 +143,7 @@ def test_points_close_together_stay_apart() -> None:
     assert np.abs(law[:, 0] - law[:, 1]).sum() > 0
     values = [points.labels[i] for i in rng.choice(3, 100_000, p=[0.5, 0.2, 0.3])]
     x, y = warner.estimate(
-        mechanism.tally(mechanism.randomize(values, rng)), warner.SampleMean()
+        mechanism.tally(mechanism.randomize(values, rng)), warner.estimators.SampleMean()
     ).mean()
     sd = mechanism.sigma / math.sqrt(100_000)
     assert abs(x - 0.302) < 6.5 * sd and abs(y - 0.3) < 6.5 * sd
@@ -198,12 +199,12 @@ def test_places_can_be_points() -> None:
 def test_what_cannot_be_kept_is_refused() -> None:
     domain = Interval(0, 1, 4)
     for delta in (0, 1, -0.1, float("nan"), "1e-5", None, True):
-        with pytest.raises(warner.WarnerError, match="delta"):
+        with pytest.raises(warner.errors.WarnerError, match="delta"):
             Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
     with pytest.raises(warner.errors.BudgetError, match="at least about"):
         Gaussian(domain, 1.0, 1e-5, sigma=0.5)
     for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
-        with pytest.raises(warner.WarnerError, match="sigma"):
+        with pytest.raises(warner.errors.WarnerError, match="sigma"):
             Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
     with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
         Gaussian(warner.Categorical(["a", "b"]), 1.0, 1e-5)

@@ -220,8 +220,8 @@ def test_keys_and_values_are_one_attribute_among_several(key: str) -> None:
 
 def test_only_whole_reports_are_repeated() -> None:
     with pytest.raises(warner.errors.ArgumentError, match="key='direct'"):
-        warner.Repeated(_make("unary", "rounding"), 2)
-    twice = warner.Repeated(_make("direct", "rounding"), 2)
+        warner.mechanisms.Repeated(_make("unary", "rounding"), 2)
+    twice = warner.mechanisms.Repeated(_make("direct", "rounding"), 2)
     tally = twice.tally(twice.randomize([{"key": "a", "value": 0.0}] * 50))
     assert warner.estimate(tally, MaximumLikelihood()).probabilities.sum() == pytest.approx(1)
 

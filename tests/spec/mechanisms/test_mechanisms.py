@@ -107,9 +107,9 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
         ([["a", "b"], ["c", "d"]], "array of numbers"),
     ]
     for matrix, rule in wrong:
-        with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
+        with pytest.raises(warner.errors.WarnerError, match=f"matrix: must .*{rule}"):
             warner.MatrixMechanism(domain, matrix)
-        with pytest.raises(warner.WarnerError, match=f"matrix: must .*{rule}"):
+        with pytest.raises(warner.errors.WarnerError, match=f"matrix: must .*{rule}"):
             warner.privacy.postprocessing.decompose(matrix, [True, False])
     assert (
         warner.MatrixMechanism(domain, np.ma.array(plain)).header

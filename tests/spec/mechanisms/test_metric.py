@@ -10,9 +10,11 @@ import pytest
 
 import warner
 from tests.registry import LOOSE, METRIC, PLACES, smallest
-from warner import Geometric, Grid, Integers, Interval, Laplace, Points
+from warner import Grid, Integers, Interval, Laplace
+from warner.domains import Points
 from warner.mechanisms import (
     Exponential,
+    Geometric,
     PlanarGeometric,
     PlanarLaplace,
     TruncatedGeometric,
@@ -81,7 +83,7 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
     with pytest.raises(warner.errors.ArgumentError, match="at most 2,097,152 values"):
         Geometric(Integers(0, 2**23), 1.0)
     for make in (lambda d: Exponential(d, 1.0), lambda d: PlanarGeometric(d, 1.0)):  # type: ignore[arg-type, return-value]
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             make(Integers(2**53 - 10, 2**53 + 10))
     for arguments in (
         {"sensitivity": 0},
@@ -91,7 +93,7 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
         {"reach": -1},
         {"sensitivity": "1"},
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             Laplace(Integers(0, 9), 1.0, **arguments)
     with pytest.raises(warner.errors.ArgumentError, match="sensitivity"):
         Laplace(Interval(0, 9, 4), 1.0, sensitivity=1)
@@ -148,7 +150,9 @@ def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
     assert isinstance(Laplace(Integers(0, 60), 1.0).guarantee, warner.LDP)
     rng = np.random.default_rng(0)
     degrees = rng.binomial(60, 0.2, 20_000)
-    mean = warner.estimate(degree.tally(degree.randomize(degrees, rng)), warner.SampleMean()).mean()
+    mean = warner.estimate(
+        degree.tally(degree.randomize(degrees, rng)), warner.estimators.SampleMean()
+    ).mean()
     assert abs(mean - degrees.mean()) < 6.5 * math.sqrt(
         (2 / (1 - math.exp(-1)) ** 2 * math.exp(-1)) / 20_000
     )

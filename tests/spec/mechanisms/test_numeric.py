@@ -98,7 +98,7 @@ def test_bins_are_not_on_the_device() -> None:
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("domain", [Interval(-1, 1, 5), Integers(-3, 4)])
 def test_every_pair_of_numbers_keeps_epsilon(
-    make: type[WindowMechanism], domain: warner.Domain
+    make: type[WindowMechanism], domain: warner.domains.Domain
 ) -> None:
     mechanism = make(domain, 1.0, 40)
     table = mechanism.probabilities()
@@ -124,7 +124,7 @@ def test_shares_come_back() -> None:
 def test_numbers_are_checked_and_clipped_only_on_request() -> None:
     domain, clipped = Interval(0, 10, 4), Interval(0, 10, 4, clip=True)
     for bad in (-0.1, 10.1, float("nan"), float("inf"), "5", None, True):
-        with pytest.raises(warner.WarnerError) as error:
+        with pytest.raises(warner.errors.WarnerError) as error:
             SquareWave(domain, 1.0).randomize([5.0, bad])
         assert "10.1" not in str(error.value)
     assert clipped.position([-5, 15, 2.5]).tolist() == [0, 1, 0.25] and clipped.encode(
@@ -139,14 +139,14 @@ def test_numbers_are_checked_and_clipped_only_on_request() -> None:
             with pytest.raises(warner.errors.ArgumentTypeError, match="Integers or Interval"):
                 make(wrong, 1.0)  # type: ignore[call-arg]
         for cells in (1, 0, 2.5, 2**21):
-            with pytest.raises(warner.WarnerError, match="cells"):
+            with pytest.raises(warner.errors.WarnerError, match="cells"):
                 make(domain, 1.0, cells)  # type: ignore[call-arg]
         with pytest.raises(warner.errors.BudgetError):
             make(domain, 40.0)  # type: ignore[call-arg]
     for low, high in ((1, 1), (2, 1), (0, float("inf")), (float("nan"), 1)):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             Interval(low, high, 4)
-    with pytest.raises(warner.WarnerError):
+    with pytest.raises(warner.errors.WarnerError):
         Interval(0, 1, 1)
 
 

@@ -15,15 +15,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import (
-    Integers,
-    PersonalizedULDP,
-    UtilityOptimizedRappor,
-    UtilityOptimizedRR,
-    audit,
-    estimate,
-)
-from warner.mechanisms import Device, from_header
+from warner import Integers, UtilityOptimizedRR, audit, estimate
+from warner.mechanisms import Device, PersonalizedULDP, UtilityOptimizedRappor, from_header
 from warner.privacy import ULDP
 
 DOMAIN = Integers(0, 9)
@@ -127,13 +120,13 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
         ({"home": 4}, "home"),
         ([4], "dict"),
     ):
-        with pytest.raises(warner.WarnerError, match=rule) as error:
+        with pytest.raises(warner.errors.WarnerError, match=rule) as error:
             CITY.device(secret)  # type: ignore[arg-type]
         assert (
             "4" not in str(error.value).replace("0.4", "") and error.value.__context__ is None
         ) or rule in ("", "dict")
     for tags in ([], ["a", "a"], "home", [3], [""], ["@home"], ["a=b"], ["a.b"], ["a "], ["a\nb"]):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             PersonalizedULDP(CITY.common, tags)  # type: ignore[arg-type]
     with pytest.raises(warner.errors.ArgumentTypeError, match="common"):
         PersonalizedULDP(warner.RandomizedResponse(DOMAIN, 1.0), ["home"])  # type: ignore[arg-type]

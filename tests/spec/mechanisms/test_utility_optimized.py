@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, UtilityOptimizedRappor, UtilityOptimizedRR
+from warner import Integers, UtilityOptimizedRR
 from warner._core.exact import log_ratio
+from warner.mechanisms import UtilityOptimizedRappor
 from warner.privacy import ULDP
 from warner.privacy.report_laws import worst_ratio
 from warner.reports.reports import Reports
@@ -123,10 +124,10 @@ def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -
         ("0", "list"),
         ([None], "sensitive|values"),
     ):
-        with pytest.raises(warner.WarnerError, match=rule):
+        with pytest.raises(warner.errors.WarnerError, match=rule):
             make(DOMAIN, 1.0, sensitive=wrong)  # type: ignore[call-arg]
     for epsilon in (0, -1, float("nan"), float("inf"), 60.0, True):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             make(DOMAIN, epsilon, sensitive=[0])  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         make(DOMAIN, 1.0)  # type: ignore[call-arg]

@@ -40,7 +40,7 @@ MAKERS = {
     "Laplace": warner.Laplace(DOMAIN, 20.0),
     "square wave": warner.SquareWave(DOMAIN, 6.0),
     "stochastic rounding": warner.mechanisms.StochasticRounding(DOMAIN, 6.0),
-    "twice OUE": warner.Repeated(warner.UnaryEncoding(DOMAIN, 6.0), 2),
+    "twice OUE": warner.mechanisms.Repeated(warner.UnaryEncoding(DOMAIN, 6.0), 2),
     "Laplace of numbers": warner.Laplace(Interval(0, 9, 16), 20.0),
 }
 
@@ -63,7 +63,7 @@ def test_bad_input_is_named() -> None:
     reports = warner.RandomizedResponse(DOMAIN, 1.0).randomize([1, 2])
     with pytest.raises(ArgumentError, match="must be more than the 2 coefficients; got 2"):
         regress(reports, [1.0, 2.0], kind="mean")
-    twice = warner.Repeated(warner.mechanisms.StochasticRounding(DOMAIN, 1.0), 2)
+    twice = warner.mechanisms.Repeated(warner.mechanisms.StochasticRounding(DOMAIN, 1.0), 2)
     with pytest.raises(IdentifiabilityError):
         regress(twice.randomize([1, 2, 3]), [1.0, 2.0, 4.0], kind="mean")
 

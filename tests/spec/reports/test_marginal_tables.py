@@ -9,15 +9,8 @@ import pytest
 
 import warner
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey, _tally
-from warner import (
-    Integers,
-    PerAttribute,
-    Product,
-    RandomizedResponse,
-    Repeated,
-    UnaryEncoding,
-    estimate,
-)
+from warner import Integers, PerAttribute, Product, RandomizedResponse, UnaryEncoding, estimate
+from warner.mechanisms import Repeated
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import (
     Counted,

@@ -63,7 +63,7 @@ def test_every_mechanism_marks_what_a_generator_made() -> None:
     for mechanism, answers in (
         (pairs, {"key": ["a"], "value": [0.5]}),
         (several, [{"x": 1}]),
-        (warner.Repeated(COIN, 2), [1]),
+        (warner.mechanisms.Repeated(COIN, 2), [1]),
         (bits, [1]),
     ):
         assert (
@@ -74,7 +74,7 @@ def test_every_mechanism_marks_what_a_generator_made() -> None:
         assert not mechanism.tally(mechanism.randomize(answers)).simulated
     assert bits.tally(bits.randomize([1], rng), keep_reports=True).simulated
     law = warner.UtilityOptimizedRR(warner.Categorical(["a", "b", "c"]), 1.0, ["a"])
-    device = warner.PersonalizedULDP(law, ["home"]).device({"home": ["b"]})
+    device = warner.mechanisms.PersonalizedULDP(law, ["home"]).device({"home": ["b"]})
     assert device.randomize(["b"], rng).simulated and not device.randomize(["b"]).simulated
 
 

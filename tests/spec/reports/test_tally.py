@@ -42,13 +42,13 @@ def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
             if data["attributes"]["value"].get(key) == value:
                 continue
             data["attributes"]["value"][key] = value
-            with pytest.raises(warner.WarnerError):
+            with pytest.raises(warner.errors.WarnerError):
                 Tally.from_json(data["attributes"]["value"])
             (tmp_path / "u.json").write_text(json.dumps(data))
-            with pytest.raises(warner.WarnerError):
+            with pytest.raises(warner.errors.WarnerError):
                 Tally.load(tmp_path / "u.json")
     for levels in (depth // 2, depth, 10 * depth):
         deep = "[" * levels + "]" * levels
         (tmp_path / "u.json").write_text(text.replace('"kind": "histogram"', f'"kind": {deep}'))
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             Tally.load(tmp_path / "u.json")

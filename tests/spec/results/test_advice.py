@@ -56,7 +56,7 @@ def test_methods_that_do_what_they_promise_are_not(wave: warner.Tally) -> None:
 def _takes_labels(name: str) -> bool:
     try:
         MECHANISMS[name](LABELS, 1.0)
-    except warner.WarnerError:
+    except warner.errors.WarnerError:
         return False
     return True
 
@@ -103,10 +103,10 @@ def test_the_ratio_of_attributes_is_the_largest_and_of_groups_the_smallest() -> 
 def test_comparisons_and_the_command_line_show_it(
     wave: warner.Tally, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    found = warner.compare(wave, [LogSpline(), EmpiricalBayes()], "w1", runs=2)
+    found = warner.design.compare(wave, [LogSpline(), EmpiricalBayes()], "w1", runs=2)
     assert set(found.advice) == {"EmpiricalBayes()"}
     assert "LogSpline" in found.to_json()["advice"]["EmpiricalBayes()"]
-    assert "advice" not in warner.compare(wave, [LogSpline()], "w1", runs=2).to_json()
+    assert "advice" not in warner.design.compare(wave, [LogSpline()], "w1", runs=2).to_json()
     path = tmp_path_factory.mktemp("advice") / "tally.json"
     wave.save(path)
     shown = CliRunner().invoke(main, ["estimate", str(path), "-m", "eb", "--allow-simulated"])

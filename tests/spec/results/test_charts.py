@@ -43,7 +43,7 @@ def test_pictures_of_many_values_and_wrong_names(tally: warner.Tally, tmp_path: 
 
 
 def _result(
-    domain: warner.Domain, method: Any = None, name: str | None = None, n: int = 2000
+    domain: warner.domains.Domain, method: Any = None, name: str | None = None, n: int = 2000
 ) -> Estimate:
     mechanism, rng = warner.RandomizedResponse(domain, 3.0), np.random.default_rng(0)
     result = warner.estimate(
@@ -93,7 +93,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("domain", ALL, ids=str)
-def test_every_domain_has_a_picture(domain: warner.Domain, tmp_path: Path) -> None:
+def test_every_domain_has_a_picture(domain: warner.domains.Domain, tmp_path: Path) -> None:
     for i, method in enumerate((None, warner.Inversion())):
         truth = np.full(domain.size, 1 / domain.size)
         _result(domain, method, "a name").plot(str(tmp_path / f"{i}.png"), truth=truth)
@@ -176,7 +176,7 @@ def test_a_band_far_wider_than_the_shares_runs_off_the_picture_and_the_caption_s
 
 @pytest.mark.parametrize("domain", ALL, ids=str)
 def test_captions_are_wrapped_and_name_level_target_method_and_people(
-    domain: warner.Domain,
+    domain: warner.domains.Domain,
 ) -> None:
     title = _panel(_result(domain, name="a question with a long name " * 5))["title"]
     assert (

@@ -17,17 +17,15 @@ from warner import (
     Interval,
     RandomizedResponse,
     UnaryEncoding,
-    UtilityOptimizedRappor,
     UtilityOptimizedRR,
     compare_groups,
     estimate,
-    goodness_of_fit,
-    independence,
 )
 from warner.domains import Product
 from warner.domains.derived import Optional
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, UtilityOptimizedRappor
+from warner.results import goodness_of_fit, independence
 from warner.results.differences import holm
 
 

@@ -10,9 +10,10 @@ import pytest
 
 import warner
 from tests.registry import MECHANISMS
-from warner import Categorical, Integers, RandomizedResponse, Repeated, UnaryEncoding, estimate
+from warner import Categorical, Integers, RandomizedResponse, UnaryEncoding, estimate
 from warner.channels import DenseChannel
 from warner.estimators.base import LikelihoodData
+from warner.mechanisms import Repeated
 from warner.reports.tally_kinds import Counted, Histogram
 from warner.results.estimate import Estimate
 
@@ -71,7 +72,7 @@ def test_fisher_intervals_refuse_the_border_and_what_is_no_maximum() -> None:
     flat = warner.estimate(
         blind.tally(blind.randomize([0, 1, 2, 2] * 100, rng)), warner.MaximumLikelihood()
     )
-    with pytest.raises(warner.WarnerError):
+    with pytest.raises(warner.errors.WarnerError):
         flat.interval(kind="fisher")
 
 
@@ -90,7 +91,7 @@ def test_bootstraps_refuse_what_they_cannot_do() -> None:
         {"kind": "bootstrap", "rng": 3},
         {"weights": np.eye(4)},
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             result.interval(**wrong)
     with pytest.raises(warner.errors.ArgumentError, match="keeps the observed reports alone"):
         warner.estimate(

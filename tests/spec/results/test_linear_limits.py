@@ -161,7 +161,7 @@ def test_means_have_such_intervals_where_reports_tell_the_mean_alone() -> None:
     result = estimate(mechanism.tally(mechanism.randomize([0] * 900, np.random.default_rng(6))))
     assert not result.has_intervals
     low, high = result.mean().interval()
-    middle = warner.SampleMean().fit(result.data).mean
+    middle = warner.estimators.SampleMean().fit(result.data).mean
     assert middle is not None
     assert low <= result.mean() <= high
     half = 1.96 * np.sqrt(middle.variance[0] / result.n)
@@ -198,7 +198,7 @@ BEYOND = [
     (warner.HadamardResponse, 4.0, 600),
     (warner.SubsetSelection, 4.0, 600),
     (warner.SquareWave, 5.0, 2000),
-    (warner.Geometric, 0.05, 3000),
+    (warner.mechanisms.Geometric, 0.05, 3000),
 ]
 
 

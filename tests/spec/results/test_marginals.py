@@ -17,9 +17,8 @@ from warner import (
     MaximumLikelihood,
     Product,
     RandomizedResponse,
-    Status,
 )
-from warner.estimators import Estimator, Independent
+from warner.estimators import Estimator, Independent, Status
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ from warner import (
     MaximumLikelihood,
     Product,
     RandomizedResponse,
-    SampleMean,
     Study,
     Tally,
     estimate,
 )
 from warner.domains.interval import Dates
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.estimators import SampleMean
 
 LABELS = Categorical(["<i>tea", "coffee", *(f"s{i:03d}" for i in range(58))])
 MANY = RandomizedResponse(LABELS, 6.0)
@@ -62,7 +62,7 @@ SHOWN: dict[str, Any] = {
     "groups": estimate(SERIES, time="week"),
     "differences": warner.compare_groups(SERIES, reference=1),
     "plan": warner.plan(Categorical(["a", "b", "c"]), 1.0, 1000),
-    "comparison": warner.compare(_weeks(1)[0], [Inversion(), MaximumLikelihood()], runs=2),
+    "comparison": warner.design.compare(_weeks(1)[0], [Inversion(), MaximumLikelihood()], runs=2),
     "audit": warner.audit(COIN),
     "conditional": _PAIRS.conditional("a"),
     "weighted": warner.weighted({"a": _WARDS[0], "b": _WARDS[1]}, {"group": {"a": 3, "b": 1}}),

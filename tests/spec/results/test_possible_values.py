@@ -111,7 +111,7 @@ def test_several_budgets_and_bins_take_values_too() -> None:
     "values", ["all", [1], [], [1, 1, 2], [1, 100], ["1", 2], 3, [1.5, 2], {"a": 1}]
 )
 def test_values_that_cannot_be_all_that_is_possible_are_refused(values: Any) -> None:
-    with pytest.raises(warner.WarnerError, match="values"):
+    with pytest.raises(warner.errors.WarnerError, match="values"):
         estimate(TALLY, values=values)
 
 

@@ -58,7 +58,7 @@ def test_a_higher_level_leaves_more_open() -> None:
     result = _estimate(np.array([0.4, 0.35, 0.15, 0.1]), 3000, 1.0)
     open_ = [(lambda r: (r.high - r.low).sum())(result.ranks(level)) for level in (0.5, 0.99)]
     assert open_[0] <= open_[1]
-    with pytest.raises(warner.WarnerError, match="target"):
+    with pytest.raises(warner.errors.WarnerError, match="target"):
         result.ranks(target="everyone")
 
 
@@ -66,7 +66,7 @@ def test_a_higher_level_leaves_more_open() -> None:
 def test_the_simulation_tells_its_steps(ask: Callable[[Estimate], object]) -> None:
     """With reports that are simulated one by one it takes up to a minute."""
     told: list[tuple[Stage, ...]] = []
-    with warner.progress(told.append):
+    with warner.results.progress(told.append):
         ask(_estimate(np.array([0.1, 0.4, 0.5]), 100))
     (first, *_), (last, *_) = told[0], told[-2]
     assert (first.name, first.done, last.done) == ("simulating", 0, first.total)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import warner
-from warner import Integers, PersonalizedULDP, UtilityOptimizedRR
+from warner import Integers, UtilityOptimizedRR
+from warner.mechanisms import PersonalizedULDP
 
 DOMAIN = Integers(0, 9)
 
@@ -79,7 +80,7 @@ def test_background_knowledge_is_checked() -> None:
         {"home": "x"},
         {"home": [np.nan] * 10},
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             result.redistribute(wrong)
     plain = UtilityOptimizedRR(DOMAIN, 1.0, [3])
     with pytest.raises(warner.errors.MismatchError, match="no tags"):
@@ -88,7 +89,7 @@ def test_background_knowledge_is_checked() -> None:
         with pytest.raises(warner.errors.ArgumentError, match="background"):
             result.redistribute().bound(0.1, loss)
     for bad_loss in (-1, float("nan"), "x"):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             result.redistribute().bound(bad_loss)  # type: ignore[arg-type]
     for is_enumerable in ([1], "home", 5):
         with pytest.raises(warner.errors.ArgumentTypeError, match="dict"):

@@ -44,7 +44,7 @@ def test_headers_files_and_estimates_know_a_registered_mechanism(tmp_path: Path)
     assert warner.audit(forced).holds
     each = warner.PerAttribute(warner.Product(x=DOMAIN, y=DOMAIN), {"x": forced, "y": forced})
     assert from_header(each.header).header == each.header
-    assert warner.Repeated(forced, 2).epsilon == pytest.approx(2.0)
+    assert warner.mechanisms.Repeated(forced, 2).epsilon == pytest.approx(2.0)
 
 
 def test_a_study_and_a_plan_know_a_registered_mechanism() -> None:
@@ -119,7 +119,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),
         (lambda: warner.register(type("Text", (Forced,), {"version": "1"})), "version = 1"),
     ):
-        with pytest.raises(warner.WarnerError, match=said):
+        with pytest.raises(warner.errors.WarnerError, match=said):
             wrong()
 
 
@@ -131,7 +131,7 @@ def test_names_are_taken_wherever_an_estimator_is(name: str) -> None:
         warnings.simplefilter("ignore")
         assert warner.estimate(tally, name).method == repr(chosen)
         assert warner.estimate({"x": tally, "y": tally.of_others()}, name).pool == "none"
-        compared = warner.compare(tally, [name, "project"], runs=2)
+        compared = warner.design.compare(tally, [name, "project"], runs=2)
     assert {result.method for result in compared.results} == {chosen, warner.Inversion("project")}
 
 
@@ -142,13 +142,17 @@ def test_a_wrong_name_names_the_nearest() -> None:
     with pytest.raises(warner.errors.ArgumentTypeError, match="'mle'"):
         warner.estimate(tally, 3)  # type: ignore[call-overload]
     with pytest.raises(warner.errors.ArgumentTypeError, match="list of estimators"):
-        warner.compare(tally, "mle")  # type: ignore[arg-type]
+        warner.design.compare(tally, "mle")  # type: ignore[arg-type]
 
 
 def test_a_comparison_simulates_from_a_given_truth() -> None:
     tally = _tally(warner.RandomizedResponse(DOMAIN, 1.0))
-    found = warner.compare(tally, ["project", "uniform"], runs=4, truth=[1 / 3, 1 / 3, 1 / 3])
+    found = warner.design.compare(
+        tally, ["project", "uniform"], runs=4, truth=[1 / 3, 1 / 3, 1 / 3]
+    )
     assert found.best.method == warner.estimators.Uniform() and found.best.error == pytest.approx(0)
     assert [(truth.name, truth.runs) for truth in found.truths] == [("truth", 4)]
-    two = warner.compare(tally, ["project"], runs=2, truth={"x": ["a", "b"], "y": [0.2, 0.3, 0.5]})
+    two = warner.design.compare(
+        tally, ["project"], runs=2, truth={"x": ["a", "b"], "y": [0.2, 0.3, 0.5]}
+    )
     assert [truth.name for truth in two.truths] == ["x", "y"] and two.runs == 4

@@ -17,7 +17,7 @@ from warner.estimators.base import Fit, PosteriorFit
 
 
 def _result(
-    domain: warner.Domain, n: int = 3000, method: Any = None, epsilon: float = 2.0
+    domain: warner.domains.Domain, n: int = 3000, method: Any = None, epsilon: float = 2.0
 ) -> Estimate:
     mechanism, rng = warner.RandomizedResponse(domain, epsilon), np.random.default_rng(1)
     index = rng.choice(domain.size, n)
@@ -81,7 +81,7 @@ def test_the_whole_range_has_mass_one_for_certain() -> None:
 
 @pytest.mark.parametrize("domain", [Integers(0, 9), Interval(0, 9, 4)])
 @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True, [0.5]])
-def test_shares_that_are_none_are_refused(domain: warner.Domain, q: Any) -> None:
+def test_shares_that_are_none_are_refused(domain: warner.domains.Domain, q: Any) -> None:
     with pytest.raises(
         (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=r"^q: must"
     ):
@@ -102,7 +102,7 @@ def test_shares_that_are_none_are_refused(domain: warner.Domain, q: Any) -> None
     ],
 )
 def test_ranges_that_are_none_are_refused(
-    domain: warner.Domain, low: Any, high: Any, name: str
+    domain: warner.domains.Domain, low: Any, high: Any, name: str
 ) -> None:
     with pytest.raises(
         (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=f"^{name}: must"
@@ -175,7 +175,7 @@ def test_fisher_is_for_linear_summaries_and_agrees_with_the_bootstrap() -> None:
         result.interval(kind="fisher", weights=lambda theta: theta[:1])
 
 
-def _with_posterior(domain: warner.Domain, counts: list[int]) -> Estimate:
+def _with_posterior(domain: warner.domains.Domain, counts: list[int]) -> Estimate:
     """Answers sent as they are, and the posterior of their shares under a flat prior:
     Dirichlet(counts + 1).
     """

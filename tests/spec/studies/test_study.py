@@ -11,12 +11,13 @@ from click.testing import CliRunner
 
 import warner
 from tests.spec.app._command import STUDY
-from warner import Integers, PersonalizedULDP, Study, UtilityOptimizedRR
+from warner import Integers, Study, UtilityOptimizedRR
 from warner.app.cli import main
 from warner.collector.refusals import Refused
 from warner.collector.submissions import SubmissionFormat
 from warner.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner.io import write_reports
+from warner.mechanisms import PersonalizedULDP
 from warner.privacy import OSLDP
 
 

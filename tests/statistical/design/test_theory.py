@@ -142,7 +142,7 @@ def test_the_bias_of_merged_values_is_their_spread() -> None:
         found = reduction_error(0.0, theta, labels, form=form)
         assert found == pytest.approx((2 * 0.1**2 + 2 * 0.05**2) / 4)
     for wrong in ({"error": -1.0}, {"labels": [0, 0]}, {"labels": [0, 0, 0, 0.5]}, {"form": "x"}):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             reduction_error(**{"error": 0.1, "theta": theta, "labels": labels, **wrong})
 
 
@@ -191,7 +191,7 @@ def test_independence_costs_at_most_the_bound(shape: tuple[int, int]) -> None:
         closest = max(closest, error / bound if v > 0 else 0.0)
     assert closest > 0.15
     for wrong in ((1.5, shape), (0.5, (2,)), (0.5, (1, 2))):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             independence_bound(*wrong)
 
 
@@ -213,7 +213,7 @@ def test_the_tail_of_the_divergence_is_bounded(law: tuple[float, ...]) -> None:
     assert divergence_tail(1.0, times, 3) == pytest.approx(math.comb(27, 2) * math.exp(-25))
     published = divergence_tail(1.0, times, 3, form="published")
     assert published == pytest.approx(26**3 * math.exp(-25))
-    with pytest.raises(warner.WarnerError):
+    with pytest.raises(warner.errors.WarnerError):
         divergence_tail(-0.1, times, 3)
 
 
@@ -226,7 +226,7 @@ def test_second_order_errors_refuse_what_they_do_not_cover() -> None:
             warner.MatrixMechanism(THREE, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]]), THETA, 10
         ),
     ):
-        with pytest.raises(warner.WarnerError):
+        with pytest.raises(warner.errors.WarnerError):
             call()
 
 
@@ -240,7 +240,7 @@ def test_the_sample_mean_is_never_below_the_bound() -> None:
         mechanism = warner.mechanisms.Piecewise(domain, epsilon, cells=256)
         channel = mechanism.channel()
         data = LikelihoodData(channel, channel.matvec(theta), 10**6, domain)
-        fit = warner.SampleMean().fit(data).mean
+        fit = warner.estimators.SampleMean().fit(data).mean
         assert fit is not None
         bound = cramer_rao(mechanism, theta, 10**6, points)[0]
         assert bound <= fit.variance[0] / 10**6

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 import warner
 from warner._core.sampling import Source
 
-MECHANISM = warner.ProjectiveGeometryResponse(warner.Integers(0, 12), 1.5, prime=3)
+MECHANISM = warner.mechanisms.ProjectiveGeometryResponse(warner.Integers(0, 12), 1.5, prime=3)
 PEOPLE = 40_000
 Sampler = Callable[[np.ndarray, Source], np.ndarray]
 

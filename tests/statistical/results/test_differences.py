@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from warner import (
-    Categorical,
-    Integers,
-    RandomizedResponse,
-    UnaryEncoding,
-    compare_groups,
-    goodness_of_fit,
-    independence,
-)
+from warner import Categorical, Integers, RandomizedResponse, UnaryEncoding, compare_groups
 from warner.domains import Product
 from warner.domains.derived import Optional
 from warner.estimators import Inversion
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import Mechanism
+from warner.results import goodness_of_fit, independence
 from warner.results.differences import Sample, no_difference
 from warner.results.estimate import Estimate
 

@@ -134,7 +134,7 @@ def test_two_reports_of_noise_at_any_sensitivity(sensitivity: float) -> None:
         None if sensitivity == 3 else sensitivity
     )
     for several, times in (
-        (warner.Repeated(noise, 2), 2),
+        (warner.mechanisms.Repeated(noise, 2), 2),
         (warner.PerAttribute(warner.Product(a=noise.domain), {"a": noise}), 1),
         (
             warner.PerAttribute(
@@ -165,7 +165,7 @@ def test_tuples_that_spend_more_than_their_parts_say_are_found() -> None:
     domain = warner.Integers(0, 3)
     noise, louder = (warner.Laplace(domain, e, sensitivity=0.5, reach=1) for e in (1.0, 2.0))
     for several in (
-        warner.Repeated(noise, 2),
+        warner.mechanisms.Repeated(noise, 2),
         warner.PerAttribute(warner.Product(a=domain, b=domain), {"a": noise, "b": noise}),
     ):
         true = several._joint_probabilities([louder.probabilities()] * 2)

@@ -241,7 +241,10 @@ def test_the_total_adds_up_over_questions_and_rounds() -> None:
             ),
             "Only people with a sensitive answer are protected (1 sensitive answer)",
         ),
-        (warner.Geometric(warner.Integers(0, 9), 0.5), "depends on how far two answers are apart"),
+        (
+            warner.mechanisms.Geometric(warner.Integers(0, 9), 0.5),
+            "depends on how far two answers are apart",
+        ),
         (Gaussian(warner.Interval(0, 1, 8), 1.0, 1e-6), "In rare cases much more is told"),
     ],
     ids=lambda x: type(x).__name__,

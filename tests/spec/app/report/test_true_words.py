@@ -68,9 +68,9 @@ def test_fixed_sentences_follow_the_question_that_is_protected_least(
 
 def test_a_promise_is_of_the_most_distant_answers_and_of_all_rounds() -> None:
     numbers = warner.Integers(0, 1000)
-    assert strength(warner.Geometric(numbers, 0.001).guarantee) is Strength.STRONG
-    assert strength(warner.Geometric(numbers, 0.01).guarantee) is Strength.WEAK
-    assert strength(warner.Geometric(numbers, 10.0).guarantee) is Strength.NONE
+    assert strength(warner.mechanisms.Geometric(numbers, 0.001).guarantee) is Strength.STRONG
+    assert strength(warner.mechanisms.Geometric(numbers, 0.01).guarantee) is Strength.WEAK
+    assert strength(warner.mechanisms.Geometric(numbers, 10.0).guarantee) is Strength.NONE
     rare = Gaussian(warner.Interval(0, 1, 8), 0.5, 1e-6)  # a rare report tells all
     assert strength(rare.guarantee) is Strength.WEAK
     coin, answers = warner.RandomizedResponse(STATUS, 1.0), [*STATUS.labels] * 30

@@ -1,0 +1,1 @@
+from . import tally as tally
