@@ -23,14 +23,14 @@ def _terminal() -> Iterator[None]:
 
     In a kernel tables would become HTML, and lines on progress depend on the machine.
     """
-    from warner.app import terminal
+    from warner._core import progress
 
-    long, terminal._LONG = terminal._LONG, math.inf
+    long, progress._LONG = progress._LONG, math.inf
     shell = builtins.__dict__.pop("get_ipython", None)
     try:
         yield
     finally:
-        terminal._LONG = long
+        progress._LONG = long
         if shell is not None:
             builtins.get_ipython = shell
 
