@@ -164,7 +164,9 @@ class Pair:
     def _second_moments(self, w: FloatArray, sides: list[FloatArray]) -> FloatArray:
         """The means (r, c, R) over the reports of g_ij^2, where the mean of g_ij is D_ij.
 
-        g_ij = L_ij - a_i L_+j - b_j L_i+ + a_i b_j L_++,   L_ij(y) the weight of report y in T_ij
+            g_ij = L_ij - a_i L_+j - b_j L_i+ + a_i b_j L_++
+
+        L_ij(y) is the weight of report y in T_ij.
         """
         factors = self.channel.factors(self.shape)
         if factors is not None:
