@@ -107,21 +107,6 @@ attributes = options(
         help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
     ),
 )
-columns = click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME=COLUMN",
-    help="In files that other programs wrote, and in tables: the column with the reports of this "
-    "attribute. Of reports with several columns, the beginning of their names, or NAME.PART=COLUMN "
-    "for each.",
-)
-seed = click.option(
-    "--seed",
-    type=click.IntRange(0),
-    help="Repeatable randomness, for simulations only. Leave it out for real answers. Made-up "
-    "answers need another seed than this one.",
-)
 
 
 @dataclass(frozen=True)
