@@ -389,23 +389,29 @@ def chosen_steps(
         b: _Search(folds[:, sets == b], d[:, sets == b], from_uniform, size)
         for b in np.unique(sets)
     }
-    steady = np.zeros(len(live), dtype=bool)
+    starts = np.unique(sets, return_index=True)[1]
+    moved, due = np.full(sets.size, np.inf), 0.0
     for step in progress_of(range(_MOST + 1), "iterations"):
-        ended = {
-            b: search.chosen()
-            for (b, search), still in zip(live.items(), steady, strict=True)
-            if still or (step >= search.due and search.ends(d[:, sets == b], step)) or step == _MOST
-        }
-        if ended:
-            steps[list(ended)] = list(ended.values())
-            live = {b: search for b, search in live.items() if b not in ended}
-            left = np.isin(sets, list(live))
-            arrays = (rest, thetas, d, paces, sets)
-            rest, thetas, d, paces, sets = (np.ascontiguousarray(v[..., left]) for v in arrays)
-        if not live:
-            break
+        if step >= due or step == _MOST or moved.min() < _STEADY:
+            steady = np.maximum.reduceat(moved, starts) < _STEADY
+            ended = {
+                b: search.chosen()
+                for (b, search), still in zip(live.items(), steady, strict=True)
+                if still
+                or (step >= search.due and search.ends(d[:, sets == b], step))
+                or step == _MOST
+            }
+            if ended:
+                steps[list(ended)] = list(ended.values())
+                live = {b: search for b, search in live.items() if b not in ended}
+                left = np.isin(sets, list(live))
+                arrays = (rest, thetas, d, paces, sets)
+                rest, thetas, d, paces, sets = (np.ascontiguousarray(v[..., left]) for v in arrays)
+                starts = np.unique(sets, return_index=True)[1]
+            if not live:
+                break
+            due = min(search.due for search in live.values())
         thetas, d, paces, moved = _advance(channel, rest, thetas, d, paces)
-        steady = np.maximum.reduceat(moved, np.unique(sets, return_index=True)[1]) < _STEADY
     return steps
 
 
