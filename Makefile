@@ -11,6 +11,7 @@ UV := $(shell command -v uv 2>/dev/null)
 help:
 	@echo "make demo    set up and run the demonstration on 32,561 real answers"
 	@echo "make test    set up and pass the tests (TESTS=tests/spec/test_house.py for some of them)"
+	@echo "make quick   set up and pass a choice of the tests, in about two minutes"
 	@echo "make test-browser  the survey page in Chromium, and the browser module in node (sets them up)"
 	@echo "make test-spark  set up and pass the tests on Spark and Sail (needs Java)"
 	@echo "make attack  attack privacy and files for five minutes (ATTACK='laws --minutes 1 --seed 7')"
@@ -43,6 +44,18 @@ demo: $(READY)
 test: $(READY)
 	@env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/compiled" \
 	  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(TESTS)
+
+# What breaks first: the house, the laws of the device, domains, errors, one file of each later room.
+QUICK = tests/spec/test_house.py tests/spec/_core tests/spec/domains tests/laws/domains tests/parity/_core \
+  tests/laws/mechanisms tests/laws/reports tests/laws/io tests/spec/studies tests/docs/test_references.py
+.PHONY: quick coverage
+quick:
+	@$(MAKE) test TESTS="$(QUICK)"
+
+# As many minutes as all tests, and half as many again.
+coverage: $(READY)
+	@$(BIN)/python -m coverage run --source=warner -m pytest $(TESTS)
+	@$(BIN)/python -m coverage report --skip-covered --sort=cover
 
 # Never skipped: what is missing is installed, or named.
 test-browser: $(READY) tests/browser/node_modules/.ready chromium
@@ -132,7 +145,7 @@ docs/.venv/.ready: docs/requirements.lock pyproject.toml
 # The locks carry no index address; uv is needed only here.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --extra plot --extra emd --extra formula --extra report --extra serve --extra postgres --extra xlsform --extra sql --group dev pyproject.toml -o requirements.lock
+	  --extra all --group dev pyproject.toml -o requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  -c requirements.lock docs/requirements.in -o docs/requirements.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \

@@ -385,8 +385,10 @@ def _controller(with_scipy: bool) -> Any:
 
     SciPy loads another one, so the libraries are searched again after SciPy is imported.
     """
-    from threadpoolctl import ThreadpoolController
-
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None  # it is optional: the results are the same, slower beside other busy processes
     return ThreadpoolController()
 
 
@@ -399,13 +401,14 @@ def one_thread() -> Iterator[None]:
     """
     global _users, _limit
     with _lock:
-        if _users == 0:
-            _limit = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
+        controller = _controller("scipy.linalg" in sys.modules) if _users == 0 else None
+        if controller is not None:
+            _limit = controller.limit(limits=1, user_api="blas")
         _users += 1
     try:
         yield
     finally:
         with _lock:
             _users -= 1
-            if _users == 0:
+            if _users == 0 and _limit is not None:
                 _limit.restore_original_limits()
