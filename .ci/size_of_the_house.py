@@ -39,7 +39,8 @@ class Module:
 
     def exports(self) -> set[str]:
         """The names in ``__all__`` or in the stub beside it, or else all public ones."""
-        if (stub := self.path.with_suffix(".pyi")).exists():
+        stub = self.path.with_suffix(".pyi")
+        if stub != self.path and stub.exists():
             return Module(stub, stub.read_text()).exports()
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
