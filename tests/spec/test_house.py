@@ -289,3 +289,31 @@ for m, values in ((m, [{"a": "n", "b": 3}]), (w.mechanisms.Repeated(w.UnaryEncod
     print(m.epsilon > 1.9)
 """
     assert _fresh(BLOCK + code).split() == ["True", "True"]
+
+
+# Names that say nothing: a noun says what a local variable or a parameter holds.
+NAMES_THAT_SAY_NOTHING = {
+    *("found", "part", "place", "own", "known", "told", "asked", "wanted", "kept"),
+}
+
+
+def _bound(function: ast.AST) -> set[str]:
+    """The parameters and local names of a function, and of the functions in it."""
+    nodes = list(ast.walk(function))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {n.arg for n in nodes if isinstance(n, ast.arg)}
+
+
+def test_names_in_functions_say_what_they_hold() -> None:
+    functions = [
+        (module, node)
+        for module in MODULES
+        for node in ast.walk(_tree(module))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    empty = {
+        f"{module}.{node.name}": names
+        for module, node in functions
+        if (names := _bound(node) & NAMES_THAT_SAY_NOTHING)
+    }
+    assert len(functions) > 1_000 and empty == {}

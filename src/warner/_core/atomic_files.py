@@ -116,8 +116,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
             yield temporary
             if regular:
                 # The temporary file is private; a new file gets the usual permissions.
-                known = target.exists()
-                mode = target.stat().st_mode & 0o777 if known else 0o666 & ~_umask()
+                exists = target.exists()
+                mode = target.stat().st_mode & 0o777 if exists else 0o666 & ~_umask()
                 os.chmod(temporary, mode)
                 _to_disk(temporary)
                 os.replace(temporary, target)

@@ -25,9 +25,9 @@ def show(value: Any) -> str:
 
 def legible(name: str, text: str) -> str:
     """Return a label or a name, refused where a page or a terminal cannot show it."""
-    if (found := unreadable(text)) is not None:
+    if (character := unreadable(text)) is not None:
         raise ArgumentError(
-            name, f"must not hold {found}", show(text), "Write it in printable characters"
+            name, f"must not hold {character}", show(text), "Write it in printable characters"
         )
     return text
 

@@ -103,7 +103,7 @@ class ValuesError(ArgumentError):
         count: int | None = None,
     ) -> None:
         self.count = 1 + len(more) if count is None else count
-        self.positions = (position, *(int(place) for place in more[: MOST_POSITIONS - 1]))
+        self.positions = (position, *(int(other) for other in more[: MOST_POSITIONS - 1]))
         self.position, self.where = position, where
         self.others: tuple[ValuesError, ...] = ()
         self._parts = (rule, got, remedy)
@@ -120,17 +120,17 @@ class ValuesError(ArgumentError):
         """The input, the rule and the kind of answer: errors alike in these can be joined."""
         return (self.where, *self._parts[:2])
 
-    def among(self, places: Any) -> ValuesError:
+    def reindexed(self, places: Any) -> ValuesError:
         """Return the same error, with positions among more answers than were checked.
 
         Args:
             places: the position among all answers of each answer that was checked.
         """
-        return self._at([int(places[i]) for i in self.positions], self.where).beside(
-            [other.among(places) for other in self.others]
+        return self._at([int(places[i]) for i in self.positions], self.where).with_other_errors(
+            [other.reindexed(places) for other in self.others]
         )
 
-    def moved(self, where: str, offset: int) -> ValuesError:
+    def offset_by(self, where: str, offset: int) -> ValuesError:
         """Return the same error, with its positions counted from the start of a larger input.
 
         Answers are checked in batches. The error of a batch knows positions in the batch alone.
@@ -139,21 +139,21 @@ class ValuesError(ArgumentError):
             where: the name of the larger input, such as ``"answers.csv: row"``.
             offset: the number of answers before the batch, which is added to the positions.
         """
-        return self._at([i + offset for i in self.positions], where).beside(
-            [other.moved(where, offset) for other in self.others]
+        return self._at([i + offset for i in self.positions], where).with_other_errors(
+            [other.offset_by(where, offset) for other in self.others]
         )
 
-    def joined(self, other: ValuesError) -> ValuesError:
+    def merged_with(self, other: ValuesError) -> ValuesError:
         """Return the error of two parts of one input, with the positions of both."""
         return self._at([*self.positions, *other.positions], self.where, self.count + other.count)
 
-    def beside(self, others: Sequence[ValuesError]) -> ValuesError:
+    def with_other_errors(self, others: Sequence[ValuesError]) -> ValuesError:
         """Return this error alone, with ``others`` in its message instead, one in a line."""
-        found = self._at(self.positions, self.where)
+        error = self._at(self.positions, self.where)
         if others:
-            found.others = tuple(others)
-            found.args = ("\n".join(map(str, (found, *others))),)
-        return found
+            error.others = tuple(others)
+            error.args = ("\n".join(map(str, (error, *others))),)
+        return error
 
     def _at(self, positions: Sequence[int], where: str, count: int | None = None) -> ValuesError:
         """This error, without others, at other positions."""

@@ -53,8 +53,8 @@ def exp_above(nats: float | Fraction) -> Fraction:
     >>> exp_above(0.0) - 1 <= Fraction(2, 2**64), 0 < exp_above(1.0) - Fraction(exp(1.0)) < 2**-63
     (True, True)
     """
-    found = Fraction(exp(nats))
-    return Fraction(math.ceil(found * (1 + Fraction(1, 10**59)) * ONE), ONE)
+    rounded = Fraction(exp(nats))
+    return Fraction(math.ceil(rounded * (1 + Fraction(1, 10**59)) * ONE), ONE)
 
 
 def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
@@ -118,10 +118,10 @@ def normal_masses(deviation: float, reach: int) -> list[Decimal]:
     return masses
 
 
-def share_of(part: Decimal, whole: Decimal, total: int) -> int:
+def share_of(numerator: Decimal, whole: Decimal, total: int) -> int:
     """Return total * part / whole, rounded down."""
     digits = decimal.Context(prec=60 + len(str(total)))
-    return int(digits.divide(digits.multiply(part, Decimal(total)), whole))
+    return int(digits.divide(digits.multiply(numerator, Decimal(total)), whole))
 
 
 def log_ratio(high: int | Fraction, low: int | Fraction, times: float | Fraction = 1) -> float:

@@ -374,9 +374,9 @@ def _add_sums(total: np.ndarray, differences: np.ndarray, d: int, members: int) 
 @lru_cache(maxsize=4096)
 def _columns(p: int, d: int) -> np.ndarray:
     """The columns 0..d-1 in the order of the circle, from column 0."""
-    found = np.empty(d, dtype=np.int64)
+    columns = np.empty(d, dtype=np.int64)
     column = 0
     for k in range(d):
-        found[k] = column
+        columns[k] = column
         column = (column - p) % d
-    return found
+    return columns

@@ -10,13 +10,13 @@ import numpy as np
 
 def without_cached(thing: object) -> dict[str, Any]:
     """The attributes of an object, without the values that ``cached_property`` keeps."""
-    kept = {
+    cached = {
         name
         for cls in type(thing).__mro__
         for name, entry in vars(cls).items()
         if isinstance(entry, cached_property)
     }
-    return {name: value for name, value in vars(thing).items() if name not in kept}
+    return {name: value for name, value in vars(thing).items() if name not in cached}
 
 
 def narrow(counts: np.ndarray) -> np.ndarray:
@@ -41,15 +41,15 @@ def packed(numbers: np.ndarray) -> Any:
     """
     if numbers.dtype != np.float64 or numbers.ndim != 1:
         return numbers
-    bits, place = np.unique(np.ascontiguousarray(numbers).view(np.int64), return_inverse=True)
-    place = place.astype(np.min_scalar_type(max(bits.size - 1, 0)))
-    small = place.nbytes + bits.nbytes <= numbers.nbytes // 2
-    return (bits.view(np.float64), place) if small else numbers
+    bits, index = np.unique(np.ascontiguousarray(numbers).view(np.int64), return_inverse=True)
+    index = index.astype(np.min_scalar_type(max(bits.size - 1, 0)))
+    small = index.nbytes + bits.nbytes <= numbers.nbytes // 2
+    return (bits.view(np.float64), index) if small else numbers
 
 
 def unpacked(state: Any) -> np.ndarray:
     """The floats that :func:`packed` was given."""
     if isinstance(state, tuple):
-        values, place = state
-        return np.asarray(values[place])
+        values, index = state
+        return np.asarray(values[index])
     return np.asarray(state)

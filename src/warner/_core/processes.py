@@ -159,16 +159,16 @@ class BoundedProcess:
             if not self._connection.poll(self._seconds):
                 self._end(died=False)
                 raise Unfinished(f"takes longer than {self._seconds:,.10g} seconds")
-            is_result, found = self._connection.recv()
+            is_result, result = self._connection.recv()
         except (EOFError, OSError):
             self._deaths += 1
             raise _Died(f"ended early ({self._end(died=True)})") from None
         self._deaths = 0
         if is_result:
-            return found
-        if isinstance(found, MemoryError):
+            return result
+        if isinstance(result, MemoryError):
             raise Unfinished(f"needs more than {_in_words(self._memory)} of memory")
-        raise found
+        raise result
 
     def _start(self) -> None:
         """Have a process that runs; one that dies again and again is waited for before."""

@@ -147,8 +147,8 @@ def progress(listener: Listener | bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to(told: _Told | None) -> Iterator[None]:
-    token = _TOLD.set(told)
+def _told_to(listener: _Told | None) -> Iterator[None]:
+    token = _TOLD.set(listener)
     try:
         yield
     finally:
@@ -167,11 +167,11 @@ def stage(name: str, total: int | None = None, seconds: float | None = None) -> 
     (Stage(name='sum', done=1, total=2, seconds=None),)
     ()
     """
-    told = _TOLD.get()
-    if told is None:
+    listener = _TOLD.get()
+    if listener is None:
         yield _nobody
         return
-    with told.stage(Stage(name, 0, total, seconds)) as tell:
+    with listener.stage(Stage(name, 0, total, seconds)) as tell:
         yield tell
 
 

@@ -105,7 +105,7 @@ class ProjectiveSpace:
         Shapes: index (n,), orthogonal (n,) -> (n,).
         """
         q, t = self.prime, self.dimension
-        v, place = self.numbers(index), self.free_digits(index)
+        v, free = self.numbers(index), self.free_digits(index)
         on, off = np.flatnonzero(orthogonal), np.flatnonzero(~orthogonal)
         w = np.empty(len(index), dtype=np.int64)
         w[on] = self.numbers(source.uniform(self.orthogonal, on.size))
@@ -115,14 +115,14 @@ class ProjectiveSpace:
         number, total = np.zeros_like(w), np.zeros_like(w)
         for j in range(t - 1):
             digit = w // q ** (t - 2 - j) % q
-            before = j < place
+            before = j < free
             first = pending & before & (digit > 0)
             product[first] = digit[first]
             digit[first] = 1
             pending &= ~first
             total += np.where(before, digit * (v // q**j % q), 0)
             number += digit * np.where(before, q ** (t - 1 - j), q ** (t - 2 - j))
-        number += (product - total) % q * self._powers[t - 1 - place]
+        number += (product - total) % q * self._powers[t - 1 - free]
         return self.index_of(number)
 
 
@@ -191,9 +191,9 @@ class ProjectiveBlocks:
         """
         points, block = self.space.points, index // self.each
         # Drawn for everyone, so that the number of random words is the same for all values.
-        place = source.uniform(self.reports - self.space.orthogonal, len(index))
-        inside = orthogonal | (place < points - self.space.orthogonal)
-        other, point = np.divmod(place - (points - self.space.orthogonal), points)
+        drawn = source.uniform(self.reports - self.space.orthogonal, len(index))
+        inside = orthogonal | (drawn < points - self.space.orthogonal)
+        other, point = np.divmod(drawn - (points - self.space.orthogonal), points)
         other += other >= block
         in_block = block * points + self.space.draw(index % self.each, orthogonal, source)
         return np.where(inside, in_block, other * points + point)

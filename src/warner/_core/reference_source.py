@@ -64,12 +64,12 @@ class ReferenceSource(Source):
         return np.array(self._next(n), dtype=np.uint64)
 
     def _next(self, n: int) -> list[int]:
-        found = [int(word) for word in islice(self._given, n)]
-        self.used += len(found)
-        if len(found) < n:
+        words = [int(word) for word in islice(self._given, n)]
+        self.used += len(words)
+        if len(words) < n:
             rule = "are used up: the decision needs one word more"
             raise EmptyError("words", rule, str(self.used), "Pass more words")
-        return found
+        return words
 
     def _one(self) -> int:
         return self._next(1)[0]
@@ -79,10 +79,10 @@ class ReferenceSource(Source):
         return np.array([self._below(threshold, more) for _ in range(n)], dtype=bool)
 
     def _below(self, threshold: int, more: tuple[int, ...]) -> bool:
-        for part in (threshold, *more):
+        for digits in (threshold, *more):
             u = self._one()
-            if u != part:
-                return u < part
+            if u != digits:
+                return u < digits
         return False
 
     def below_each(self, thresholds: np.ndarray) -> np.ndarray:
@@ -91,13 +91,13 @@ class ReferenceSource(Source):
 
     def among(self, edges: Edges, n: int) -> np.ndarray:
         """The cells (n,) of integers of k words, the most significant word first."""
-        found = np.empty(n, dtype=np.int64)
+        cells = np.empty(n, dtype=np.int64)
         for i in range(n):
             whole = 0
             for word in self._next(edges.words):
                 whole = whole << 64 | word
-            found[i] = bisect_right(edges.exact, whole)
-        return found
+            cells[i] = bisect_right(edges.exact, whole)
+        return cells
 
     def bits(self, threshold: int, size: int) -> np.ndarray:
         """``size`` bytes of bits, each 1 where u < T; the first bit is the highest of a byte."""
@@ -111,9 +111,9 @@ class ReferenceSource(Source):
         if bound == 1:
             return 0
         width = _WORD // bound
-        while (found := self._one() // width) >= bound:
+        while (number := self._one() // width) >= bound:
             pass
-        return found
+        return number
 
     def uniform_each(self, bounds: np.ndarray) -> np.ndarray:
         """Integers (n,), the i-th in 0..bounds[i]-1, as by :meth:`uniform`."""
@@ -122,9 +122,9 @@ class ReferenceSource(Source):
     def cells(self, width: int, count: int, last: int, n: int) -> np.ndarray:
         """Cells, int32 (n,), of words: ``count`` of one width, then one of the width ``last``."""
         total = count * width + last
-        found = np.empty(n, dtype=np.int32)
+        cells = np.empty(n, dtype=np.int32)
         for i in range(n):
             while (u := self._one()) >= total:
                 pass
-            found[i] = min(u // width, count)
-        return found
+            cells[i] = min(u // width, count)
+        return cells

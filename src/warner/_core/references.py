@@ -62,8 +62,8 @@ class Reference:
         pages = self.fields.get("pages", "").replace("--", "-")
         between = (":" if volume else ", pages ") if pages else ""
         where = f"{self.venue}{volume}{between}{pages}"
-        place = ", ".join(filter(None, [where, str(self.year or "")]))
-        parts = filter(None, [", ".join(self.authors), self.title, place])
+        venue = ", ".join(filter(None, [where, str(self.year or "")]))
+        parts = filter(None, [", ".join(self.authors), self.title, venue])
         return ". ".join(parts).replace("\\&", "&") + "."
 
     def bibtex(self, key: str) -> str:

@@ -138,15 +138,15 @@ class Source:
     def among(self, edges: Edges, n: int) -> np.ndarray:
         """Return the cells (n,) of uniform integers: each with its share of the width."""
         u = self.words(n, np.uint64)
-        found = np.searchsorted(edges.heads, u, side="right")
+        cells = np.searchsorted(edges.heads, u, side="right")
         for i in (
-            np.flatnonzero(edges.heads[np.maximum(found, 1) - 1] == u)
+            np.flatnonzero(edges.heads[np.maximum(cells, 1) - 1] == u)
             if edges.words > 1 and edges.heads.size
             else ()
         ):
             rest = int.from_bytes(self.words(edges.words - 1, np.uint64).tobytes(), "little")
-            found[i] = bisect_right(edges.exact, int(u[i]) << 64 * (edges.words - 1) | rest)
-        return found
+            cells[i] = bisect_right(edges.exact, int(u[i]) << 64 * (edges.words - 1) | rest)
+        return cells
 
     def geometric(self, ratio: int, n: int) -> np.ndarray:
         """Return integers G >= 0, int64 (n,), with Pr(G >= k) = a^k and a = ratio / 2^64.
@@ -191,20 +191,20 @@ class Source:
         table, edges, exact = _byte_table(threshold)
         out = np.empty(size, dtype=np.uint8)
         for start in range(0, size, _BYTE_BLOCK):
-            part = out[start : start + _BYTE_BLOCK]
-            head = self.words(part.size, np.uint16)
+            block = out[start : start + _BYTE_BLOCK]
+            head = self.words(block.size, np.uint16)
             code = np.take(table, head)
-            part[:] = code
+            block[:] = code
             open_ = np.flatnonzero(code < 0)
             u = head[open_].astype(np.uint64) << np.uint64(48) | self.words(
                 open_.size, np.uint64
             ) >> np.uint64(16)
-            found = np.searchsorted(edges, u, side="right")
-            tied = np.flatnonzero(edges[np.maximum(found, 1) - 1] == u)
+            codes = np.searchsorted(edges, u, side="right")
+            tied = np.flatnonzero(edges[np.maximum(codes, 1) - 1] == u)
             for i in tied:
                 rest = int.from_bytes(self.words(7, np.uint64).tobytes(), "little")
-                found[i] = bisect_right(exact, int(u[i]) << 448 | rest)
-            part[open_] = found
+                codes[i] = bisect_right(exact, int(u[i]) << 448 | rest)
+            block[open_] = codes
         return out
 
     def _bits_by_digit(self, threshold: int, size: int) -> np.ndarray:
@@ -226,9 +226,9 @@ class Source:
             if not pending.size:
                 break
             where = pending if where is None else where[pending]
-            part, open_ = settled[where], open_[pending]
-            digit = self._compare(threshold, digit, _SPARSE_STEPS, part, open_)
-            settled[where] = part
+            chosen, open_ = settled[where], open_[pending]
+            digit = self._compare(threshold, digit, _SPARSE_STEPS, chosen, open_)
+            settled[where] = chosen
         return settled
 
     def _compare(
@@ -411,8 +411,8 @@ def uniform_subsets(
     draw = _fill_up if fills else _floyd
     rows = max(_SETS[not fills], _SET_BYTES // width)
     for start in range(0, n, rows):
-        part = slice(start, start + rows)
-        draw(source, total, size, fewer[part], packed[part])
+        block = slice(start, start + rows)
+        draw(source, total, size, fewer[block], packed[block])
     return packed
 
 
@@ -454,7 +454,7 @@ def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: n
     """Independent bits, which uniform items fill up to the wanted sizes, in place."""
     n, width = packed.shape
     words = -(-width // 8)
-    wanted = size - fewer.astype(np.int64)
+    lacking = size - fewer.astype(np.int64)
     below = size - 1 - _MARGIN * _spread(total, size)
     threshold = (int(below * 2**16) << 48) // total
     items = _items(total, 8 * words).view(np.uint64)
@@ -464,13 +464,13 @@ def _fill_up(source: Source, total: int, size: int, fewer: np.ndarray, packed: n
         bits = source.bits(threshold, redo.size * words * 8).view(np.uint64).reshape(-1, words)
         bits &= items
         sets[redo] = bits
-        missing[redo] = wanted[redo] - _sizes(bits)
+        missing[redo] = lacking[redo] - _sizes(bits)
     flat = sets.view(np.uint8).reshape(-1)
     while (short := np.flatnonzero(missing)).size:
         # As many items as are missing at most enter, so a set never has too many.
         start = np.repeat(short * (8 * words), missing[short])
         _enter(flat, start, source.uniform(total, len(start)))
-        missing[short] = wanted[short] - _sizes(sets[short])
+        missing[short] = lacking[short] - _sizes(sets[short])
     packed[:] = sets.view(np.uint8)[:, :width]
 
 
@@ -480,9 +480,9 @@ def _enter(flat: np.ndarray, start: np.ndarray, drawn: np.ndarray) -> None:
     Items at the same place within their bytes are entered together: then those that share a byte
     are the same item, and none is lost.
     """
-    where, place = start + (drawn >> 3), (drawn & 7).astype(np.uint8)
+    where, bit_of = start + (drawn >> 3), (drawn & 7).astype(np.uint8)
     for bit in range(8):
-        flat[where[place == bit]] |= _MASKS[bit]
+        flat[where[bit_of == bit]] |= _MASKS[bit]
 
 
 def _sizes(sets: np.ndarray) -> np.ndarray:
@@ -520,12 +520,12 @@ def permutation(source: Source, n: int) -> np.ndarray:
     # Integers of 16 bits are sorted by their bytes, in a time that does not depend on them.
     order = np.argsort(low, kind="stable")
     order = order[np.argsort(high[order], kind="stable")]
-    place = (high.astype(np.uint32) << 16 | low)[order]
-    shared = np.flatnonzero(place[1:] == place[:-1])
+    key = (high.astype(np.uint32) << 16 | low)[order]
+    shared = np.flatnonzero(key[1:] == key[:-1])
     if shared.size:
         first = shared[np.diff(shared, prepend=-2) > 1]
         for start in first.tolist():
-            stop = int(np.searchsorted(place, place[start], side="right"))
+            stop = int(np.searchsorted(key, key[start], side="right"))
             order[start:stop] = order[start:stop][permutation(source, stop - start)]
     return order
 
@@ -627,16 +627,16 @@ class Shuffle:
             last = max(
                 first + 1, int(np.searchsorted(total, total[first] + most, side="right")) - 1
             )
-            part = np.empty((int(total[last] - total[first]), self._width), np.uint8)
+            block = np.empty((int(total[last] - total[first]), self._width), np.uint8)
             filled = 0
             for start, bound in zip(self._starts, bounds, strict=True):
                 size = int(bound[last] - bound[first])
                 self._file.seek(start + int(bound[first]) * self._width)
-                part[filled : filled + size] = np.frombuffer(
+                block[filled : filled + size] = np.frombuffer(
                     self._file.read(size * self._width), np.uint8
                 ).reshape(size, self._width)
                 filled += size
-            yield part[permutation(self._source, len(part))]
+            yield block[permutation(self._source, len(block))]
             first = last
 
     def close(self) -> None:

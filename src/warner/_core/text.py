@@ -65,9 +65,9 @@ def without_secrets(text: str) -> str:
     """
     if len(links := _NEXT.split(text)) > 1:
         return "::".join(map(without_secrets, links))
-    if (found := _ADDRESS.fullmatch(text)) is None:
+    if (address := _ADDRESS.fullmatch(text)) is None:
         return text
-    scheme, rest = found.groups()
+    scheme, rest = address.groups()
     is_web = scheme.lower() in ("http", "https")
     start, mark, query = rest.partition("?")
     more = ""
@@ -115,10 +115,10 @@ def unreadable(text: str) -> str | None:
     >>> unreadable("<b>plain</b>"), unreadable("a\\x1b[2J")
     (None, 'the control character U+001B')
     """
-    found = _UNREADABLE.search(text)
-    if found is None:
+    match = _UNREADABLE.search(text)
+    if match is None:
         return None
-    point = ord(found[0])
+    point = ord(match[0])
     if point < 0xA0:
         sort = "control character"
     elif 0xD800 <= point < 0xE000:
@@ -166,7 +166,7 @@ def visible(text: str) -> str:
     'a\\\\x1b[2J\\n'
     """
     return _UNREADABLE.sub(
-        lambda found: found[0] if found[0] == "\n" else found[0].encode("unicode_escape").decode(),
+        lambda match: match[0] if match[0] == "\n" else match[0].encode("unicode_escape").decode(),
         text,
     )
 
@@ -180,24 +180,24 @@ def in_one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n")
 
 
-def nearest(written: str, known: Iterable[str]) -> str | None:
+def nearest(written: str, words: Iterable[str]) -> str | None:
     """The known word that is nearest to a written one, in any case; None where none is near.
 
     >>> nearest("randomizedresponse", ["LocalHashing", "RandomizedResponse"])
     'RandomizedResponse'
     """
-    as_known = {word.casefold(): word for word in known}
+    as_known = {word.casefold(): word for word in words}
     near = get_close_matches(written.casefold(), as_known, n=1)
     return as_known[near[0]] if near else None
 
 
-def meant(written: str, known: Iterable[str]) -> str | None:
+def meant(written: str, words: Iterable[str]) -> str | None:
     """The remedy that names the nearest known word; None where none is near.
 
     >>> meant("mechnism", ["mechanism", "epsilon"])
     "Is 'mechanism' meant?"
     """
-    near = nearest(written, known)
+    near = nearest(written, words)
     return None if near is None else f"Is {near!r} meant?"
 
 

@@ -44,17 +44,17 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
     if np.ma.is_masked(values):
         first = int(np.argmax(np.ma.getmaskarray(values).ravel()))
         raise ValuesError(first, "must not be masked", "no answer")
-    found = values if isinstance(values, list | tuple) else np.asarray(values)
-    if isinstance(found, np.ndarray) and found.ndim == 0:
+    answers = values if isinstance(values, list | tuple) else np.asarray(values)
+    if isinstance(answers, np.ndarray) and answers.ndim == 0:
         raise ArgumentTypeError("values", _NOT_A_LIST, "one value", _WRAP)
-    if len(found) == 0:
+    if len(answers) == 0:
         raise EmptyError("values", "must not be empty", None, "Pass at least one answer")
-    if one_each and isinstance(found, np.ndarray) and found.ndim == 2:
-        if found.shape[1] != 1:
-            got, remedy = f"shape {found.shape}", "Pass the column with the answers"
+    if one_each and isinstance(answers, np.ndarray) and answers.ndim == 2:
+        if answers.shape[1] != 1:
+            got, remedy = f"shape {answers.shape}", "Pass the column with the answers"
             raise ArgumentTypeError("values", "must be one-dimensional or one column", got, remedy)
-        found = found[:, 0]
-    return found
+        answers = answers[:, 0]
+    return answers
 
 
 def numbers(
@@ -68,25 +68,25 @@ def numbers(
 
     Returns (n,).
     """
-    found = sequence(values, one_each=width is None)
+    given = sequence(values, one_each=width is None)
     whole = np.floating not in allowed
-    if not isinstance(found, np.ndarray) or found.dtype == object:
+    if not isinstance(given, np.ndarray) or given.dtype == object:
         if width is not None:
-            for i, answer in enumerate(found):
+            for i, answer in enumerate(given):
                 if not _holds(answer, width):
                     raise ValuesError(i, each, kind(answer))
         flat: Sequence[Any] = (
-            list(found) if width is None else [part for answer in found for part in answer]
+            list(given) if width is None else [number for answer in given for number in answer]
         )
         refuse_types(flat, allowed, width or 1)
         flat = built_in(flat)
-        array = _integers(flat) if whole else np.asarray([as_float(part) for part in flat])
-        found = array if width is None else array.reshape(-1, width)
-    shape_fits = found.ndim == 1 if width is None else found.shape[1:] == (width,)
-    if not shape_fits or found.dtype.kind not in ("iu" if whole else "iuf"):
-        got = f"{found.dtype} of shape {found.shape}"
+        array = _integers(flat) if whole else np.asarray([as_float(number) for number in flat])
+        given = array if width is None else array.reshape(-1, width)
+    shape_fits = given.ndim == 1 if width is None else given.shape[1:] == (width,)
+    if not shape_fits or given.dtype.kind not in ("iu" if whole else "iuf"):
+        got = f"{given.dtype} of shape {given.shape}"
         raise ArgumentTypeError("values", f"must be {rule}", got)
-    return found
+    return given
 
 
 def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.ndarray) -> np.ndarray:
@@ -102,14 +102,14 @@ def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.nda
             else [answers[i] for i in places.tolist()]
         )
     except ValuesError as error:
-        problem = error.among(places)
+        problem = error.reindexed(places)
     raise problem
 
 
 def _integers(parts: Sequence[Any]) -> np.ndarray:
     """Integers as int64. Those beyond 64 bits become the largest, which is in no domain."""
     if max(map(abs, parts)) >= 2**63:
-        parts = [max(-(2**63), min(2**63 - 1, int(part))) for part in parts]
+        parts = [max(-(2**63), min(2**63 - 1, int(number))) for number in parts]
     return np.asarray(parts, dtype=np.int64)
 
 
@@ -128,7 +128,7 @@ def built_in(parts: Sequence[Any]) -> Sequence[Any]:
     """
     if all(t in _BUILT_IN or t.__module__ == "numpy" for t in set(map(type, parts))):
         return parts
-    return [_as_base(part) for part in parts]
+    return [_as_base(value) for value in parts]
 
 
 def _as_base(value: Any) -> Any:
@@ -154,7 +154,7 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         if not issubclass(t, allowed) or (issubclass(t, bool | np.bool_) and not takes_booleans)
     }
     if refused:
-        bad = [i for i, part in enumerate(parts) if type(part) in refused]
+        bad = [i for i, value in enumerate(parts) if type(value) in refused]
         names = sorted({_SCALARS.get(t.__name__, t.__name__) for t in allowed})
         rule, remedy = f"must be {' or '.join(names)}", "Convert the answers first"
         got = kind(parts[bad[0]])
@@ -301,28 +301,28 @@ class Missing:
         hidden = np.ma.getmaskarray(values) if is_masked else None
         answers = sequence(np.ma.getdata(values) if is_masked else values, one_each=False)
         if isinstance(answers, np.ndarray) and answers.dtype.kind in "iuf":
-            found = np.isnan(answers) | np.isin(answers, self.numbers)
+            missing = np.isnan(answers) | np.isin(answers, self.numbers)
         elif isinstance(answers, np.ndarray) and answers.dtype.kind == "U":
-            found = np.isin(answers, self.empty)
+            missing = np.isin(answers, self.empty)
         elif isinstance(answers, np.ndarray) and answers.dtype.kind in "mM":
-            found = np.isnat(answers)
+            missing = np.isnat(answers)
         elif isinstance(answers, np.ndarray):
-            found = self._among(list(answers.ravel())).reshape(answers.shape)
+            missing = self._among(list(answers.ravel())).reshape(answers.shape)
         else:
-            found = self._among(answers)
+            missing = self._among(answers)
         if hidden is not None:
-            found = found | hidden
-        return np.asarray(found.any(axis=tuple(range(1, found.ndim))))
+            missing = missing | hidden
+        return np.asarray(missing.any(axis=tuple(range(1, missing.ndim))))
 
     def _among(self, answers: Sequence[Any]) -> np.ndarray:
         """Which of n answers of any classes are missing: (n,) booleans."""
         spelled = frozenset([*self.empty, *self.numbers])
         classes = set(map(type, answers))
         if classes <= {*_PLAIN, type(None)}:
-            found = np.fromiter(map({*spelled, None}.__contains__, answers), bool, len(answers))
+            missing = np.fromiter(map({*spelled, None}.__contains__, answers), bool, len(answers))
             if float in classes:
-                found |= np.fromiter(map(ne, answers, answers), bool, len(answers))
-            return found
+                missing |= np.fromiter(map(ne, answers, answers), bool, len(answers))
+            return missing
 
         def is_spelled(answer: Any) -> bool:
             # Operations of derived classes might show the answer in an error.

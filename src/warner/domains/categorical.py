@@ -133,16 +133,16 @@ class Categorical(Domain):
         if ordered[-1] - ordered[0] == self.size - 1:
             # Labels without gaps: the place of a value is its difference from the smallest.
             self._refuse((values < ordered[0]) | (values > ordered[-1]), "an integer")
-            place = values.astype(np.int64)
-            place = place - ordered[0] if ordered[0] else place
+            rank = values.astype(np.int64)
+            rank = rank - ordered[0] if ordered[0] else rank
         else:
-            place = np.minimum(np.searchsorted(ordered, values), self.size - 1)
-            self._refuse(ordered[place] != values, "an integer")
-        return np.asarray(place if (order[1:] > order[:-1]).all() else order[place])
+            rank = np.minimum(np.searchsorted(ordered, values), self.size - 1)
+            self._refuse(ordered[rank] != values, "an integer")
+        return np.asarray(rank if (order[1:] > order[:-1]).all() else order[rank])
 
     def decode(self, index: Any) -> list[Any]:
-        found: list[Any] = self._object[self._index(index)].tolist()
-        return found
+        labels: list[Any] = self._object[self._index(index)].tolist()
+        return labels
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "values": self._labels}

@@ -56,11 +56,11 @@ class Subset(Domain):
     def __init__(self, domain: Domain, index: Any) -> None:
         if not isinstance(domain, Domain):
             raise ArgumentTypeError("domain", "must be a Domain", kind(domain))
-        found = np.unique(domain._index(index))
-        if len(found) != np.size(index) or np.ndim(index) != 1:
+        members = np.unique(domain._index(index))
+        if len(members) != np.size(index) or np.ndim(index) != 1:
             raise ArgumentError("index", "must be a list of distinct indices")
-        self.size = integer("number of values", len(found), 2, LARGEST_SIZE)
-        self.domain, self._members = domain, found
+        self.size = integer("number of values", len(members), 2, LARGEST_SIZE)
+        self.domain, self._members = domain, members
         self.is_ordered, self.dimension = domain.is_ordered, domain.dimension
 
     @cached_property
@@ -86,9 +86,9 @@ class Subset(Domain):
 
     def encode(self, values: Any) -> np.ndarray:
         index = self.domain.encode(values)
-        place = np.minimum(np.searchsorted(self._members, index), self.size - 1)
-        self._refuse(self._members[place] != index, "a value that was not kept")
-        return place
+        rank = np.minimum(np.searchsorted(self._members, index), self.size - 1)
+        self._refuse(self._members[rank] != index, "a value that was not kept")
+        return rank
 
     def decode(self, index: Any) -> list[Any]:
         return self.domain.decode(self._members[self._index(index)])
@@ -162,14 +162,14 @@ class Tagged(Domain):
 
     def decode(self, index: Any) -> list[Any]:
         index = self._index(index)
-        found = np.empty(index.size, dtype=object)
+        labels = np.empty(index.size, dtype=object)
         proper = index < self.domain.size
         for i, value in zip(np.flatnonzero(proper), self.domain.decode(index[proper]), strict=True):
-            found[i] = value
+            labels[i] = value
         names = list(self._placeholders)
         for i in np.flatnonzero(~proper):
-            found[i] = names[index[i] - self.domain.size]
-        return list(found)
+            labels[i] = names[index[i] - self.domain.size]
+        return list(labels)
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec(), "tags": list(self.tags)}
@@ -302,11 +302,11 @@ class Optional(Domain):
 
     def decode(self, index: Any) -> list[Any]:
         index = self._index(index)
-        found = np.full(index.size, NO_ANSWER, dtype=object)
+        answers = np.full(index.size, NO_ANSWER, dtype=object)
         proper = np.flatnonzero(index < self.nonresponse)
         for i, value in zip(proper, self.domain.decode(index[proper]), strict=True):
-            found[i] = value
-        return list(found)
+            answers[i] = value
+        return list(answers)
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "domain": self.domain.spec()}
@@ -351,9 +351,9 @@ def with_missing(domain: Domain, policy: str, empty: Sequence[str] = ("",)) -> D
         return Optional(domain, missing.empty)
     _require_single(domain)
     _refuse_values(domain, missing.empty)
-    found = copy.copy(domain)
-    found.missing = missing
-    return found
+    changed = copy.copy(domain)
+    changed.missing = missing
+    return changed
 
 
 def whole(answers: Any, absent: np.ndarray) -> Any:

@@ -108,9 +108,9 @@ class Grid(Domain):
     @cached_property
     def _index_of(self) -> np.ndarray:
         """(rows * columns,) the index of the cell at each place, -1 where it is left out."""
-        found = np.full(self.rows * self.columns, -1)
-        found[self._places] = np.arange(self.size)
-        return found
+        index = np.full(self.rows * self.columns, -1)
+        index[self._places] = np.arange(self.size)
+        return index
 
     def _places_of(self, index: np.ndarray) -> np.ndarray:
         """row * columns + column of the cells at ``index``."""
@@ -135,11 +135,11 @@ class Grid(Domain):
         cells = numbers(values, INTEGER_TYPES, rule, 2, each).astype(np.int64)
         too_far = (cells[:, 0] >= self.rows) | (cells[:, 1] >= self.columns)
         outside = (cells < 0).any(axis=1) | too_far
-        place = np.asarray(cells[:, 0] * self.columns + cells[:, 1])
+        cell = np.asarray(cells[:, 0] * self.columns + cells[:, 1])
         if self._places is None:
             self._refuse(outside, "a cell outside the grid")
-            return place
-        index = self._index_of[np.where(outside, 0, place)]
+            return cell
+        index = self._index_of[np.where(outside, 0, cell)]
         self._refuse(outside | (index < 0), "a cell outside the grid, or left out")
         return index
 
@@ -213,8 +213,8 @@ class Points(Domain):
     def encode(self, values: Any) -> np.ndarray:
         d = self.dimension
         each = f"must be {d} number{'s' if d > 1 else ''}"
-        found = numbers(values, NUMBER_TYPES, f"numbers, shape (n, {d})", d, each)
-        rows = found.astype(np.float64).tolist()
+        coordinates = numbers(values, NUMBER_TYPES, f"numbers, shape (n, {d})", d, each)
+        rows = coordinates.astype(np.float64).tolist()
         places = (self._table.get(tuple(row), -1) for row in rows)
         index = np.fromiter(places, dtype=np.int64, count=len(rows))
         self._refuse(index < 0, "a point that is not among them")

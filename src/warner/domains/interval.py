@@ -101,18 +101,18 @@ class Interval(Domain):
 
     def _numbers(self, values: Any) -> np.ndarray:
         """Answers as float64 within the limits; a narrower type could not hold the limits."""
-        found = numbers(values, NUMBER_TYPES, "a one-dimensional array of numbers")
-        found = found.astype(np.float64)
-        self._refuse(np.isnan(found), "NaN")
+        array = numbers(values, NUMBER_TYPES, "a one-dimensional array of numbers")
+        array = array.astype(np.float64)
+        self._refuse(np.isnan(array), "NaN")
         if self.clip:
-            self._refuse(np.isinf(found), "infinity")
-            return np.asarray(np.clip(found, self.low, self.high))
-        self._refuse((found < self.low) | (found > self.high), "a number outside [low, high]")
-        return found
+            self._refuse(np.isinf(array), "infinity")
+            return np.asarray(np.clip(array, self.low, self.high))
+        self._refuse((array < self.low) | (array > self.high), "a number outside [low, high]")
+        return array
 
     def decode(self, index: Any) -> list[float]:
-        found: list[float] = self.points[self._index(index), 0].tolist()
-        return found
+        centres: list[float] = self.points[self._index(index), 0].tolist()
+        return centres
 
     def spec(self) -> dict[str, Any]:
         limits = {"kind": self.kind, "low": self.low, "high": self.high, "bins": self.size}
@@ -176,16 +176,16 @@ class Integers(Domain):
         return TextForm(pattern=r"^-?[0-9]{1,18}$", number=int, rule="must be a whole number")
 
     def encode(self, values: Any) -> np.ndarray:
-        found = numbers(values, INTEGER_TYPES, "a one-dimensional array of integers")
-        self._refuse((found < self.low) | (found > self.high), "an integer")
-        return np.asarray(found.astype(np.int64) - self.low)
+        array = numbers(values, INTEGER_TYPES, "a one-dimensional array of integers")
+        self._refuse((array < self.low) | (array > self.high), "an integer")
+        return np.asarray(array.astype(np.int64) - self.low)
 
     def position(self, values: Any) -> np.ndarray:
         return np.asarray(self.encode(values) / (self.size - 1))
 
     def decode(self, index: Any) -> list[int]:
-        found: list[int] = (self._index(index) + self.low).tolist()
-        return found
+        integers: list[int] = (self._index(index) + self.low).tolist()
+        return integers
 
     def spec(self) -> dict[str, Any]:
         return {"kind": self.kind, "low": self.low, "high": self.high}
@@ -248,30 +248,30 @@ class Dates(Domain):
         if isinstance(dates, np.ndarray) and dates.ndim != 1:
             rule = "must be one-dimensional"
             raise ArgumentTypeError("values", rule, f"shape {dates.shape}")
-        known: dict[Any, int] = {}
+        cache: dict[Any, int] = {}
         index = np.empty(len(dates), dtype=np.int64)
         for i, date in enumerate(dates):
-            place = known.get(date) if type(date) is str else None
-            if place is None:
-                place = self._place(date)
-                if place is None:
+            position = cache.get(date) if type(date) is str else None
+            if position is None:
+                position = self._place(date)
+                if position is None:
                     got = "an empty text" if date == "" else kind(date)
                     raise ValuesError(i, _RULE, got, self.remedy[0].upper() + self.remedy[1:])
                 if type(date) is str:
-                    known[date] = place
-            index[i] = place
+                    cache[date] = position
+            index[i] = position
         return index
 
     def _of_numpy(self, dates: np.ndarray) -> np.ndarray:
         """Indices of numpy's dates (n,)."""
         days = dates.astype("datetime64[D]")
-        place = days.astype(np.int64) + _EPOCH
-        outside = np.isnat(days) | (place < 0) | (place >= _SIZES["day"])
+        day = days.astype(np.int64) + _EPOCH
+        outside = np.isnat(days) | (day < 0) | (day >= _SIZES["day"])
         if outside.any():
             raise ValuesError(int(np.argmax(outside)), _RULE, "no date of the years 1 to 9999")
         if self.unit == "month":
             return np.asarray(days.astype("datetime64[M]").astype(np.int64) + _MONTHS)
-        return np.asarray(place // 7 if self.unit == "week" else place)
+        return np.asarray(day // 7 if self.unit == "week" else day)
 
     def _place(self, date: Any) -> int | None:
         """The index of the unit of one date; None for what is no date."""
@@ -293,10 +293,10 @@ class Dates(Domain):
         try:
             if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
                 return datetime.date.fromisoformat(text)
-            found = _LABELS[self.unit].fullmatch(text) if self.unit in _LABELS else None
-            if found is None:
+            match = _LABELS[self.unit].fullmatch(text) if self.unit in _LABELS else None
+            if match is None:
                 return None
-            first, second = int(found[1]), int(found[2])
+            first, second = int(match[1]), int(match[2])
             if self.unit == "week":
                 return datetime.date.fromisocalendar(first, second, 1)
             return datetime.date(first, second, 1)
@@ -304,9 +304,9 @@ class Dates(Domain):
             return None
 
     def decode(self, index: Any) -> list[str]:
-        different, place = np.unique(self._index(index), return_inverse=True)
+        different, inverse = np.unique(self._index(index), return_inverse=True)
         labels = [self._label(i) for i in different.tolist()]
-        return [labels[i] for i in place.ravel().tolist()]
+        return [labels[i] for i in inverse.ravel().tolist()]
 
     def _label(self, i: int) -> str:
         if self.unit == "month":

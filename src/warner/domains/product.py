@@ -80,7 +80,7 @@ class Product(Domain):
                 "domain", rule, magnitude(self.size), f"{remedy}, or fewer attributes"
             )
         index = [domain.encode(columns[name]) for name, domain in self.attributes.items()]
-        lengths = [part.size for part in index]
+        lengths = [column.size for column in index]
         if len(set(lengths)) != 1:
             raise ArgumentError("values", "columns must have one length", str(lengths))
         return np.ravel_multi_index(index, self.shape).astype(np.int64)
@@ -134,7 +134,7 @@ class Product(Domain):
     def decode(self, index: Any) -> list[dict[str, Any]]:
         parts = np.unravel_index(self._index(index), self.shape)
         domains = self.attributes.values()
-        columns = [domain.decode(part) for domain, part in zip(domains, parts, strict=True)]
+        columns = [domain.decode(column) for domain, column in zip(domains, parts, strict=True)]
         rows = zip(*columns, strict=True)
         return [dict(zip(self.attributes, row, strict=True)) for row in rows]
 

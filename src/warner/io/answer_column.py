@@ -113,7 +113,7 @@ class AnswerColumn:
         try:
             return replace(self, row=-1)._present(_as_integers(column.take(places)), encode)
         except ValuesError as error:
-            problem = error.among(places).moved(self._where, self.row + 1)
+            problem = error.reindexed(places).offset_by(self._where, self.row + 1)
         raise problem
 
     @property
@@ -210,9 +210,9 @@ class AnswerColumn:
             try:
                 self._among(column, ~bad, encode)
             except ValuesError as error:
-                problems += [error.beside([]), *error.others]
+                problems += [error.with_other_errors([]), *error.others]
         first, *others = sorted(problems, key=lambda error: error.position)
-        raise first.beside(others)
+        raise first.with_other_errors(others)
 
     def _checked(
         self, column: pa.Array, values: np.ndarray, encode: Callable[[Any], np.ndarray]
@@ -222,7 +222,7 @@ class AnswerColumn:
         try:
             return encode(values)
         except ValuesError as error:
-            problem = error.moved(self._where, self.row + 1)
+            problem = error.offset_by(self._where, self.row + 1)
         except ArgumentTypeError:
             rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
             form = self.domain.text

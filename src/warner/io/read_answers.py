@@ -282,9 +282,9 @@ class _Refused:
         try:
             return read()
         except ValuesError as error:
-            for each in (error.beside([]), *error.others):
+            for each in (error.with_other_errors([]), *error.others):
                 earlier = self._errors.get(each.rule)
-                self._errors[each.rule] = each if earlier is None else earlier.joined(each)
+                self._errors[each.rule] = each if earlier is None else earlier.merged_with(each)
         return np.zeros(0)
 
     def raise_them(self) -> None:
@@ -292,7 +292,7 @@ class _Refused:
         columns = [where for where, *_ in self._errors]
         in_order = sorted(self._errors.values(), key=lambda e: (columns.index(e.where), e.position))
         if in_order:
-            raise in_order[0].beside(in_order[1:])
+            raise in_order[0].with_other_errors(in_order[1:])
 
 
 def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:

@@ -313,7 +313,7 @@ class PerAttribute(Combined):
             try:
                 encoded[name] = mechanism.encode(columns[name])
             except ValuesError as error:
-                problem = error.moved(f"{name}: position", 0)
+                problem = error.offset_by(f"{name}: position", 0)
             if problem is not None:
                 raise problem
         return encoded

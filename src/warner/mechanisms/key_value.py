@@ -381,7 +381,7 @@ class KeyValue(Mechanism):
             return self.encode(flat)
         except ValuesError as error:
             person = int(np.searchsorted(np.cumsum(lengths), error.position, side="right"))
-            problem = error.moved("values: a pair of person", person - error.position)
+            problem = error.offset_by("values: a pair of person", person - error.position)
         raise problem
 
     def _anywhere(self, n: int, source: Source) -> np.ndarray:

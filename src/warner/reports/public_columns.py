@@ -165,7 +165,7 @@ def _coded(where: str, domain: Domain | None, values: Any) -> tuple[list[Value],
     try:
         return _plain(values) if domain is None else _declared(domain, values)
     except ValuesError as error:
-        problem = error.moved(f"{where}, position", 0)
+        problem = error.offset_by(f"{where}, position", 0)
     except EmptyError:
         return [], np.zeros(0, dtype=np.int64)
     raise problem
