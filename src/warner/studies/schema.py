@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from warner._core.checks import show
 from warner._core.errors import message
-from warner._core.text import meant, nearest
+from warner._core.text import meant, nearest, unreadable
 from warner.domains import DOMAINS, Domain, StudyEntry
 from warner.mechanisms import MECHANISMS as _ALL, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
@@ -225,6 +225,8 @@ def _problem(path: Path, rule: str, value: Any = None) -> Problem:
     remedy = f"It is written {entry.example}" if entry is not None and entry.example else None
     if isinstance(value, str) and value == TO_DECIDE:
         return Problem(path, message(in_words(path), UNDECIDED, None, remedy))
+    if isinstance(value, str) and (surrogate := _SURROGATES.search(value)) is not None:
+        rule = f"must not hold {unreadable(surrogate[0])}"
     got = None if rule == "is missing" else show(value)
     return Problem(path, message(in_words(path), rule, got, remedy))
 
