@@ -52,10 +52,12 @@ QUICK = tests/spec/test_house.py tests/spec/_core tests/spec/domains tests/laws/
 quick:
 	@$(MAKE) test TESTS="$(QUICK)"
 
-# As many minutes as all tests, and half as many again.
+# As many minutes as all tests, and half as many again. Processes that tests start are measured too.
 coverage: $(READY)
-	@$(BIN)/python -m coverage run --source=warner -m pytest $(TESTS)
-	@$(BIN)/python -m coverage report --skip-covered --sort=cover
+	@$(BIN)/python -m coverage erase
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m coverage run -m pytest -n auto $(TESTS)
+	@$(BIN)/python -m coverage combine -q
+	@$(BIN)/python -m coverage report -i --skip-covered --sort=cover
 
 # Never skipped: what is missing is installed, or named.
 test-browser: $(READY) tests/browser/node_modules/.ready chromium
