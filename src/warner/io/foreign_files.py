@@ -351,7 +351,7 @@ class _ForeignSource(FrameSource):
         super().__init__(_as_lazy(table), {attribute: columns}, file.streams)
         self._file, self._by = file, by
 
-    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+    def locate(self, error: ReportError) -> Exception:
         ((name, columns),) = self._columns.items()
         text = str(error).removeprefix("data: ")
         if text.startswith("reports: "):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from warner._core.checks import kind, show
+from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner._core.extras import pa, pc
 from warner._core.foreign_tables import ColumnNames
@@ -24,7 +24,7 @@ from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.reports import Reports, columns_of
 from warner.reports.rules import BitRule, WholeNumbers, smallest_dtype
 from warner.reports.schema import ReportSchema, columns_from
-from warner.reports.source import Batch, By, Histograms, count
+from warner.reports.source import Batch, By, Histograms, count, few, public_columns
 from warner.reports.tally import Tally
 
 JOINT = "joint"  # the name in a tally file of the tables of several attributes together
@@ -37,7 +37,6 @@ _ELSEWHERE = (
     "'warner tally'"
 )
 _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
-_SHOWN = 8  # names of columns in a message
 
 
 def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
@@ -253,8 +252,8 @@ def report_columns(
     if isinstance(column, Mapping):
         unknown = [name for name in column if name not in named]
         if unknown:
-            rule = f"must name the columns {_few(parts)} of the reports"
-            raise ArgumentError("column", rule, _few(unknown))
+            rule = f"must name the columns {few(parts)} of the reports"
+            raise ArgumentError("column", rule, few(unknown))
         named |= column
     elif column is not None:
         named = {name: f"{column}_{name}" for name in parts}
@@ -264,12 +263,12 @@ def report_columns(
         named = _guessed(parts, names) or named
     if missing := [name for name in named.values() if name not in names]:
         several = len(named) > 1
-        listed = _few(list(named.values()))
+        listed = few(list(named.values()))
         if isinstance(column, str) and not several and not column.endswith(f"_{parts[0]}"):
             listed = f"{column} or {listed}"
         rule = f"must have the {'columns' if several else 'column'} {listed}"
-        there = _few(names) if not may_hold_answers else f"the {len(names)} in its first line"
-        got = f"no {_few(missing)} among {there}" if names else "no columns"
+        there = few(names) if not may_hold_answers else f"the {len(names)} in its first line"
+        got = f"no {few(missing)} among {there}" if names else "no columns"
         cure = "Name the column that holds the reports" + " of each" * several
         raise ReportError("data", rule, got, remedy or cure)
     _refuse_more(named, names)
@@ -299,7 +298,7 @@ def _guessed(parts: Sequence[str], names: Sequence[str]) -> dict[str, str] | Non
     fits = [start for start in starts if all(f"{start}_{name}" in names for name in parts)]
     if len(fits) > 1:
         rule = "must be named where a frame has reports of several attributes"
-        raise ArgumentError("column", rule, None, f"Pass one of {_few(fits)}")
+        raise ArgumentError("column", rule, None, f"Pass one of {few(fits)}")
     if fits:
         return {name: f"{fits[0]}_{name}" for name in parts}
     return {parts[0]: names[0]} if len(parts) == len(names) == 1 else None
@@ -330,12 +329,6 @@ def records_column(
     else:
         likely = [RECORDS, *(binary if len(binary) == 1 else ())]
     return next((name for name in likely if name in binary), None)
-
-
-def _few(names: Sequence[str]) -> str:
-    """Names of columns for a message, not more than eight."""
-    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
-    return ", ".join(map(str, names[:_SHOWN])) + more
 
 
 # -----------------------------------------------------------------------------------------------
@@ -647,7 +640,7 @@ class FrameSource:
             parts = self._rows_in_order()
             pieces = [self._batch(rows, {}, 0).columns for rows in parts if len(rows)]
         except ReportError as error:
-            problem = self.locate(error, None)
+            problem = self.locate(error)
         else:
             if not pieces:
                 raise EmptyError("data", "holds no reports")
@@ -667,7 +660,7 @@ class FrameSource:
             return [self._rows.select(list(dict.fromkeys(names))).collect()]
         return self._parts({})
 
-    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+    def locate(self, error: ReportError) -> Exception:
         return ReportError(f"data: {str(error).removeprefix('data: ')}")
 
 
@@ -703,7 +696,7 @@ class FrameOfReports:
 
         Groups of people are by columns of the frame, or by values beside it.
         """
-        public = {} if by is None else _public_names(by, list(self._kinds))
+        public = {} if by is None else public_columns(by, list(self._kinds))
         if public is None:
             reports = self.reports(mechanisms, columns)
             return {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}
@@ -756,20 +749,3 @@ def _stream_of_reports(data: Any) -> FrameOfReports | None:
     except (ImportError, TypeError, ValueError):  # ValueError: a stream of values, not of rows
         return None
     return FrameOfReports(iter(reader), nw.from_native(reader.schema.empty_table()).schema)
-
-
-def _public_names(by: Any, names: Sequence[str]) -> dict[str, Domain | None] | None:
-    """The public columns of a frame as {name: domain or None}; None where values are given."""
-    if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
-        return None
-    public: dict[str, Domain | None] = {}
-    if isinstance(by, Mapping):
-        public = dict(by)
-    elif isinstance(by, str):
-        public = {by: None}
-    elif isinstance(by, Sequence) and all(isinstance(name, str) for name in by):
-        public = dict.fromkeys(by)
-    if not public or any(name not in names for name in public):
-        rule = "must be a column of the frame, a list of columns, or {name: values}"
-        raise ArgumentError("by", rule, show(by), f"Columns: {_few(names)}")
-    return public

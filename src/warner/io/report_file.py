@@ -524,13 +524,7 @@ class _FileSource:
                 mechanism.schema.check(columns[attribute])
             yield Batch(columns, groups_in(public, batch) if public else None)
 
-    def locate(self, error: ReportError, attribute: str | None) -> Exception:
-        if attribute is None:  # a public value, whose row the database does not know
-            try:
-                for _ in self.file.batches():
-                    pass
-            except ReportError as located:
-                error = located
+    def locate(self, error: ReportError) -> Exception:
         text = str(error)
         return ReportError(text if text.startswith(self.file.path) else f"{self.file.path}: {text}")
 

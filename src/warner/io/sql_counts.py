@@ -714,7 +714,7 @@ class _Counts:
     def batches(self, by: By) -> Iterator[Batch]:
         raise NotImplementedError
 
-    def locate(self, error: ReportError, attribute: str | None) -> Exception:
+    def locate(self, error: ReportError) -> Exception:
         # Rules of one column are checked by code that knows no file.
         text = str(error).removeprefix("reports: ")
         is_here = text == str(error)

@@ -1,23 +1,28 @@
 """One way to count: sources of reports give histograms or batches, and :func:`count` adds them.
 
 A source is wherever reports stand: in a data frame, a file, the result of a query, a cluster. A new
-one is a class with the four members of :class:`ReportSource`.
+one is a class with the members of :class:`ReportSource`; ``mechanism.tally(source, by)`` takes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from warner._core.errors import EmptyError, ReportError
+from warner._core.checks import show
+from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
+from warner._core.foreign_tables import ColumnNames, register_reader
 from warner._core.progress import stage
 from warner.domains import Domain
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BitRule
 from warner.reports.tally import Tally
+
+_SHOWN = 8  # names of columns that a message lists
 
 By = Mapping[str, Domain | None]
 """The public columns that group people, with their domains; none for all people together."""
@@ -57,6 +62,7 @@ class Batch(NamedTuple):
     repeats: np.ndarray | None = None
 
 
+@runtime_checkable
 class ReportSource(Protocol):
     """Where the reports of one or more attributes stand.
 
@@ -76,8 +82,11 @@ class ReportSource(Protocol):
     def batches(self, by: By) -> Iterator[Batch]:
         """All reports, some rows at a time."""
 
-    def locate(self, error: ReportError, attribute: str | None) -> Exception:
-        """The error of wrong reports that says where they stand: the file, the row."""
+    def locate(self, error: ReportError) -> Exception:
+        """The error of wrong reports that says where they stand: the file, the row.
+
+        The error says what is wrong. The source looks for the row, or names the file alone.
+        """
 
 
 class Counted(Protocol):
@@ -127,7 +136,7 @@ def count(
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent, as the source locates them.
     """
-    public, attribute = by or {}, None
+    public = by or {}
     try:
         by_columns = ways is None and all(
             m.schema.group_bys and not (keep_reports and m.schema.can_keep_reports)
@@ -156,7 +165,7 @@ def count(
                     )
                 advance(tally.n)
     except ReportError as error:
-        problem = source.locate(error, attribute)
+        problem = source.locate(error)
     else:
         if not any(tally.n for tally in tallies.values()):
             raise EmptyError("data", "holds no reports")
@@ -196,3 +205,63 @@ class _Observed:
         table = self._histograms.counts(columns)
         self._advance(1)
         return table
+
+
+@dataclass(frozen=True)
+class _SourceTable:
+    """A source where a mechanism expects reports: see ``warner._core.foreign_tables``."""
+
+    source: ReportSource
+
+    def reports(self, mechanisms: Mapping[str, Counted], columns: Mapping[str, ColumnNames]) -> Any:
+        rule, remedy = "must be in memory to be listed", "Count them by mechanism.tally(source)"
+        raise ArgumentTypeError("reports", rule, f"a {type(self.source).__name__}", remedy)
+
+    def tally(
+        self,
+        mechanisms: Mapping[str, Counted],
+        columns: Mapping[str, ColumnNames],
+        by: Any,
+        **options: Any,
+    ) -> dict[str, Tally]:
+        if any(named is not None for named in columns.values()):
+            rule = f"must be left out, because a {type(self.source).__name__} names its columns"
+            raise ArgumentError("column", rule, show(next(iter(columns.values()))))
+        public = {} if by is None else public_columns(by)
+        if public is None:
+            rule, remedy = "must be names of public columns", "For example by=['ward']"
+            raise ArgumentTypeError("by", rule, "values", remedy)
+        return count(mechanisms, self.source, public, **options)
+
+
+def public_columns(by: Any, names: Sequence[str] | None = None) -> dict[str, Domain | None] | None:
+    """Public columns as {name: domain or None}; None where values are given instead of names.
+
+    Args:
+        by: a name, several names, or {name: domain or None}.
+        names: the columns that there are; None where the source knows them.
+    """
+    if isinstance(by, Mapping) and not all(isinstance(of, Domain | None) for of in by.values()):
+        return None
+    public: dict[str, Domain | None] = {}
+    if isinstance(by, Mapping):
+        public = dict(by)
+    elif isinstance(by, str):
+        public = {by: None}
+    elif isinstance(by, Sequence) and all(isinstance(name, str) for name in by):
+        public = dict.fromkeys(by)
+    if not public or (names is not None and any(name not in names for name in public)):
+        rule = "must be a column of the frame, a list of columns, or {name: values}"
+        raise ArgumentError(
+            "by", rule, show(by), None if names is None else f"Columns: {few(names)}"
+        )
+    return public
+
+
+def few(names: Sequence[str]) -> str:
+    """Names of columns for a message, not more than eight."""
+    more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return ", ".join(map(str, names[:_SHOWN])) + more
+
+
+register_reader(lambda data: _SourceTable(data) if isinstance(data, ReportSource) else None)
