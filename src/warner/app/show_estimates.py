@@ -22,7 +22,7 @@ from warner.reports.tally import Tally
 from warner.results.conditional import Answered
 from warner.results.differences import Differences
 from warner.results.estimate import Estimate
-from warner.results.intervals import at_every_look
+from warner.results.intervals import at_every_look, share_columns
 from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
@@ -64,16 +64,10 @@ _SHARE = Column("estimate", unit="share")
 _MARK = Column("mark", "")  # of shrunk shares
 
 
-def _interval(level: float, unit: str = "share", before: str = "", after: str = "") -> Column:
-    """The column of intervals."""
-    title = f"{before}{100 * level:.4g} % interval{after}"
-    return Column("interval", title, unit, ends=("low", "high"))
-
-
-def _counted(result: Solution) -> Column:
-    """The column of shares times n, which is no count."""
+def _columns(level: float, result: Solution, kind: str = "") -> list[Column]:
+    """The columns of a table of shares. Shares times n are no counts, and their title says so."""
     whose = "reports" if result.reports_per_person > 1 else "people"
-    return Column("n", f"{whose}, estimated", "people", priority=1)
+    return share_columns(level, f"{whose}, estimated", "average" * (kind == "average"))
 
 
 def _marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -116,19 +110,13 @@ def show_estimate(
         _show_keys(result, keys, level)
         return
     used, every = result.interval_kind(target, kind), _marked(result.rows(level, target, kind))
-    for row, share in zip(every, [] if truth is None else truth.tolist(), strict=False):
-        row["truth"] = share
+    for row, true in zip(every, [] if truth is None else truth.tolist(), strict=False):
+        row["truth"] = true
     rows, notes = _largest(every)
     if rows:
-        average = "average " * (used == "average")
-        columns = [
-            Column("value"),
-            *([] if truth is None else [Column("truth", unit="share")]),
-            _SHARE,
-            *_mark_column(rows),
-            _interval(level, before=average),
-            _counted(result),
-        ]
+        value, share, *others = _columns(level, result, used)
+        true_shares = [] if truth is None else [Column("truth", unit="share")]
+        columns = [value, *true_shares, share, *_mark_column(rows), *others]
         notes += [_about_intervals(used, target), _about_shrunk(rows)]
         show(Table(columns, rows, notes, _title(result)))
         if result.domain.nonresponse is not None:
@@ -153,12 +141,8 @@ def _show_answered(given: Answered, level: float, target: str, kind: str | None)
         "Each of these intervals holds for its value, not for all at once. They say nothing about "
         "what people who did not answer would have said."
     )
-    columns = [
-        Column("value"),
-        Column("estimate", "of those who answered", "share"),
-        _interval(level),
-        _counted(given.estimate),
-    ]
+    value, of_answers, *others = _columns(level, given.estimate)
+    columns = [value, replace(of_answers, title="of those who answered"), *others]
     title = f"{answered} of all people answered, {100 * level:.4g} % interval {limits}."
     show(Table(columns, rows, notes, title))
 
@@ -219,13 +203,8 @@ def show_groups(
             {**_figures(row), "attribute": str(result.attribute), "value": row["text"]}
             for row in summary_rows(result, chosen, level, target, kind)
         ]
-        for attribute, value, share, low, high, _, unbiased in (
-            () if chosen else estimate_rows(result, level, target, kind)
-        ):
-            row = {"value": value, "estimate": share, "low": low, "high": high, "is_share": True}
-            own_rows += _marked(
-                [{**_figures(row), "attribute": attribute, "shrunk_from": unbiased}]
-            )
+        if not chosen:
+            own_rows = _marked([*map(_figures, estimate_rows(result, level, target, kind))])
         rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]
     columns = [
         *(Column(f"by {name}", name) for name in names),
@@ -322,13 +301,14 @@ def _show_keys(result: Estimate, keys: list[dict[str, Any]], level: float) -> No
         {**row, "value": as_text(row["value"]) + " (absent?)" * (row["status"] == absent)}
         for row in keys
     ]
+    key, share, interval, *others = _columns(level, result)
     columns = [
-        Column("value", "key"),
-        Column("estimate", "frequency", "share"),
-        _interval(level),
+        replace(key, title="key"),
+        replace(share, title="frequency"),
+        interval,
         Column("mean", unit="number"),
         Column("of mean", "interval of the mean", "number", ends=("mean_low", "mean_high")),
-        _counted(result),
+        *others,
     ]
     notes = [
         "Each interval is around an unbiased estimate, and holds for its value, not for all at "

@@ -59,7 +59,7 @@ class Predictions(Tabular):
     def table(self) -> Table:
         """The rows as a table."""
         row = Column("row", unit="number")
-        return Table([row, *share_columns(self.level)[:-1]], self.rows())
+        return Table([row, *share_columns(self.level, None)], self.rows())
 
 
 @dataclass(frozen=True, eq=False)

@@ -521,26 +521,39 @@ def _clipped(
 # Tables of shares: the row of one value, and the columns.
 
 
-def share_row(value: Any, share: float, limits: np.ndarray, n: float) -> dict[str, Any]:
-    """The row of one value in a table of shares, from its limits (2,)."""
+# What a table of shares says of each value stands here once: a key of the row and its column. All
+# tables of shares are made of these, on a terminal, on pages and in files.
+
+
+def share_row(
+    value: Any, share: float | None, limits: np.ndarray, n: float | None = None
+) -> dict[str, Any]:
+    """The row of one value in a table of shares, from its limits (2,) and the number of people."""
     low, high = limits
-    return {
+    row = {
         "value": value,
-        "estimate": float(share),
+        "estimate": None if share is None else float(share),
         "low": float(low),
         "high": float(high),
-        "n": float(share * n),
     }
+    return row if n is None or share is None else row | {"n": float(share * n)}
 
 
-def share_columns(level: float) -> list[Column]:
-    """The columns of a share with its interval, as numbers and as a picture, and of people."""
+def share_columns(level: float, counted: str | None = "people", kind: str = "") -> list[Column]:
+    """The value, its share, the interval as numbers and as a picture, and what else a row says.
+
+    Args:
+        level: of the interval.
+        counted: the title of shares times n; None for rows without it.
+        kind: the sort of interval, as the heading names it.
+    """
+    interval = interval_column(level)
     return [
         Column("value"),
         Column("estimate", unit="share"),
-        interval_column(level),
+        replace(interval, title=f"{kind} {interval.title}".strip()),
         Column("estimate", "", "bar", ends=("low", "high")),
-        Column("n", "people", "people", priority=1),
+        *([] if counted is None else [Column("n", counted, "people", priority=1)]),
     ]
 
 

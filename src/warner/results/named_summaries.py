@@ -15,7 +15,7 @@ from warner.domains import Domain
 from warner.results import summaries
 from warner.results.charts import require_altair
 from warner.results.estimate import Estimate
-from warner.results.intervals import at_every_look
+from warner.results.intervals import at_every_look, share_columns, share_row
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
 from warner.results.summaries import Quantity
@@ -203,8 +203,6 @@ def encoded(column: str, order: list[Any]) -> dict[str, Any]:
 # Which summaries of an estimate stand in the table.
 Summaries = Callable[[Estimate], Sequence[Named]]
 
-_FIGURES = ("estimate", "low", "high", "n", "level", "target", "shrunk_from")
-
 
 def csv_of(
     estimates: Sequence[Estimate],
@@ -216,15 +214,13 @@ def csv_of(
 ) -> str:
     """The rows of several estimates as CSV."""
     rows = [
-        _row([name, value, *figures], level, target)
-        for result in estimates
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+        row for result in estimates for row in estimate_rows(result, level, target, kind, summaries)
     ]
     for shares in given_back:
         name, n = f"{shares.estimate.attribute} (tags given back)", shares.estimate.n
         for value, p in zip(shares.domain.labels, shares.probabilities.tolist(), strict=True):
-            rows.append(_row([name, value, p, None, None, p * n, None], level, target))
-    return _table((), rows, any(result.data.simulated for result in estimates)).csv()
+            rows.append({"attribute": name, "value": value, "estimate": p, "n": p * n})
+    return _csv((), rows, level, target, any(result.data.simulated for result in estimates))
 
 
 def csv_of_groups(
@@ -236,26 +232,28 @@ def csv_of_groups(
     summaries: Summaries | None = None,
 ) -> str:
     """The rows of the estimates of groups as CSV, with a column for each public column."""
-    taken = ("attribute", "value", *_FIGURES)
+    taken = {key for column in _columns(level) for key in column.keys}
     names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [
-        dict(zip(names, key, strict=True)) | _row([name, value, *figures], level, target)
+        {**dict(zip(names, key, strict=True)), **row}
         for key, result in estimates
-        for name, value, *figures in estimate_rows(result, level, target, kind, summaries)
+        for row in estimate_rows(result, level, target, kind, summaries)
     ]
-    return _table(names, rows, any(result.data.simulated for _, result in estimates)).csv()
+    return _csv(names, rows, level, target, any(result.data.simulated for _, result in estimates))
 
 
-def _row(entries: Sequence[Any], level: float, target: str) -> dict[str, Any]:
-    *figures, shrunk_from = entries
-    keys = ("attribute", "value", *_FIGURES)
-    return dict(zip(keys, [*figures, level, target, shrunk_from], strict=True))
+def _columns(level: float) -> list[Column]:
+    settings = [Column(key, unit="number") for key in ("level", "target", "shrunk_from")]
+    return [Column("attribute"), *share_columns(level), *settings]
 
 
-def _table(names: Sequence[str], rows: Sequence[dict[str, Any]], simulated: bool) -> Table:
-    columns = [Column(key) for key in (*names, "attribute", "value")]
-    columns += [Column(key, unit="number") for key in _FIGURES]
-    return Table(columns, rows, simulated=simulated)
+def _csv(
+    names: Sequence[str], rows: Sequence[dict[str, Any]], level: float, target: str, simulated: bool
+) -> str:
+    columns = [*(Column(name) for name in names), *_columns(level)]
+    empty = dict.fromkeys(key for column in columns for key in column.keys)
+    settings = {"level": level, "target": target}
+    return Table(columns, [empty | row | settings for row in rows], simulated=simulated).csv()
 
 
 def estimate_rows(
@@ -264,35 +262,32 @@ def estimate_rows(
     target: str,
     kind: str | None = None,
     summaries: Summaries | None = None,
-) -> Iterator[list[Any]]:
-    """Attribute, value, estimate, low, high, n and shrunk_from of shares, keys, means, summaries.
+) -> Iterator[dict[str, Any]]:
+    """Rows of shares, keys, means and summaries, each with its attribute.
 
     Where nonresponse is a value, the shares of those who answered follow those of all people.
     """
     name = result.attribute or ""
     for row in result.rows(level, target, kind):
-        yield [name, row["value"], *_figures(row)]
+        yield {"attribute": name, "is_share": True, **row}
     if result.domain.nonresponse is not None and result.fit.probabilities is not None:
         given = result.answered()
         looks = at_every_look(kind)
-        yield [name, "(answered)", *_figures(given.row(level, target, looks))]
+        yield {"attribute": name, "is_share": True, **given.row(level, target, looks)}
         for row in given.rows(level, target, looks):
-            yield [f"{name} (of those who answered)", row["value"], *_figures(row)]
+            yield {"attribute": f"{name} (of those who answered)", "is_share": True, **row}
     for row in result.key_rows(level, target):
-        yield [f"{name} (key)", row["value"], *_figures(row)]
-        mean = [row["mean"], row["mean_low"], row["mean_high"], row["n"], None]
-        yield [f"{name} (mean of key)", row["value"], *mean]
+        yield {"attribute": f"{name} (key)", "is_share": True, **row}
+        limits = np.array([row["mean_low"], row["mean_high"]])
+        mean = share_row(row["value"], row["mean"], limits) | {"n": row["n"], "is_share": False}
+        yield {"attribute": f"{name} (mean of key)", **mean}
     chosen = [] if summaries is None else list(summaries(result))
     if result.fit.mean is not None and not any(named.kind == "mean" for named in chosen):
         several = len(result.fit.mean.value) > 1
         for i, mean_row in enumerate(result.means(level, target, kind)):
             axis = f" of coordinate {i}" if several else ""
-            figures = [mean_row["estimate"], mean_row["low"], mean_row["high"], result.n, None]
-            yield [f"{name} (mean{axis})", "", *figures]
+            about = {"attribute": f"{name} (mean{axis})", "value": "", "is_share": False}
+            yield {**about, **mean_row, "n": result.n}
     for row in summary_rows(result, chosen, level, target, kind):
         people = row["estimate"] * result.n if row["is_share"] else result.n
-        yield [f"{name} ({row['text']})", "", *_figures(row | {"n": people})]
-
-
-def _figures(row: dict[str, Any]) -> list[Any]:
-    return [row["estimate"], row["low"], row["high"], row["n"], row.get("shrunk_from")]
+        yield {"attribute": f"{name} ({row['text']})", "value": "", **row, "n": people}

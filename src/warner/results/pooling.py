@@ -32,7 +32,7 @@ from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.metrics import project
 from warner.privacy.guarantees import Guarantee, compose
 from warner.results.from_tally import GroupTable
-from warner.results.intervals import TARGETS, interval, normal_quantile, score, wald
+from warner.results.intervals import TARGETS, interval, normal_quantile, score, share_row, wald
 from warner.results.recommend import recommended
 from warner.results.solution import NormalPosterior, Solution
 
@@ -463,10 +463,8 @@ class GroupAxis:
             is_estimated = table.sizes[g] > 0 or self.pool != "none"
             about = {"reports": int(table.sizes[g]), "status": self.statuses[g].name.lower()}
             for x, value in enumerate(labels):
-                low, high = bounds[g, x].tolist()
-                share = float(self.probabilities[g, x]) if is_estimated else None
-                shares = {"value": value, "estimate": share, "low": low, "high": high}
-                rows.append({**public, **shares, **about})
+                share = self.probabilities[g, x] if is_estimated else None
+                rows.append({**public, **share_row(value, share, bounds[g, x]), **about})
         return rows
 
     def solution(self, key: Any) -> Solution:

@@ -285,7 +285,7 @@ class Top(Tabular):
     def table(self) -> Table:
         """The rows as a table."""
         rank = Column("rank", unit="number", ends=("rank_low", "rank_high"))
-        return Table([*share_columns(self.level)[:-1], rank], self.rows(), [self.text])
+        return Table([*share_columns(self.level, None), rank], self.rows(), [self.text])
 
     def __repr__(self) -> str:
         return str(self.table())

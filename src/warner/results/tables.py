@@ -170,7 +170,7 @@ def estimate_table(
     if result.groups is not None:
         columns = [
             *(Column(name) for name in result.names),
-            *share_columns(level)[:-1],
+            *share_columns(level, None),
             Column("reports", unit="people", priority=1),
             Column("status", priority=2),
         ]

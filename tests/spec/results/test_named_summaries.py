@@ -12,11 +12,12 @@ from warner import (
     Integers,
     Interval,
     Inversion,
+    Laplace,
     RandomizedResponse,
     estimate,
 )
 from warner.errors import ArgumentError
-from warner.results.named_summaries import parse, summary_rows
+from warner.results.named_summaries import estimate_rows, parse, summary_rows
 
 
 def _numbers(domain: Integers | Interval) -> Estimate:
@@ -72,3 +73,11 @@ def test_texts_that_name_no_summary_are_refused(text: str) -> None:
 def test_a_limit_outside_the_domain_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"must lie in the domain, 0\.\.9; got 14"):
         summary_rows(_numbers(Integers(0, 9)), parse("above:14"))
+
+
+def test_a_mean_is_no_share_beside_the_shares_of_a_question() -> None:
+    height = Laplace(Interval(0.0, 100.0, 4), 2.0)
+    tally = height.tally(height.randomize(np.full(300, 60.0), np.random.default_rng(1)))
+    rows = list(estimate_rows(estimate(tally, "mean"), 0.95, "population"))
+    assert [(row["is_share"], row["n"]) for row in rows] == [(False, 300)]
+    assert 40 < rows[0]["estimate"] < 80
