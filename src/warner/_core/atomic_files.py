@@ -23,14 +23,11 @@ _unfinished: set[str] = set()
 
 @contextmanager
 def temporary_file(folder: str | os.PathLike[str] | None = None, suffix: str = "") -> Iterator[str]:
-    """Make an empty file that its owner alone can read, and remove it when the block ends.
-
-    A file that is removed at no other time, because Ctrl-C came twice, is removed when the process
-    ends, or by :func:`remove_unfinished`.
-    """
+    """Make an empty file that its owner alone can read, and remove it when the block ends."""
     # The name is known before the file exists, so that no moment is left at which it would stay.
     name = f".warner-{secrets.token_hex(16)}{suffix}"
     path = os.path.join(tempfile.gettempdir() if folder is None else os.fspath(folder), name)
+    # If Ctrl-C comes twice, the file is removed at the end of the process.
     _unfinished.add(path)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -61,15 +58,10 @@ if hasattr(os, "register_at_fork"):
 
 @dataclass(frozen=True)
 class Written:
-    """The files that were written since the record began.
+    """The files that were written since the record began."""
 
-    Attributes:
-        whole: those that stand at their names.
-        stopped: those that an error or an interruption ended. The files of these names, if there
-            are any, are the earlier ones.
-    """
-
-    whole: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)  # those that stand at their names
+    # those that an error or an interruption ended; earlier files of these names stay
     stopped: list[str] = field(default_factory=list)
 
 
@@ -134,10 +126,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def _to_disk(path: str | Path) -> None:
-    """Wait until a file, or the list of files in a folder, is on the disk.
-
-    Some systems cannot do this for folders, so errors for folders are ignored.
-    """
+    """Wait until a file, or the list of files in a folder, is on the disk."""
     folder = os.path.isdir(path)
     try:
         handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
@@ -146,6 +135,7 @@ def _to_disk(path: str | Path) -> None:
         finally:
             os.close(handle)
     except OSError:
+        # Some systems cannot do this for folders.
         if not folder:
             raise
 

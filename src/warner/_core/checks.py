@@ -120,11 +120,7 @@ def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:
-    """Return ``value`` as a float array.
-
-    Masked entries and complex numbers are refused, because the mask and the imaginary part would be
-    lost.
-    """
+    """Return ``value`` as a float array; masked entries and complex numbers are refused."""
     try:
         if np.ma.is_masked(value):
             raise ArgumentError(

@@ -47,13 +47,11 @@ def exp(epsilon: float | Fraction) -> Decimal:
 def exp_above(nats: float | Fraction) -> Fraction:
     """Return a fraction at or just above exp(nats), with the denominator 2^64.
 
-    The decimal of 60 digits is within half a unit of its last digit. One unit is added before the
-    result is rounded up.
-
     >>> exp_above(0.0) - 1 <= Fraction(2, 2**64), 0 < exp_above(1.0) - Fraction(exp(1.0)) < 2**-63
     (True, True)
     """
     rounded = Fraction(exp(nats))
+    # The 60 digits are within half a unit of the last one: add one unit, then round up.
     return Fraction(math.ceil(rounded * (1 + Fraction(1, 10**59)) * ONE), ONE)
 
 
@@ -89,14 +87,13 @@ def natural(value: int | Fraction) -> float:
 
 
 def portable_exp(x: np.ndarray) -> np.ndarray:
-    """exp(x) for an array of numbers at most 0, the same on every machine, to 2 units of rounding.
-
-    Exponentials of libraries differ in the last place between processors. Here x = k ln 2 + r, and
-    the Taylor sum of exp(r) takes only operations that IEEE 754 rounds in one way.
+    """exp(x) for x <= 0, the same on every machine, to 2 units of rounding.
 
     >>> float(portable_exp(np.array([-1.0]))[0]), math.exp(-1)
     (0.36787944117144233, 0.36787944117144233)
     """
+    # Libraries' exponentials differ between processors. Here x = k ln 2 + r, and the Taylor sum of
+    # exp(r) takes only operations that IEEE 754 rounds in one way.
     k = np.rint(x * _PER_LN_2)
     r = (x - k * _LN_2) - k * _LN_2_REST
     total = np.ones_like(r)

@@ -34,15 +34,7 @@ _EXTRAS = {
 
 
 def imported(name: str, purpose: str | None = None) -> ModuleType:
-    """Import a module of an extra.
-
-    Args:
-        name: the module.
-        purpose: what needs it, for the message; None for the package itself.
-
-    Raises:
-        MissingExtraError: its package is not installed.
-    """
+    """Import a module of an extra that ``purpose`` needs; None for the package itself."""
     package = name.partition(".")[0]
     try:
         return import_module(name)

@@ -43,9 +43,7 @@ def _mix(h: np.ndarray) -> np.ndarray:
 
 
 def buckets(seeds: np.ndarray, index: np.ndarray, count: int) -> np.ndarray:
-    """Return the buckets h_s(x).
-
-    Here s is ``seeds``, x is ``index``, g is ``count``.
+    """Return the buckets h_s(x) for s = ``seeds``, x = ``index`` and g = ``count``.
 
     >>> buckets(np.array([0, 1, 2]), np.array([7, 7, 7]), 4).tolist()
     [0, 0, 1]
@@ -111,16 +109,12 @@ def next_suitable(number: int) -> int:
 class FieldHash:
     """The hash functions over one field.
 
-    Args:
-        prime: p, see :func:`suits`.
-        buckets: g, at least 2.
-
     >>> FieldHash(5, 4).collision, FieldHash(11, 4).collision
     (Fraction(1, 10), Fraction(2, 11))
     """
 
-    prime: int
-    buckets: int
+    prime: int  # p, see suits
+    buckets: int  # g, at least 2
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -161,11 +155,10 @@ class FieldHash:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The residues y of a bucket as a condition (alpha y + beta) mod p < length.
 
-        The bucket z holds the residues z + k g for 0 <= k < c_z. So a y + b = z + k g, and
-        division by g gives k. Where p <= g, k is 0, and there is nothing to divide.
-
         Shapes: a, b, bucket (n,) -> (n,).
         """
+        # The bucket z holds z + k g for 0 <= k < c_z. So a y + b = z + k g, and division by g gives
+        # k. Where p <= g, k is 0, and there is nothing to divide.
         p = self.prime
         step = pow(self.buckets, -1, p) if p > self.buckets else 1
         a, b, bucket = (np.asarray(v).astype(np.int64) for v in (a, b, bucket))

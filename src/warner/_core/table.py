@@ -490,14 +490,11 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 def as_cell(value: Any) -> str:
     """A value of a domain, or a name, as a cell that no spreadsheet takes for a formula.
 
-    A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return gets a ``'`` in
-    front, also where blanks or quotation marks come first. The label is therefore the cell without
-    its first ``'``. Numbers stay as they are.
-
     >>> as_cell("=1+1"), as_cell("@home"), as_cell(-5), as_cell("-5"), as_cell("a-b")
     ("'=1+1", "'@home", '-5', '-5', 'a-b')
     """
     text = visible(as_text(value))
+    # The label is the cell without its first quotation mark. Numbers stay as they are.
     return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
 
 
@@ -536,15 +533,7 @@ def _typst_text(text: str) -> str:
 
 
 def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
-    """Columns as a data frame.
-
-    Args:
-        columns: {name: column, (n,)}.
-        backend: the library of the frame, for example ``pyarrow``, ``pandas`` or ``polars``.
-
-    Raises:
-        ArgumentError: no such library is installed.
-    """
+    """Columns {name: (n,)} as a data frame of the library ``backend``."""
     import narwhals.stable.v2 as nw
 
     try:
@@ -560,18 +549,7 @@ def frame_of_rows(
     backend: str = "pyarrow",
     columns: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The rows of a table as a data frame.
-
-    Args:
-        rows: at least one dict, all with the same keys. A column of texts, of numbers or of truth
-            values is kept, and any other holds JSON.
-        backend: the library of the frame, as a name or as the module itself.
-        columns: {name: one value for all rows}, columns that stand before the others.
-
-    Raises:
-        ArgumentError: no such library is installed, or a column of the table by that name.
-        EmptyError: no rows.
-    """
+    """The rows of a table, with the same keys, as a data frame after constant ``columns``."""
     if not rows:
         raise EmptyError("table", "has no rows")
     more = dict(columns or {})
@@ -582,6 +560,7 @@ def frame_of_rows(
     for name in rows[0]:
         entries = [row[name] for row in rows]
         kinds = {type(each) for each in entries if each is not None}
+        # Texts, numbers and truth values are kept; any other column holds JSON.
         is_plain = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
         data[name] = entries if is_plain else [json.dumps(each) for each in entries]
     return frame(data, backend)

@@ -182,15 +182,13 @@ def _refuse_repeated(paths: Sequence[str], sources: Mapping[str, Sequence[DataFi
 
 @dataclass
 class DuplicateCheck:
-    """All files that were counted before, against which each file is checked.
+    """All files that were counted before, against which each file is checked."""
 
-    Equal counts of two files named one by one are refused. In folders, two small files may have
-    equal counts by chance. They are refused where chance cannot explain it: with m files there are
-    m (m - 1) / 2 pairs, and the chance that any of them is equal is at most their number times the
-    chance of one pair (the union bound). That of a pair is at most that of its least likely
-    attribute. A million reports of 16 values have 1e-22, those of one question with yes and no have
-    1e-3. So copies of such files are not noticed by their counts.
-    """
+    # Equal counts of two files named one by one are refused. In folders they are refused where
+    # chance cannot explain them: the chance of any equal pair of m files is at most m (m - 1) / 2
+    # times that of one pair (the union bound), which is at most that of its least likely attribute.
+    # A million reports of 16 values have 1e-22, those of one question with yes and no have 1e-3, so
+    # copies of such files are not noticed.
 
     paths: Sequence[str]  # the arguments of the command
     wanted: CountRequest  # what is counted
@@ -451,27 +449,15 @@ _OPTIONS = {"by": "--by", "columns": "--column", "ways": "--ways", "keep_reports
 
 
 class Checkpoint:
-    """The files that are counted, on the disk. A context manager, which closes the file.
+    """The files that are counted, on the disk; a context manager, which closes the file."""
 
-    The first line says what was asked: the study, the groups and the options. Each other line holds
-    the tallies of one file, its size, the time of its last change, what identifies its content, and
-    a checksum. A line is on the disk before the next file is opened. One that was cut off, because
-    the process was killed, counts as not there.
-
-    A file whose size and time of change are as they were is not read again. Otherwise its content
-    is compared: a file that was copied or touched is the same, and one that was changed is refused.
-    Files have a line only when they passed the checks against all before them. They are known again
-    by their real paths, and else by their names, so a folder may be moved with its checkpoint.
-
-    Args:
-        path: the file of the checkpoint; it need not exist.
-        asked: what is counted and how, as JSON data.
-        inputs: all files that are to be counted.
-
-    Raises:
-        ArgumentError: a checkpoint of other files or options, or one that another process uses.
-        FileError: a file that is no checkpoint, or was altered.
-    """
+    # The first line says what was asked. Each other line holds the tallies of one file, its size,
+    # the time of its last change, what identifies its content, and a checksum. It is on the disk
+    # before the next file is opened; one that was cut off counts as not there.
+    # A file whose size and time of change are as they were is not read again. Otherwise its content
+    # is compared: a copied or touched file is the same, a changed one is refused.
+    # Files have a line only when they passed the checks against all before them. They are known
+    # again by their real paths, else by their names: a folder may be moved with its checkpoint.
 
     def __init__(self, path: str, request: Mapping[str, Any], inputs: Iterable[DataFile]) -> None:
         self._path = path

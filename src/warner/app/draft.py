@@ -81,11 +81,9 @@ class Draft:
     def proposals(
         self, people: int, share: float, width: float = DEFAULT_WIDTH
     ) -> dict[str, Planned]:
-        """What is proposed for each attribute that lacks a mechanism or an epsilon.
-
-        A budget that the other attributes leave is split so that the intervals of shares have the
-        same ratio to the wanted width, as far as the epsilons of the ladder tell.
-        """
+        """What is proposed for each attribute that lacks a mechanism or an epsilon."""
+        # The budget that is left is split so that all intervals have the same ratio to the wanted
+        # width.
         parts = self._parts(people, share, width)
         return {
             attribute: self._planned(attribute, people, share, width, parts.get(attribute))
@@ -237,14 +235,12 @@ _TABLES = "Write each attribute as a table of its own, [attributes.name]"
 def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[str, float]:
     """Split a budget so that all intervals are equally wide, as far as their curves tell.
 
-    Between two epsilons of a curve log width is linear in log epsilon. Beyond the ends a width
-    falls as 1 / epsilon.
-
     >>> split(3.0, {"a": [(1.0, 0.1)], "b": [(1.0, 0.2)]})
     {'a': 1.0, 'b': 2.0}
     """
 
     def epsilon(curve: list[tuple[float, float]], width: float) -> float:
+        # log width is linear in log epsilon; beyond the ends a width falls as 1 / epsilon.
         points = [(math.log(e), math.log(w)) for e, w in curve]
         at = math.log(width)
         before = points[0]

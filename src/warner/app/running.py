@@ -31,11 +31,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Signals:
-    """What signals asked for.
+    """What signals asked for."""
 
-    Code of other packages that runs in C can swallow the exception of a signal. So a command asks
-    again after each step of its work.
-    """
+    # Code of other packages in C can swallow the exception of a signal, so a command asks again
+    # after each step of its work.
 
     def __init__(self) -> None:
         self._stop: KeyboardInterrupt | SystemExit | None = None
@@ -54,10 +53,8 @@ class Signals:
 
 @contextlib.contextmanager
 def stopped_cleanly() -> Iterator[Signals]:
-    """Turn Ctrl-C within the block into one line on standard error and exit status 130.
-
-    SIGTERM, and SIGHUP of a terminal that is closed, end the block too, without a line.
-    """
+    """Turn Ctrl-C within the block into a line on standard error and exit status 130."""
+    # SIGTERM, and SIGHUP of a terminal that is closed, end the block too, without a line.
     signals = Signals()
     with recorded() as written, _handled(signals):
         try:
@@ -138,15 +135,12 @@ def declared() -> tuple[EntryPoint, ...]:
 
 
 def load_all(names: Iterable[str]) -> None:
-    """Import the entry points of the group ``warner``, then the files and modules that are named.
-
-    An entry point that fails is left out with a line on standard error: it may belong to a package
-    that this command does not need.
-    """
+    """Import the entry points of the group ``warner``, then the named files and modules."""
     for point in declared():
         try:
             point.load()
         except Exception as problem:
+            # It may belong to a package that this command does not need.
             text = f"the entry point {point.name!r} is left out: {_reason(problem)}"
             click.echo(f"Warning: {text}", err=True)
     for name in names:

@@ -32,11 +32,9 @@ def plural(n: int, one: str, many: str) -> str:
 
 
 def show(*blocks: Table | str, err: bool = False) -> None:
-    """Print tables and paragraphs, in lines that fit the screen.
-
-    Labels and names can come from files of other people, so texts are made :func:`visible`.
-    """
+    """Print tables and paragraphs in lines that fit the screen, made :func:`visible`."""
     width = _line_width(sys.stderr if err else sys.stdout)
+    # Labels and names can come from files of other people, so texts are made visible.
     for block in blocks:
         if isinstance(block, str):
             for line in visible(block).split("\n"):
@@ -70,11 +68,7 @@ def whole_lines(wide: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_shown(before: Callable[[], object]) -> Iterator[None]:
-    """Show the progress of the work in the block.
-
-    Args:
-        before: called after each step of the work, before it is shown.
-    """
+    """Show the progress of the work in the block; ``before`` is called before a step is shown."""
     is_screen = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     watcher = Bars() if is_screen else Lines()
 

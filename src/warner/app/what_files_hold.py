@@ -270,13 +270,10 @@ _TOGETHER = (
 
 
 def require_study(file: ReportFile, study: Study, together: bool) -> ReportFile:
-    """The report file, refused where its headers are not those of the study.
-
-    Headers are compared as text. No mechanism is built from a header that was not expected. Where
-    the study has groups, the file must be of the group that it names. Reports that devices sent one
-    by one do not say how many one person sends; the study does.
-    """
+    """The report file, refused where its headers are not those of the study."""
+    # Headers are compared as text: no mechanism is built from one that was not expected.
     group_study = _study_of(file, study)
+    # Reports that devices sent one by one do not say how many one person sends; the study does.
     most = max(file.reports_per_person, group_study.rows_per_person)
     file = replace(file, reports_per_person=most)
     mechanisms: dict[str, Mechanism] = dict(group_study.mechanisms)
@@ -354,11 +351,7 @@ def is_tally_file(path: str) -> bool:
 
 @contextlib.contextmanager
 def as_file(path: str) -> Iterator[str]:
-    """A file name for ``path``; standard input becomes a temporary file.
-
-    A report file is read twice, and standard input can be read once only. For a file at an address
-    see :func:`warner.io.data_sets.local_name`.
-    """
+    """A file name for ``path``; standard input, read once only, becomes a temporary file."""
     if path != "-":
         with data_sets.local_name(path) as near:
             yield near
@@ -376,21 +369,8 @@ def as_file(path: str) -> Iterator[str]:
 def read_groups(
     paths: Sequence[str], simulated: bool, by: Sequence[str] = ()
 ) -> dict[str, TalliesOfGroups]:
-    """The tallies of groups, by attribute.
-
-    Args:
-        paths: files of tallies of groups, which are added. Or a file for each group, ``NAME=FILE``
-            or a file whose name says the group.
-        simulated: whether simulated reports may stand beside real ones.
-        by: some of the public columns, for coarser groups; all where it is empty.
-
-    Returns:
-        {attribute: {public values: tally}}.
-
-    Raises:
-        ArgumentError: a single file without groups, or two groups of one name.
-        MismatchError: files of different attributes, domains or public columns.
-    """
+    """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
+    # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
     # Groups can have equal counts by chance, since small groups have few reports.

@@ -15,27 +15,16 @@ from warner.channels.base import Channel, FloatArray, IntArray, extremes, weight
 
 
 class GeometricChannel(Channel):
-    """The channel of two-sided geometric noise on integers.
-
-        Pr(report z | value x) = c_z a^|z - x|
-
-    c_z is 1 / (1 + a) at the two end reports, and (1 - a) / (1 + a) between them. A report that
-    would lie outside is replaced by the nearest end. This is the truncated geometric mechanism
-    where reports have the range of the values [P4 eq 22]. Where their range is wider, it is the
-    geometric mechanism as far as it is recorded [P4 eq 21]. Both products are two recursions with
-    one coefficient, O(m). The inverse of a^|z - x| has three diagonals.
-
-    Args:
-        size: K; the values are 0..K-1.
-        ratio: a, in (0, 1).
-        before, after: how far reports reach below the first and above the last value.
-
-    Raises:
-        ArgumentError: a ratio outside (0, 1), or a single report.
+    """The channel of two-sided geometric noise, Pr(report z | value x) = c_z a^|z - x| [P4 eq 21,
+    22].
 
     >>> GeometricChannel(3, 0.5).matvec(np.array([1.0, 0.0, 0.0])).round(3).tolist()
     [0.667, 0.167, 0.167]
     """
+
+    # c_z is 1 / (1 + a) at the two end reports, (1 - a) / (1 + a) between them: a report outside is
+    # replaced by the nearest end. Reports may reach ``before`` below the first of K = ``size``
+    # values and ``after`` above the last. Products are two recursions, O(m).
 
     has_closed_moments = True
 
@@ -65,10 +54,8 @@ class GeometricChannel(Channel):
         return np.asarray(forward + backward - v)
 
     def _deconvolve(self, v: FloatArray) -> FloatArray:
-        """The inverse of :meth:`_convolve`, three diagonals divided by 1 - a^2.
-
-        The main diagonal is 1 + a^2, or 1 at both ends; the diagonals beside it are -a.
-        """
+        """The inverse of :meth:`_convolve`: three diagonals divided by 1 - a^2."""
+        # 1 + a^2 on the main diagonal, 1 at both ends; -a beside it.
         a = self.ratio
         out = (1 + a**2) * v
         out[0], out[-1] = v[0], v[-1]
@@ -143,11 +130,9 @@ class GeometricChannel(Channel):
 
 
 class SpreadChannel(Channel):
-    """A channel that first moves value x to grid point k with probability S[k, x]: A = inner S.
+    """A channel A = inner S that first moves value x to grid point k with probability S[k, x].
 
-    Args:
-        inner: the channel from grid points to reports, (m, M + 1).
-        weights: S, (M + 1, K), sparse; columns sum to one.
+    Shapes: inner (m, M + 1), weights S (M + 1, K), sparse, columns sum to one.
     """
 
     def __init__(self, inner: Channel, weights: Any) -> None:
@@ -175,11 +160,10 @@ class SpreadChannel(Channel):
 
 
 def rounded(steps: int, bins: int) -> tuple[IntArray, FloatArray]:
-    """Random rounding of bins of numbers, uniform inside each bin, to the grid 0..steps.
-
-    A number s in [0, steps] goes to k with probability max(0, 1 - |s - k|). The probability of a
-    bin is the mean over its numbers (METHODS 2).
+    """Random rounding of bins of numbers, uniform inside each bin, to the grid 0..steps (METHODS
+    2).
     """
+    # A number s goes to k with probability max(0, 1 - |s - k|); a bin has the mean of its numbers.
     edges = np.arange(bins + 1) * (steps / bins)
     point = (
         np.floor(edges[:-1]).astype(np.int64)[:, None]
@@ -309,15 +293,12 @@ class BandChannel(Channel):
 
 
 def windows(outputs: int, width: int, size: int, low: float, gain: float) -> BandChannel:
-    """The channel (m, K) of bins of numbers, where the reports in a window are the likely ones.
-
-    The windows have ``width`` cells and start at one of the first ``outputs - width + 1`` cells. A
-    number v in [0, 1] is rounded at random to one of the two starts next to s = v (outputs -
-    width). The column of a bin is the mean over numbers that are uniform in the bin. So the weight
-    of start k is the mean of max(0, 1 - |s - k|) over the bin (METHODS 2).
-
-    Here m is ``outputs``, K is ``size``.
+    """The channel (m, K) of bins of numbers, where the reports in a window are likely (METHODS
+    2).
     """
+    # Windows start at one of the first ``outputs - width + 1`` cells. A number v in [0, 1] is
+    # rounded at random to a start next to s = v (outputs - width); a bin has the mean of its
+    # numbers.
     return _from_starts(outputs, width, size, *rounded(outputs - width, size), low, gain)
 
 

@@ -937,10 +937,7 @@ def extremes(inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
 def one_by_one(
     product: Callable[[Any, FloatArray], FloatArray],
 ) -> Callable[[Any, FloatArray], FloatArray]:
-    """A product with one vector as a product with several, column by column.
-
-    It serves products that gain nothing from several vectors at once.
-    """
+    """A product with one vector as a product with several, where these gain nothing together."""
 
     def several(self: Any, array: FloatArray) -> FloatArray:
         if array.ndim == 1:
@@ -1025,12 +1022,7 @@ class DenseChannel(MatrixRows, Channel):
 
 
 class DenseCompositeChannel(DenseChannel, CompositeChannel):
-    """A matrix whose rows are parts of reports.
-
-    Args:
-        matrix: A (m, K), columns sum to one.
-        rows_per_report: the number of rows in which one report counts.
-    """
+    """A matrix A (m, K) whose rows are parts of reports; a report counts in ``rows_per_report``."""
 
     def __init__(self, matrix: FloatArray, rows_per_report: float) -> None:
         super().__init__(matrix)
@@ -1038,13 +1030,10 @@ class DenseCompositeChannel(DenseChannel, CompositeChannel):
 
 
 def quick(operator: LikelihoodOperator) -> LikelihoodOperator:
-    """The operator as :class:`MatrixRows` up to 2^16 entries, else the operator itself.
-
-    Products of fewer entries take less time than the calls of a structured product. The products of
-    randomised response and of bit sums are quicker from 2^14 entries on.
-
-    Shapes: operator (m, K).
+    """The operator (m, K) as :class:`MatrixRows` if small, since products then cost less than
+    calls.
     """
+    # Randomised response and bit sums are quicker themselves from 2^14 entries on.
     separate = operator.reports_are_values or operator.rows_are_bit_sums
     small = operator.shape[0] * operator.shape[1] <= (_QUICK // 4 if separate else _QUICK)
     return MatrixRows(operator) if small else operator

@@ -23,17 +23,12 @@ from warner.channels.base import (
 
 
 class MergedChannel(LikelihoodOperator):
-    """The channel A M of components 0..K'-1, where some values of a channel A share a component.
+    """The channel A M of components, each the mean of the columns of its values [P3 sec IV].
 
-    M[x, j] = 1 / h_j for the h_j values x of component j, and 0 elsewhere. The column of a
-    component is the mean of its values' columns. So the weight t_j of component j gives each of its
-    values the share t_j / h_j [P3 sec IV]. A product costs O(K) more than a product with A.
-
-    Args:
-        channel: A (m, K).
-        labels: (K,) the component of every value; each of 0..K'-1 occurs. A value with the label
-            -1 belongs to no component, and its share is 0.
+    Shapes: channel A (m, K), labels (K,); the label -1 belongs to no component.
     """
+
+    # M[x, j] = 1 / h_j for the h_j values x of component j, so each gets the share t_j / h_j.
 
     has_fast_gram = True
     has_row_blocks = True
@@ -94,12 +89,10 @@ def on_cells(
 ) -> tuple[LikelihoodOperator, FloatArray]:
     """The likelihood of distributions that are even within cells of consecutive values.
 
-    The share of a cell is split evenly among its values. So the column of a cell is the mean of the
-    columns of its values. Rows that are then proportional may be added, and rows may have other
-    factors. Of whole reports of bits it is the quasi-likelihood of the support counts.
-
     Shapes: channel (m, K), w (m,), starts (C,).
     """
+    # The column of a cell is the mean of its values' columns. Rows that are then proportional may
+    # be added. Of whole reports of bits it is the quasi-likelihood of the support counts.
     rows_and_weights = channel.coarsened(w, starts)
     if rows_and_weights is not None:
         return rows_and_weights
@@ -119,19 +112,12 @@ def on_cells(
 
 
 class SomeValues(LikelihoodOperator):
-    """Some columns of an operator: all other values have share 0 [P4 sec VIII].
-
-    Products use the whole operator. If its unbiased inverse has a closed form, the inverse uses it
-    too, because it is unbiased for every distribution. Otherwise the kept columns are inverted,
-    which is possible more often.
-
-    Args:
-        inner: the operator on all K values.
-        values: (k,) the columns that are kept, increasing.
-
-    Raises:
-        ArgumentError: reports about keys with values.
+    """The columns ``values`` (k,), increasing, of an operator: other values have share 0 [P4 sec
+    VIII].
     """
+
+    # A closed unbiased inverse of the whole operator is used here too, as it is unbiased for every
+    # distribution. Otherwise the kept columns are inverted, which is possible more often.
 
     def __init__(self, inner: LikelihoodOperator, values: IntArray) -> None:
         if inner.is_keyed:
@@ -275,23 +261,14 @@ class SomeValues(LikelihoodOperator):
 
 
 class SummedChannel(Channel):
-    """The channel of some attributes, from a channel A of all attributes.
+    """The channel A' = A C of the attributes ``keep``, from a channel A of all attributes.
 
-        A' = A C,   C[x, x'] = theta_x / theta'_x'
-
-    Here x is a tuple of all attributes, x' has its kept attributes, and theta' is the distribution
-    of x'. C is 0 for all other pairs.
-
-    The other attributes follow their distribution in ``theta``. The inverse sums the inverse of A,
-    so it is unbiased for every theta; C enters its variance alone, as theta itself would. The
-    likelihood of A' takes C as known, so it must not be maximised.
-
-    Args:
-        channel: A (m, K).
-        shape: the number of values of each attribute.
-        keep: the positions of the attributes that are kept.
-        theta: (K,) a distribution.
+    Shapes: channel A (m, K), theta (K,).
     """
+
+    # C[x, x'] = theta_x / theta'_x' where x' has the kept attributes of x, else 0; theta' is the
+    # distribution of x'. The inverse sums that of A, so it is unbiased for every theta. The
+    # likelihood of A' takes C as known, so it must not be maximised.
 
     has_closed_moments = True
     has_likelihood = False
@@ -364,13 +341,9 @@ class SummedChannel(Channel):
         return squares.T @ self.matvec(theta), at_value
 
     def _bit_sum_moments(self, law: SupportLaw, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Moments of Z = sum over a group of r values of (b_x - q_x) / gap_x, b the bits.
-
-        For independent bits, E Z^2 = sum q (1 - q) / gap^2. It is larger by (1 - 2 q_v) / gap_v
-        where the report's value v is in the group, because b^2 = b.
-
-        Where all pairs of bits are alike, their chances are :attr:`SupportLaw.pairs`.
-        """
+        """Moments of Z = sum over a group of r values of (b_x - q_x) / gap_x, b the bits."""
+        # For independent bits E Z^2 = sum q (1 - q) / gap^2, and (1 - 2 q_v) / gap_v more where the
+        # report's value v is in the group, because b^2 = b.
         q, gap, size = law.q, law.gap, self.channel.shape[1]
         mass = theta.sum(axis=0)
         if law.pairs is not None:

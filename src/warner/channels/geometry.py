@@ -47,9 +47,8 @@ def block_starts(size: int, lead: int, block: int) -> IntArray:
 
 
 def power_of_block(size: int, base: int, most: int) -> int:
-    """j, the least power for which blocks of base^j values are at most about ``most``.
-
-    One less where they would be too few.
+    """The least power j with blocks of base^j at most about ``most``; one less if these are too
+    few.
     """
     j = 0
     while size // base**j > most:
@@ -58,18 +57,13 @@ def power_of_block(size: int, base: int, most: int) -> int:
 
 
 class BorderedChannel(LikelihoodOperator):
-    """The rows of reports that tell blocks apart, and a few sums of the other rows.
+    """The rows of reports that tell blocks apart, and up to four sums of the other rows.
 
-    The other rows are added in up to four groups: those that are likelier under the first value or
-    not, and under the last value or not.
-
-    Args:
-        inner: the rows of the telling reports on the blocks, (r, F).
-        rows: (r, E), their entries in the other cells.
-        sums: (g, E), the sums of the other rows in the other cells.
-        levels: (g,), the sums of the other rows in any block.
-        blocks: (C,) booleans, the cells that are blocks.
+    Shapes: inner (r, F), rows (r, E), sums (g, E), levels (g,), blocks (C,).
     """
+
+    # Other rows are grouped by whether they are likelier under the first and the last value. E are
+    # the cells that are no blocks; ``levels`` are the sums of the other rows in any block.
 
     lists_all_reports = False
 
@@ -475,27 +469,19 @@ class ProjectiveChannel(SupportInverse, OrthogonalReports):
 
 
 def hyperplane_sums(f: FloatArray, space: ProjectiveSpace) -> FloatArray:
-    """The sum of f over the points that are orthogonal to each point.
-
-    It follows the recursion over coordinates of Feldman, Nelson, Nguyen and Talwar (2022). Their
-    O(m q t) becomes O(m log m) by a Fourier transform in each step.
-
-    Points u whose first digit is 0 are those of a space of one digit less, which is the recursion.
-    The other points are u = (1, x) with any vector x. For v = (v', b) with b the digit that meets
-    the 1, the sum is over an affine hyperplane:
-
-        sum over x with b + x.v' = 0 of f(x) = (1/q) sum_l exp(-2 pi i l b / q) F(l v')
-        F(z) = sum_x f(x) exp(-2 pi i z.x / q)
-
-    So a transform of f, gathered along the line through each v', and transformed along it, gives
-    the sums for all b. The lines through 0 are the points of the smaller space. Where t = 2 the
-    sums have one term each and are exact.
+    """The sum of f over the points orthogonal to each point (Feldman, Nelson, Nguyen and Talwar
+    2022).
 
     Shapes: f (m,), space (t-1, q) -> (m,).
 
     >>> hyperplane_sums(np.array([1.0, 2.0, 4.0, 8.0]), ProjectiveSpace(3, 2)).tolist()
     [1.0, 2.0, 8.0, 4.0]
     """
+    # Points with first digit 0 are the recursion. The others are u = (1, x); for v = (v', b):
+    #     sum over x with b + x.v' = 0 of f(x) = (1/q) sum_l exp(-2 pi i l b / q) F(l v')
+    #     F(z) = sum_x f(x) exp(-2 pi i z.x / q)
+    # So F, gathered along the line through each v' and transformed, gives the sums for all b in O(m
+    # log m). Where t = 2 the sums have one term each and are exact.
     # Points stand last, so that the transforms run along neighbouring numbers.
     parts = np.ascontiguousarray(f.T).reshape(-1, space.points)
     lines = _lines(space.prime, space.dimension)
@@ -527,11 +513,10 @@ def _sums(f: FloatArray, space: ProjectiveSpace, lines: dict[int, IntArray]) -> 
 
 @lru_cache(maxsize=2)
 def _lines(q: int, largest: int) -> dict[int, IntArray]:
-    """By t = 2..largest - 1: where l v, l = 0..q//2, of each point v of PG(t-1, q) stands.
-
-    The places, (m, q//2 + 1), are those in a transform with one axis for each digit of x, the first
-    digit first. x meets v backwards.
+    """By t = 2..largest - 1: the places (m, q//2 + 1) of l v, l = 0..q//2, for points v of
+    PG(t-1, q).
     """
+    # The places are in a transform with one axis for each digit of x; x meets v backwards.
     lines = {}
     for t in range(2, largest):
         space = ProjectiveSpace(q, t)

@@ -36,25 +36,15 @@ Buckets: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
 
 class HashChannel(Channel):
-    """The channel of local hashing with a public pool of hash functions.
-
-        Pr(report (s, b) | value x) = (q' + (p - q') [h_s(x) = b]) / seeds
-
-    A report (s, b) is a seed s and a bucket b. p is the probability of the value's bucket, and q' =
-    (1 - p) / (g - 1) that of any other bucket. A finite pool has its own collision matrix M[x, x'],
-    the share of seeds with h(x) = h(x'), so Pr(report supports x | x') = q' + (p - q') M[x, x'].
-    The textbook's 1 / g in place of M is inconsistent (METHODS 1).
-
-    Args:
-        size: K.
-        seeds: number of hash functions in the pool.
-        buckets: g, their number.
-        q: q'.
-        gap: p - q'.
+    """The channel of local hashing with a public pool: report (s, b) is a seed and a bucket.
 
     >>> HashChannel(3, 8, 2, 0.25, 0.5).matvec(np.ones(3) / 3).sum().round(12)
     np.float64(1.0)
     """
+
+    # Pr((s, b) | x) = (q' + (p - q') [h_s(x) = b]) / seeds, q' = (1 - p) / (g - 1), gap = p - q'.
+    # Pr(report supports x | x') = q' + (p - q') M[x, x'] with the pool's own collision matrix M;
+    # the textbook's 1 / g in place of M is inconsistent (METHODS 1).
 
     has_row_blocks = True
     has_closed_moments = True
@@ -245,14 +235,10 @@ def _bucket_tables(seeds: int, count: int, size: int) -> Iterator[tuple[slice, B
 
 @lru_cache(maxsize=4)
 def _collisions(seeds: int, count: int, size: int) -> FloatArray:
-    """M[x, x'], (K, K): the share of the seeds under which x and x' fall in one bucket.
-
-    [h = h'] is the sum over buckets of [h = b] [h' = b]. Where g is a power of two, one product
-    fewer is enough. The rows of the Hadamard matrix of order g have
-    sum_j H[j, h] H[j, h'] = g [h = h']. The row j = 0 is constant, and H = 1 - 2 c with c the
-    parity of j & h. Products of 0/1 matrices in single precision are exact, because a block has
-    fewer than 2**24 rows.
-    """
+    """M[x, x'], (K, K): the share of the seeds under which x and x' fall in one bucket."""
+    # Where g is a power of two, sum_j H[j, h] H[j, h'] = g [h = h'] for the Hadamard matrix H = 1 -
+    # 2 parity(j & h), whose row 0 is constant: one product fewer. 0/1 products in single precision
+    # are exact, because a block has fewer than 2**24 rows.
     if size > _LARGEST_COLLISIONS:
         raise ArgumentError(
             "domain",
@@ -279,10 +265,8 @@ def _collisions(seeds: int, count: int, size: int) -> FloatArray:
 
 @lru_cache(maxsize=4)
 def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) -> FloatArray:
-    """The inverse (K, K) of Pr(report supports x | x') = q' + (p - q') M[x, x'].
-
-    M is a Gram matrix, so its eigenvalues show its rank, which is the same for every epsilon.
-    """
+    """The inverse (K, K) of Pr(report supports x | x') = q' + (p - q') M[x, x']."""
+    # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
         raise IdentifiabilityError(
@@ -306,19 +290,12 @@ _DRAWS = 2**24  # pairs of a person and a value for which reports are drawn one 
 
 @dataclass(frozen=True)
 class HashedReports:
-    """The law of a report (a, b, z): z is the value's bucket under h_ab with probability p.
+    """The law of a report (a, b, z): z is the value's bucket under h_ab with probability p."""
 
-    Args:
-        size: K.
-        hashes: the hash functions h_ab.
-        q: q' = (1 - p) / (g - 1), the probability of any other bucket.
-        gap: p - q'.
-    """
-
-    size: int
-    hashes: FieldHash
-    q: float
-    gap: float
+    size: int  # K
+    hashes: FieldHash  # the hash functions h_ab
+    q: float  # q' = (1 - p) / (g - 1), the probability of any other bucket
+    gap: float  # p - q'
 
     @property
     def functions(self) -> int:
@@ -336,13 +313,9 @@ class HashedReports:
 
     @property
     def pairs(self) -> tuple[float, float]:
-        """How often a report supports a pair of values, given the person's value x.
-
-        Pr(x and v) = p c. Pr(u and v) = q' c + (p - q') c_3 for other values, where c_3 is the
-        probability that u, v and x share a bucket. c_3 is an average over triples of residues. That
-        of a single triple differs, because (a, b) has two numbers; the cubes spread triples, so
-        sums over many values have the average (METHODS 1).
-        """
+        """How often a report supports a pair of values, given the person's value x (METHODS 1)."""
+        # Pr(x and v) = p c; Pr(u and v) = q' c + (p - q') c_3, c_3 the probability that u, v and x
+        # share a bucket, averaged over triples of residues: sums over many values have the average.
         c, triple = float(self.hashes.collision), float(self.hashes.triple_collision)
         return (self.q + self.gap) * c, self.q * c + self.gap * triple
 
@@ -375,22 +348,15 @@ class HashedReports:
 class WindowChannel(SupportInverse, Channel):
     """Local hashing over a prime field, where reports that support the same values are one row.
 
-    A report supports the residues y with (alpha y + beta) mod p in 0..L-1 (see
-    :meth:`~warner._core.hashing.FieldHash.progression`). In the order of alpha y mod p they are
-    a window of L neighbours, which starts at t = -beta. There are at most two lengths L, and -alpha
-    has the windows of alpha in reverse. So the p (p - 1) g reports have about p^2 different rows,
-    and both products are sums over windows: O(p^2) for all reports together.
-
-    Rows are in C order of (alpha, L, t), alpha = 1..p // 2. A row counts ``members`` reports, which
-    are equally likely.
-
-    Args:
-        reports: the law.
-
     >>> channel = WindowChannel(HashedReports(3, FieldHash(5, 4), 0.2, 0.2))
     >>> channel.shape, channel.matvec(np.ones(3) / 3).sum().round(12)
     ((20, 3), np.float64(1.0))
     """
+
+    # A report supports residues y with (alpha y + beta) mod p in 0..L-1: in the order of alpha y
+    # mod p a window from t = -beta. There are two lengths L at most, and -alpha reverses alpha, so
+    # about p^2 rows, and O(p^2) products. Rows are in C order of (alpha, L, t), alpha = 1..p // 2;
+    # each counts ``members`` equally likely reports.
 
     has_closed_inverse = True
     has_row_blocks = True
@@ -492,11 +458,8 @@ class WindowChannel(SupportInverse, Channel):
 
 
 class WindowRows(SupportRows):
-    """The windows of the observed reports, whose products are sums over windows where that is less.
-
-    Args:
-        windows: all windows.
-        index: (m,) the observed ones, in order.
+    """The windows ``index`` (m,) that were observed; products are sums over windows where
+    cheaper.
     """
 
     def __init__(self, windows: WindowChannel, index: IntArray) -> None:
@@ -534,12 +497,7 @@ class WindowRows(SupportRows):
 
 
 class HashedRows(SupportRows):
-    """Whole reports of local hashing over a prime field that a tally keeps, one row each.
-
-    Args:
-        reports: the law.
-        a, b, z: (m,) the distinct reports.
-    """
+    """Whole reports a, b, z (m,) of local hashing that a tally keeps, one row each."""
 
     def __init__(self, reports: HashedReports, a: IntArray, b: IntArray, z: IntArray) -> None:
         n, law = reports.functions, reports.support
@@ -552,15 +510,10 @@ class HashedRows(SupportRows):
 
 
 class HashSupportChannel(SupportChannel):
-    """The channel of support counts of local hashing over a prime field.
+    """The channel of support counts of local hashing over a prime field."""
 
-    The bits of a report are neither independent nor of a fixed number. Buckets of residues are
-    nearly of one size, so that bits of different values exclude each other slightly. All pairs of
-    values are alike (see ``HashedReports.pairs``), so every quadratic form costs O(K).
-
-    Args:
-        reports: the law.
-    """
+    # Bits of different values exclude each other slightly, but all pairs of values are alike
+    # (``HashedReports.pairs``), so every quadratic form costs O(K).
 
     def __init__(self, reports: HashedReports) -> None:
         law = reports.support

@@ -276,14 +276,9 @@ class TiedChannel(Channel):
 
 
 class DilutedChannel(Channel):
-    """A channel in which a share 1 - rho of the reports are dummies, drawn from u.
+    """A channel A = rho inner + (1 - rho) u 1': a share 1 - rho of the reports are dummies from u.
 
-        A = rho inner + (1 - rho) u 1'
-
-    Args:
-        inner: (m, K).
-        rho: the share of the reports about real values.
-        dummy: u (m,), summing to one.
+    Shapes: inner (m, K), dummy u (m,), summing to one.
     """
 
     def __init__(self, inner: Channel, rho: float, dummy: FloatArray) -> None:
@@ -314,10 +309,7 @@ def _probabilities(law: FloatArray) -> FloatArray:
 def keyed_groups(
     operator: LikelihoodOperator, w: FloatArray, n: int
 ) -> list[tuple[TiedChannel, FloatArray, int]] | None:
-    """The groups of a tally about keys with values: channel, frequencies of its rows, and people.
-
-    None where some reports are not about keys with values.
-    """
+    """The channel, row frequencies and people of each group about keys with values, or None."""
     groups = [
         (channel, weights, people)
         for channel, weights, people in operator.split_groups(w, n)

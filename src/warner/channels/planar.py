@@ -226,17 +226,12 @@ class PlacedChannel(_Transformed):
 class ObservedPlaces(LikelihoodOperator):
     """The rows of a :class:`PlacedChannel` at the cells that were reported; other rows are 0.
 
-    Noise rarely goes far, so the cells that were reported lie around the values. Up to some
-    distance the products are a convolution, by transforms as small as values and cells allow. The
-    few cells further out, and those at the border of the rectangle, have their rows as a matrix.
-    The distance is the one with the least work. It may be so short that all rows are a matrix.
-
-    Args:
-        inner: the channel on the rectangle, whose M cells are the reports.
-        places: (K,) the cells that are values.
-        observed: (U,) the cells that were reported, increasing.
-        alone: whether the rows are those of the observed cells alone.
+    Shapes: places (K,), observed (U,), increasing.
     """
+
+    # Reported cells lie around the values. Up to the distance with the least work, products are a
+    # convolution by transforms; cells further out and at the border have their rows as a matrix.
+    # ``alone``: whether the rows are those of the observed cells alone, not of all M cells.
 
     def __init__(
         self, inner: PlanarChannel, places: IntArray, observed: IntArray, alone: bool = False

@@ -25,17 +25,11 @@ _MOST_DEALT = 10**9  # people that numpy deals out without replacement
 
 
 class Stacked(LikelihoodOperator):
-    """Operators A_1 .. A_G on one domain, one below the other; n_g people used A_g.
+    """Operators A_1 .. A_G on one domain, one below the other; n_g people used A_g."""
 
-    A report of group g counts in r_g = ``rows_per_report`` of its rows. The share of the rows is
-    s_g = n_g r_g / N with N = sum n_g r_g, and the stack holds s_g A_g. A report counts in N / n
-    rows on average, which is ``rows_per_report`` of the stack. The stack's weights are s_g w_g.
-
-    Attributes:
-        channels: one operator for each group.
-        people: n_g, all positive, (G,).
-        shares: s_g, (G,).
-    """
+    # A report of group g counts in r_g rows: the stack holds s_g A_g and weights s_g w_g, with s_g
+    # = n_g r_g / N, N = sum n_g r_g, and ``rows_per_report`` N / n. ``people`` are n_g, positive,
+    # (G,), and ``shares`` s_g, (G,).
 
     has_fast_gram = True
     has_row_blocks = True
@@ -97,13 +91,10 @@ class Stacked(LikelihoodOperator):
 
 
 class StackedRows(Stacked):
-    """The reports of several groups of people.
+    """The reports of several groups of people, as in :class:`Stacked`."""
 
-    Args:
-        channels, people: see :class:`Stacked`.
-        equal: whether :meth:`invert` gives every group the same weight, whatever its size and
-            budget [P1 eq 13]. The default is inverse-variance weights.
-    """
+    # ``equal``: :meth:`invert` gives every group the same weight [P1 eq 13]; by default
+    # inverse-variance weights.
 
     def __init__(
         self, channels: Sequence[LikelihoodOperator], people: Sequence[int], equal: bool = False
@@ -227,11 +218,11 @@ class StackedRows(Stacked):
 
     @cached_property
     def _mixture(self) -> FloatArray:
-        """(G, K): the weight of each group's inversion, by inverse variance at the uniform theta.
-
-        The weights depend on no report, so the mixture of unbiased estimates is unbiased. Equal
-        weights give an unbiased mixture too [P1 eq 13], with more variance.
+        """(G, K): the weight of each group's inversion, by inverse variance at the uniform
+        theta.
         """
+        # The weights depend on no report, so the mixture of unbiased estimates is unbiased; equal
+        # weights too [P1 eq 13], with more variance.
         size = self.shape[1]
         if self.equal:
             return np.full((len(self.channels), size), 1 / len(self.channels))
@@ -243,15 +234,11 @@ class StackedRows(Stacked):
 
     @cached_property
     def is_inverted_together(self) -> bool:
-        """Whether all rows are inverted together, because a group's channel has no inverse.
-
-        The inverse is then that of all rows: weighted least squares with weights 1 / d, d = A theta
-        at the uniform theta. The frequencies of group g have the covariance
-        (diag d_g - d_g d_g') / n_g. The least variance under it, among L with L A = I, is also the
-        least variance under diag d_g / n_g. A constant that is added to the weights of one group
-        and subtracted from another's changes neither L A nor the true variance. The best such
-        constants make L_g d_g = theta n_g / n.
-        """
+        """Whether all rows are inverted together, because a group's channel has no inverse."""
+        # That inverse is least squares with weights 1 / d, d = A theta at the uniform theta. Of L
+        # with L A = I it also has the least variance under the true covariances (diag d_g - d_g
+        # d_g') / n_g, with constants added to each group's weights that make L_g d_g = theta n_g /
+        # n.
         return (
             not self.equal
             and len(self.channels) > 1
@@ -286,13 +273,9 @@ class StackedRows(Stacked):
         )
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The moments of the mixture, for theta (K,) that sums to one.
-
-        Group g contributes n_g of n reports, each with n / n_g times the group's weights. Their
-        squares are n / n_g times the group's squares. The squared mean theta^2 counts once, not
-        once for each group. So the groups' variances, total - theta^2, are mixed, and theta^2 is
-        added.
-        """
+        """The moments of the mixture, for theta (K,) that sums to one."""
+        # Group g has n_g of n reports, each with n / n_g times its weights. The squared mean
+        # theta^2 counts once, not per group: so total - theta^2 is mixed, and theta^2 is added.
         if self.is_inverted_together:
             return self.complete()._joint_moments(theta)
         parts = [channel.inverse_moments(theta) for channel in self.channels]
@@ -353,15 +336,11 @@ class StackedRows(Stacked):
         ]
 
     def _joint_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The moments of the inverse of all rows, in a stack of complete channels.
-
-        The mean of a group's terms, m_g = G_g theta, is not theta, but the means sum to theta:
-
-            V = sum_g [ (n_g / n) E_g l^2 - (n / n_g) m_g^2 ]
-
-        Where x has the share t and the other shares keep their proportions, m_g is linear in t.
-        The result makes ``variance_at_zero`` right for that V.
-        """
+        """The moments of the inverse of all rows, in a stack of complete channels."""
+        # The mean of a group's terms, m_g = G_g theta, is not theta, but the means sum to theta:
+        #     V = sum_g [ (n_g / n) E_g l^2 - (n / n_g) m_g^2 ]
+        # Where x has the share t and the others keep their proportions, m_g is linear in t: the
+        # result makes ``variance_at_zero`` right for that V.
         if theta.ndim > 1:
             parts = [self._joint_moments(column) for column in theta.T]
             return np.stack([total for total, _ in parts], axis=1), np.stack(
@@ -442,11 +421,7 @@ class StackedRows(Stacked):
 
 
 class StackChannel(StackedRows, Channel):
-    """A stack of channels, whose tallies can be simulated.
-
-    Args:
-        channels: one channel for each group.
-        people, equal: as in :class:`StackedRows`.
+    """A stack of channels, whose tallies can be simulated; see :class:`StackedRows`.
 
     >>> from warner.channels import DirectChannel
     >>> stack = StackChannel([DirectChannel(2, 0.25, 0.5), DirectChannel(2, 0.0, 1.0)], [30, 10])

@@ -38,24 +38,17 @@ _WORK = 5e10  # multiplications up to which the information is computed
 def support_information(law: SupportLaw, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The Fisher information of one report whose bits say which values it supports.
 
-    Under value x bit x is 1 with probability p_x = q_x + gap_x, and bit j with probability q_j.
-    The bits are independent, or a fixed number of them is 1. Relative to a law P0 that does not
-    depend on the value, the row of a report has the entries
-
-        a_x = h_x where bit x is 1, else l_x;   h = p / q,   l = (1 - p) / (1 - q)
-
-    and the information is E_0[a a' / (a.theta)]. As 1 / D = int_0^inf exp(-t D) dt, it is
-
-        I[x, z] = int f_x f_z M dt,   M = prod_j m_j,   m_j = E_0 exp(-t theta_j a_j)
-        f_x = E_0[a_x exp(-t theta_x a_x)] / m_x
-
-    with f_x^2 replaced by E_0[a_x^2 exp(-t theta_x a_x)] / m_x on the diagonal. With a fixed number
-    d of ones, P0 is that of independent bits of mean d / K given their sum, and a finite Fourier
-    transform picks out the sum. Reports that one value alone makes (q_x = 0) add p_x / theta_x
-    to the diagonal.
-
     Shapes: q = law, theta (K,) -> (K, K).
     """
+    # Under x, bit x is 1 with p_x = q_x + gap_x, bit j with q_j; bits are independent, or a fixed
+    # number d is 1. Relative to a law P0 that depends on no value a report's row has the entries
+    #     a_x = h_x where bit x is 1, else l_x;   h = p / q,   l = (1 - p) / (1 - q)
+    # and the information E_0[a a' / (a.theta)] is, as 1 / D = int_0^inf exp(-t D) dt,
+    #     I[x, z] = int f_x f_z M dt,   M = prod_j m_j,   m_j = E_0 exp(-t theta_j a_j)
+    #     f_x = E_0[a_x exp(-t theta_x a_x)] / m_x
+    # with f_x^2 replaced by E_0[a_x^2 exp(-t theta_x a_x)] / m_x on the diagonal. For fixed d, P0
+    # is independent bits of mean d / K given their sum, by a finite Fourier transform. Reports that
+    # one value alone makes (q_x = 0) add p_x / theta_x to the diagonal.
     size, p = theta.size, law.q + law.gap
     named = law.q <= 0
     q = law.q if law.ones is None else np.full(size, law.ones / size)
@@ -133,11 +126,10 @@ def support_moments(
 def two_level_pairs(all_rows: FloatArray, one: FloatArray, both: FloatArray) -> FloatArray:
     """``pair_products`` of columns that are a common vector, except in the value's own rows.
 
-    With rows a_y + b_y [y belongs to x], A[y, x] A[y, z] is a_y^2, and a_y b_y more in the rows of
-    x and in those of z. Where x = z it is b_y^2 more in the rows of x.
-
     Shapes: all_rows (B,), one (U, B), both (U, B).
     """
+    # With rows a_y + b_y [y belongs to x]: a_y^2 everywhere, a_y b_y more in the rows of x and of
+    # z, and b_y^2 more where x = z.
     left, right, number = numbered_pairs(len(one))
     out = one[left]
     out += one[right]
@@ -493,11 +485,10 @@ def _is_constant_within(levels: FloatArray, starts: IntArray) -> bool:
 
 
 def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    """How often each value is chosen, if people[x] people each choose ``count`` values but x.
-
-    Every such set is equally likely. Sets are drawn one by one where that is little work. Otherwise
-    the normal limit is used, see :func:`_noise_of_others`.
+    """How often each value is chosen, if people[x] people each choose a set of ``count`` values
+    but x.
     """
+    # Sets are drawn one by one where that is little work, else by :func:`_noise_of_others`.
     size, n = people.size, int(people.sum())
     m = size - 1
     if count == 0 or n == 0:
@@ -517,19 +508,12 @@ def _sample_others(people: IntArray, count: int, rng: np.random.Generator) -> In
 
 
 def _noise_of_others(people: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Normal numbers (K,) with the covariance of subsets that are drawn without replacement.
-
-    Let m = K - 1. A person with value x adds the variance 1 to every value but x, and the
-    covariance -1 / (m - 1) to every two of them. Let p be the people of each value, and n their
-    sum. Together this is
-
-        C = D - (n 1 1' - p 1' - 1 p') / (m - 1),   D = diag(n m - p (m + 1)) / (m - 1)
-
-    Where no value has more than half of the people, D is positive. Then C = E (I - W) E, with
-    E = D^(1/2) and W of rank 2, and E (I - W)^(1/2) z has the covariance C for white noise z. The
-    people of a value with more than half are drawn alone before, and so on with those that are
-    left.
-    """
+    """Normal numbers (K,) with the covariance of subsets that are drawn without replacement."""
+    # With m = K - 1, p the people of each value and n their sum, the covariance is
+    #     C = D - (n 1 1' - p 1' - 1 p') / (m - 1),   D = diag(n m - p (m + 1)) / (m - 1)
+    # Where no value has more than half of the people, D is positive and C = E (I - W) E with E =
+    # D^(1/2) and W of rank 2: E (I - W)^(1/2) z has covariance C. The people of a value with more
+    # than half are drawn alone before, and so on.
     m, left, out = people.size - 1, people.astype(np.float64), np.zeros(people.size)
     while 2 * left.max() > left.sum():
         x = int(left.argmax())

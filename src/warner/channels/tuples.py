@@ -32,23 +32,16 @@ _SMALL = 2**18  # entries up to which the product of the factors is formed
 
 
 class KroneckerChannel(Channel):
-    """The Kronecker product A_1 x ... x A_d of the channels of d attributes.
-
-    Its values are the tuples of values, and its rows the tuples of rows, both in C order.
-
-    Products, the inverse and its moments work along one axis after another,
-    O(prod K times the sum of costs of A_i / K_i). A is not formed unless it is small. Where a
-    report counts in several rows of a factor, a tuple of reports counts in their product, and the
-    channel is a composite likelihood.
-
-    Args:
-        channels: A_1 .. A_d.
+    """The Kronecker product A_1 x ... x A_d of the channels of d attributes, tuples in C order.
 
     >>> from warner.channels import DirectChannel
     >>> one = DirectChannel(2, 0.25, 0.5)
     >>> KroneckerChannel([one, one]).invert(np.full(4, 0.25)).round(3).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
+
+    # Products, the inverse and its moments work along one axis after another. Where a report counts
+    # in several rows of a factor, a tuple counts in their product: a composite likelihood.
 
     def __init__(self, channels: Sequence[Channel]) -> None:
         self.channels = tuple(channels)
@@ -106,13 +99,8 @@ class KroneckerChannel(Channel):
         return prod(size * (size + 1) // 2 for size in self._values) <= _PAIRS
 
     def gram_among(self, index: IntArray, v: FloatArray) -> FloatArray:
-        """The products of columns, from products of pairs of columns of each factor.
-
-            G[x, z] = sum_y v_y prod_i A_i[y_i, x_i] A_i[y_i, z_i]
-
-        The sum is computed along one axis after another, for all pairs of values that occur in
-        ``index``. Then each entry of G is one entry of the result.
-        """
+        """The products of columns, G[x, z] = sum_y v_y prod_i A_i[y_i, x_i] A_i[y_i, z_i]."""
+        # Summed along one axis after another, for all pairs of values that occur in ``index``.
         parts = np.unravel_index(index, self._values)
         places: IntArray = np.zeros((index.size, index.size), dtype=np.int64)
         total = v
@@ -188,11 +176,9 @@ class KroneckerChannel(Channel):
     def _marginal_of_clusters(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        """:meth:`_marginal` where a factor is of several attributes, or None.
-
-        None also where the kept attributes of a factor do not stand side by side: such a table is
-        no product.
-        """
+        """:meth:`_marginal` where a factor is of several attributes, or None."""
+        # None also where a factor's kept attributes are not side by side: such a table is no
+        # product.
         clusters = self.clusters(shape)
         if clusters is None:
             return None
@@ -222,12 +208,9 @@ class KroneckerChannel(Channel):
     def block_moments(
         self, w: FloatArray, block: int, shape: tuple[int, int], columns: FloatArray
     ) -> BlockMoments:
-        """The moments of :class:`BlockMoments` for one value of the first of two attributes.
-
-        The share of this value, the key, is estimated from the reports on the first attribute
-        alone. So g_v = a b_v and h = a. Here a is the term of the first attribute, and b_v that of
-        the second, with E[b_v | x] = [x = v].
-        """
+        """The moments of :class:`BlockMoments` for one value of the first of two attributes."""
+        # The share of this value, the key, is estimated from the reports on the first attribute
+        # alone. So g_v = a b_v and h = a, with E[b_v | x] = [x = v].
         if self.factors(shape) is None:
             return super().block_moments(w, block, shape, columns)
         size = shape[1]
@@ -268,21 +251,16 @@ def _first(
 
 
 class KhatriRaoChannel(Channel):
-    """The channel of tuples of reports that are independent given the value, in C order.
+    """The channel A[(y_1, .., y_d), x] = prod_k A_k[y_k, x] of independent reports, in C order.
 
-        A[(y_1, .., y_d), x] = A_1[y_1, x] .. A_d[y_d, x]
-
-    This is the column-wise Kronecker product. The factors are multiplied in two halves L and R, so
-    that A theta = L diag(theta) R' is one product of matrices.
-
-    Args:
-        tables: A_1 .. A_d, (m_k, K) each.
-        log_factors: those of the rows of each table, (m_k,) or one number; None where all are 0.
+    Shapes: tables A_k (m_k, K), log_factors (m_k,) or a number each, None where all are 0.
 
     >>> table = np.array([[0.8, 0.3], [0.2, 0.7]])
     >>> KhatriRaoChannel([table, table]).matvec(np.array([1.0, 0.0])).round(2).tolist()
     [0.64, 0.16, 0.16, 0.04]
     """
+
+    # In two halves L and R: A theta = L diag(theta) R' is one product of matrices.
 
     def __init__(
         self,

@@ -51,10 +51,8 @@ class Owner:
 
     @property
     def proof(self) -> str:
-        """The anti-forgery value of the forms of the owner's page.
-
-        Other sites cannot read it, so a form that they send in the owner's name lacks it.
-        """
+        """The anti-forgery value of the forms of the owner's page."""
+        # Other sites cannot read it, so a form that they send in the owner's name lacks it.
         return hmac.new(self._key, self._stored, hashlib.sha256).hexdigest()
 
     def is_proof(self, value: str) -> bool:
@@ -86,21 +84,16 @@ def plain_code(code: str) -> str:
 
 
 def invited_id(digest: str, code: str) -> bytes:
-    """The id of the report of an invited person.
-
-    It is the first 16 bytes of the SHA-256 of three lines: "warner invitation", the digest of the
-    study, the code. There is no line end after the code. An id is counted once, so a code is good
-    for one report, and that it was used is all that is stored.
-    """
+    """The id of the report of an invited person, 16 bytes of SHA-256."""
+    # There is no line end after the code. An id is counted once, so a code is good for one report,
+    # and that it was used is all that is stored.
     text = f"warner invitation\n{digest}\n{plain_code(code)}"
     return hashlib.sha256(text.encode()).digest()[:ID_BYTES]
 
 
 def invited_ids(digest: str, codes: Sequence[str]) -> np.ndarray:
-    """The ids of the reports of invited people, uint8 (n, 16).
-
-    They are sorted, so that the store does not know the order in which people were invited.
-    """
+    """The ids of the reports of invited people, uint8 (n, 16)."""
+    # Sorted, so that the store does not know the order in which people were invited.
     ids = b"".join(sorted(invited_id(digest, code) for code in codes))
     return np.frombuffer(ids, np.uint8).reshape(-1, ID_BYTES)
 

@@ -160,9 +160,6 @@ class _Task:
 class Collector:
     """Counts the submissions of a study in a store.
 
-    Attributes:
-        format: the format of submissions.
-
     >>> import tempfile
     >>> from pathlib import Path
     >>> from warner.collector.stores import SQLiteStore
@@ -378,11 +375,9 @@ class Collector:
             return self._changed.wait_for(lambda: self._version > version, timeout)
 
     def close_survey(self) -> None:
-        """Refuse submissions from now on; those that wait are counted first.
-
-        The ids are dropped where the study says so, else they are sorted together. After ids were
-        dropped, the survey cannot be opened again: a repeat would be counted twice.
-        """
+        """Refuse submissions from now on; those that wait are counted first."""
+        # After ids were dropped, the survey cannot be opened again: a repeat would be counted
+        # twice.
         self._ask(self._close)
 
     def open_survey(self) -> None:
@@ -402,11 +397,9 @@ class Collector:
 
     @property
     def invitations(self) -> tuple[int, int]:
-        """How many people are invited, and how many of them have sent.
-
-        After the ids were dropped, nobody knows who has sent, but how many: n.
-        """
+        """How many people are invited, and how many of them have sent."""
         with self._changed:
+            # After the ids were dropped nobody knows who has sent, but n people have.
             return len(self._ids[INVITED]), self._counts.n
 
     @property
@@ -427,13 +420,11 @@ class Collector:
         self._ask(lambda: self._keep(_REMEMBERED + name, content))
 
     def check(self) -> None:
-        """Raise why the last reports could not be written, unless they can be now.
-
-        What was written in the last seconds tells it. Else as many bytes are written as failed, or
-        as some reports need: a full disk often has space for a small change.
-        """
+        """Raise why the last reports could not be written, unless they can be now."""
         when, problem, size = self._written
         if time.monotonic() - when >= _TRUSTED:
+            # As many bytes as failed, or as some reports need: a full disk often has space for a
+            # small change.
             trial = {_TRIED: secrets.token_bytes(max(size, _TRIAL))}
             self._ask(lambda: self._commit(_Group(trial)))
         elif problem is not None:
@@ -483,10 +474,8 @@ class Collector:
         return bool(self._queue) or self._stopping
 
     def _work(self) -> bool:
-        """Do what waits, or what is done in quiet moments; whether the collector is to end.
-
-        Nothing refers to submissions when this returns.
-        """
+        """Do what waits, or what is done in quiet moments; whether the collector is to end."""
+        # Nothing refers to submissions when this returns.
         with self._news:
             uploads, task = self._taken()
             ending = self._stopping and not self._queue
@@ -508,10 +497,8 @@ class Collector:
         return ending
 
     def _taken(self) -> tuple[list[_Upload], _Task | None]:
-        """What is done next: batches, and then perhaps a task; under the lock of the queue.
-
-        A batch does not wait for the task before it, which could leave it alone in its commit.
-        """
+        """What is done next, under the lock of the queue: batches, and then perhaps a task."""
+        # A batch does not wait for the task before it, which could leave it alone in its commit.
         uploads: list[_Upload] = []
         left: deque[_Upload | _Task] = deque()
         task, size = None, 0

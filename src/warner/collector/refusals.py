@@ -8,15 +8,14 @@ from warner._core.errors import WarnerError
 
 
 class Refused(WarnerError):
-    """Submissions that are not counted, or a store that cannot be used. Messages hold no contents.
-
-    Attributes:
-        name: which rule is broken, one of the names in :data:`NAMES`.
-        position: the position of the first submission that breaks it; None where there is none.
+    """Submissions that are not counted, or a store that cannot be used; no message holds contents.
 
     >>> Refused("closed", "survey", "is closed").name
     'closed'
     """
+
+    # ``name``: the broken rule, of :data:`NAMES`. ``position``: the first submission that breaks
+    # it, or None.
 
     def __init__(
         self,

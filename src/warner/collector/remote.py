@@ -48,13 +48,9 @@ _MOST = 1 << 30  # bytes of an answer
 
 
 class Later(Refused):
-    """A refusal for now: to send the same again may help.
+    """A refusal for now: to send the same again may help."""
 
-    Attributes:
-        seconds: how long to wait, as the collector says; 0 where it does not.
-    """
-
-    seconds = 0.0
+    seconds = 0.0  # how long to wait, as the collector says; 0 where it does not
 
 
 class _NoRedirection(urllib.request.HTTPRedirectHandler):
@@ -124,17 +120,13 @@ class Remote:
         return self._ask("/live/tally.json" + ("" if by is None else f"?by={quote(by, safe='')}"))
 
     def send(self, body: bytes) -> int:
-        """Send a batch of reports until it is accepted.
-
-        A reply that is lost does no harm: the same bytes are sent again, and their ids are counted
-        once.
-        """
+        """Send a batch of reports until it is accepted."""
+        # A reply that is lost does no harm: the same bytes are sent again, and ids are counted
+        # once.
         return self._sent("/reports", body, "accepted")
 
     def invite(self, digest: str, ids: np.ndarray) -> int:
-        """Invite people by the ids that their codes make, until all are kept.
-
-        Ids that are sent again are kept once.
+        """Invite people by the ids that their codes make, until all are kept, each once.
 
         Shapes: ids (n, 16).
         """

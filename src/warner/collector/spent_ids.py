@@ -96,14 +96,14 @@ class _Table:
 class IdSet:
     """A set of ids of 16 bytes, asked for many at a time; about 30 bytes for each.
 
-    Tables are added and never copied, so no request waits for a larger table. Hashes are keyed with
-    a secret of the process: nobody can choose ids that fall into one bucket.
-
     >>> ids = IdSet()
     >>> ids.add(words_of(np.eye(3, 16, dtype=np.uint8)))
     >>> len(ids), ids.has(words_of(np.eye(4, 16, dtype=np.uint8))).tolist()
     (3, [True, True, True, False])
     """
+
+    # Tables are added and never copied, so no request waits for a larger table. Hashes are keyed
+    # with a secret of the process: nobody can choose ids that fall into one bucket.
 
     def __init__(self) -> None:
         self._tables: list[_Table] = []

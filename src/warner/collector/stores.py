@@ -58,11 +58,9 @@ def number_of(facts: Mapping[str, bytes]) -> int:
 
 
 class Store(ABC, Generic[_Connection]):
-    """A store that one collector has open, by one connection to a database.
+    """A store that one collector has open, by one connection; where it fails, :class:`Refused`."""
 
-    Every method raises :class:`Refused` where it fails. The errors of a database can hold what was
-    written, so no refusal has one as its context.
-    """
+    # The errors of a database can hold what was written, so no refusal has one as its context.
 
     name: str  # as messages name it, without a password
     rest: float  # seconds after a change until `tidy` is called, also while more changes follow
@@ -70,11 +68,7 @@ class Store(ABC, Generic[_Connection]):
     _connection: _Connection | None = None
 
     def open(self) -> bool:
-        """Connect, keep all other processes out, and bring the tables up to date.
-
-        Where the store is open already, nothing happens, and this is False. After a failure that
-        closed it, it is opened again.
-        """
+        """Connect, keep other processes out and update the tables; False where it is open."""
         if self._is_open():
             return False
         self._connection = self._named(self._connect)
@@ -196,9 +190,7 @@ _SQLITE_STEPS: tuple[tuple[str, ...], ...] = (
 
 
 class SQLiteStore(Store[sqlite3.Connection]):
-    """A store in the file ``path``, which is made if it does not exist.
-
-    Two more files, ``path-wal`` and at times ``path-journal``, stand beside it.
+    """A store in the file ``path``, with ``path-wal`` and at times ``path-journal`` beside it.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -73,13 +73,7 @@ class Asked(Protocol):
 
 
 class SubmissionFormat:
-    """How the submissions of a study are written as bytes.
-
-    Attributes:
-        study: as given.
-        length: the number of bytes of one submission.
-        layout: the digest of the study with the order of its columns, 64 hexadecimal digits.
-        head: the first bytes of a body.
+    """How the submissions of a study are written as bytes, ``length`` of them for each.
 
     >>> from warner.studies.study import Study
     >>> study = Study.parse('''
@@ -94,6 +88,9 @@ class SubmissionFormat:
     >>> len(body), form.length, len(form.parse(body))
     (70, 17, 2)
     """
+
+    # ``layout`` is the digest of the study with the order of its columns, ``head`` the first bytes
+    # of a body.
 
     def __init__(self, study: Asked) -> None:
         if study.groups or study.rows_per_person > 1:
@@ -210,12 +207,9 @@ class SubmissionFormat:
 
 
 class Batch:
-    """Submissions of one body that were checked, or of several bodies.
+    """Submissions of one body that were checked, or of several bodies."""
 
-    Attributes:
-        format: how they are written.
-        rows: uint8 (n, length), read-only, the bytes of each submission.
-    """
+    # ``rows`` is uint8 (n, length), read-only, the bytes of each submission.
 
     def __init__(self, form: SubmissionFormat, rows: np.ndarray) -> None:
         self.format = form

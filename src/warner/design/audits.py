@@ -154,13 +154,7 @@ _ERROR = 1e-6  # probability that the sampled lower bound is above the true epsi
 def sampled_bound(
     mechanism: Mechanism, samples: int, draw: Callable[[np.ndarray], np.ndarray] | None = None
 ) -> float:
-    """A lower bound on epsilon from reports of two values.
-
-    The two values are the first and the last. If only some values are protected, a protected value
-    is compared with one that is not, whose reports may name it. Then only events that are likelier
-    under the protected value count. Half of the samples chooses an event: one serialised report, or
-    a byte or a bit of it. The other half bounds its two probabilities (Clopper-Pearson), so the
-    choice does not bias the bound.
+    """A lower bound on epsilon from reports of the first and the last value.
 
     Shapes: draw (n,).
     """
@@ -171,11 +165,14 @@ def sampled_bound(
                 mechanism.header, mechanism.randomize_index(index, Source(None))
             ).record_array()
 
+    # Half of the samples chooses an event, the other half bounds its two probabilities
+    # (Clopper-Pearson), so the choice does not bias the bound.
     half = samples // 2
     delta = mechanism.guarantee.delta or 0.0
     sensitive = mechanism.sensitive_mask
     first, last, one_sided = 0, mechanism.domain.size - 1, False
     if sensitive is not None and not sensitive.all():
+        # The unprotected value may be named, so only events likelier under the protected one count.
         first, last, one_sided = int(np.argmax(sensitive)), int(np.argmin(sensitive)), True
     a, b = (draw(np.full(samples, x)) for x in (first, last))
     bound = 0.0
@@ -226,10 +223,8 @@ def _most_telling(a: np.ndarray, b: np.ndarray) -> _Event:
 
 
 def _cautious(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Log odds of counts, each moved five standard deviations towards the other.
-
-    Without it, some of many rare events would always look telling.
-    """
+    """Log odds of counts, each moved five standard deviations towards the other."""
+    # Without it, some of many rare events would always look telling.
     odds: np.ndarray = np.log(np.maximum(a - 5 * np.sqrt(a), 0.1)) - np.log(b + 5 * np.sqrt(b) + 25)
     return odds
 
@@ -295,16 +290,12 @@ def enumerated(
     sensitive: np.ndarray | None = None,
     protected: np.ndarray | None = None,
 ) -> tuple[Fraction, str | None]:
-    """The worst likelihood ratio of serialised reports.
-
-    Reports with equal bytes are one report to a reader, so their probabilities add. With
-    sensitive values both conditions of ULDP are examined [P2 def 2]: every unprotected report names
-    one non-sensitive value, and the ratio is that of the protected reports. Where the first
-    condition fails, the ratio is the one-sided one of OSLDP.
+    """The worst likelihood ratio of serialised reports; both conditions of ULDP [P2 def 2].
 
     Shapes: probabilities (m, K), sensitive (K,), protected (m,).
     """
     shares, total = common_denominator(probabilities)
+    # Reports with equal bytes are one report to a reader, so their probabilities add.
     rows, safe, problem = _merged(records, shares, protected, total)
     if problem is not None:
         return INFINITE, problem
@@ -313,6 +304,7 @@ def enumerated(
     broken = ambiguous_report(rows, sensitive, safe)
     if broken is None:
         return worst_ratio(rows[safe]), None
+    # The one-sided ratio of OSLDP.
     return worst_ratio(rows, sensitive), broken
 
 
@@ -422,15 +414,11 @@ def audit_exact(mechanism: Mechanism, samples: int | None = None) -> Audit:
 
 
 def audit_device(device: Device) -> Audit:
-    """Audit the device of one person: the common mechanism, and what the device does with it.
-
-    Nothing in the result but ``holds`` and ``violation`` depends on the secret map. The epsilon is
-    that of the common mechanism. The exact epsilon of the device alone would reveal whether its
-    owner has secrets. For an owner without secrets, all protected reports of randomised response
-    are equally likely.
-    """
+    """Audit the device of one person: the common mechanism, and what the device does with it."""
     common = audit_exact(device.mechanism)
     violation = common.violation or device.violation()
+    # The exact epsilon of the device would reveal whether its owner has secrets, so that of the
+    # common mechanism is given; only holds and violation depend on the secret map.
     return replace(
         common,
         mechanism=repr(device),

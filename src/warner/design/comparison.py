@@ -142,13 +142,7 @@ _SUM = 1e-6  # of shares, which people write with a few digits
 
 
 def truths_of(truth: Any, domain: Domain) -> dict[str, np.ndarray]:
-    """The distributions that an argument means, by name.
-
-    Floats that are as many as the values are shares. Everything else is a column of values, whose
-    shares are the truth. Another number of floats that sum to 1 is refused, because it is rather a
-    truth of another domain than a few answers.
-
-    Shapes: truth (K,) -> (K,).
+    """The distributions (K,) that an argument means, by name: shares, or a column of values.
 
     >>> from warner import Categorical
     >>> truths_of(["b", "a", "b", "b"], Categorical(["a", "b"]))

@@ -106,10 +106,7 @@ def candidates(
     distance: float | None,
     near: bool,
 ) -> Iterator[tuple[str, Maker]]:
-    """The names and makers of mechanisms to compare.
-
-    A maker refuses a domain that it does not fit.
-    """
+    """The names and makers of mechanisms to compare; a maker refuses a domain it does not fit."""
     if distance is not None:
         for name, make in _METRIC.items():
             yield name, _per_unit(make, distance)

@@ -121,11 +121,8 @@ def _holds(answer: Any, width: int) -> bool:
 
 
 def built_in(parts: Sequence[Any]) -> Sequence[Any]:
-    """Return answers of classes derived from str, int and float as built-in types.
-
-    A derived class may define operations whose error messages show the answer. After the conversion
-    only operations of built-in types are used. All other answers stay as they are.
-    """
+    """Return answers of classes derived from str, int and float as built-in types."""
+    # A derived class may define operations whose error messages show the answer.
     if all(t in _BUILT_IN or t.__module__ == "numpy" for t in set(map(type, parts))):
         return parts
     return [_as_base(value) for value in parts]
@@ -143,10 +140,7 @@ def _as_base(value: Any) -> Any:
 
 
 def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: int = 1) -> None:
-    """Refuse the first part of an answer whose type is not allowed.
-
-    A boolean counts as an integer only where booleans are allowed.
-    """
+    """Refuse the first part of an answer whose type is not allowed; a boolean is no integer."""
     takes_booleans = bool({bool, np.bool_} & set(allowed))
     refused = {
         t

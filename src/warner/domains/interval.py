@@ -214,22 +214,15 @@ _LABELS = {
 
 
 class Dates(Domain):
-    """The days, ISO weeks or months of the years 1 to 9999, in their order.
-
-    A date is coarsened to the unit that holds it. Labels are ISO 8601 texts: 2024-05-31 for a day,
-    2024-W22 for the week that begins on a Monday, 2024-05 for a month. It is a domain of public
-    columns; as answers that are randomised it would have far too many values.
-
-    Args:
-        unit: ``day``, ``week`` or ``month``.
-
-    Raises:
-        ArgumentError: another unit.
+    """The days, ISO weeks or months of the years 1 to 9999, in order, for public columns.
 
     >>> week = Dates("week")
     >>> week.decode(week.encode(["2024-05-31", "2024-06-02", "2024-W23"]))
     ['2024-W22', '2024-W22', '2024-W23']
     """
+
+    # Labels are ISO 8601 texts: 2024-05-31 for a day, 2024-W22 for the week that begins on a
+    # Monday, 2024-05 for a month. As answers that are randomised it would have far too many values.
 
     kind = "dates"
     noun = "dates"

@@ -41,22 +41,16 @@ class LikelihoodData:
 
     The log-likelihood of theta (K,) is n sum_y w_y log (A theta)_y, up to a constant. With the
     constant it is ``warner.estimators.maximum_likelihood.log_likelihood_at``.
-
-    Attributes:
-        channel: A (m, K).
-        weights: w (m,), frequencies of the rows with the sum 1. They cannot be written to, because
-            other methods read them next.
-        n: number of reports.
-        domain: the K values.
-        simulated: whether the reports were made with a generator that can be repeated.
-        reports_per_person: the largest number of reports of different values that one person sent.
     """
 
-    channel: LikelihoodOperator
+    channel: LikelihoodOperator  # A (m, K)
+    # w (m,), frequencies of the rows with the sum 1. They cannot be written to, because other
+    # methods read them next.
     weights: FloatArray
-    n: int
-    domain: Domain
-    simulated: bool = False
+    n: int  # number of reports
+    domain: Domain  # the K values
+    simulated: bool = False  # whether the reports were made with a generator that can be repeated
+    # the largest number of reports of different values that one person sent
     reports_per_person: int = 1
 
     def __post_init__(self) -> None:
@@ -77,12 +71,11 @@ class LikelihoodData:
         return -(-self.n // self.reports_per_person)
 
     def by_sums(self) -> LikelihoodData:
-        """The same data for smooth distributions, with sums of bits for many whole reports of bits.
-
-        These reports are more than 4 K, of more than 512 values. Their sums lose next to nothing
-        where no value has a large share: a report supports many values, and each of them hardly
-        changes its probability. A log-spline of 1000 values then takes a twentieth of the time.
+        """The same data for smooth distributions, with sums of bits for many whole reports of
+        bits.
         """
+        # Sums lose next to nothing where no value has a large share: a report supports many values.
+        # A log-spline of 1000 values takes a twentieth of the time.
         size = self.channel.shape[1]
         if size <= _FEW_VALUES or self.channel.rows_per_report > 1:
             return self
@@ -93,11 +86,9 @@ class LikelihoodData:
         return self._supports()
 
     def for_test_of_smoothness(self) -> LikelihoodData:
-        """:meth:`by_sums`, and sums also where every two values share equally many reports.
-
-        The maximum of the likelihood of sums has a closed form. That of the reports of Hadamard and
-        projective geometry response takes many products.
-        """
+        """:meth:`by_sums`, and sums also where every two values share equally many reports."""
+        # The maximum of the likelihood of sums has a closed form; that of the reports takes many
+        # products.
         if self.channel.shape[1] > _FEW_VALUES and self.channel.supports_overlap_alike:
             return self._supports()
         return self.by_sums()
@@ -121,11 +112,8 @@ class LikelihoodData:
         return replace(self, channel=marginal[0], weights=marginal[1], domain=domain)
 
     def in_order_of_names(self) -> tuple[LikelihoodData, list[int]]:
-        """The same data with attributes in the order of their names, and where each then stands.
-
-        So a method that depends on the order of attributes gives the same in whatever order they
-        are asked for. The data are as before where reports do not tell attributes apart.
-        """
+        """The same data with attributes in the order of their names, and where each then stands."""
+        # A method that depends on their order then gives the same however they are asked for.
         names = list(self.domain.attributes)
         order = sorted(range(len(names)), key=names.__getitem__)
         turned = None if names == sorted(names) else self.on_attributes(order)
@@ -231,51 +219,37 @@ def status_of_parts(statuses: Iterable[Status]) -> Status:
 
 @dataclass(frozen=True, eq=False)
 class MeanFit:
-    """An estimate of the mean of values with d coordinates.
+    """An estimate of the mean of values with d coordinates."""
 
-    Attributes:
-        value: (d,), in the units of the values.
-        variance: (d,), the variance of one report's contribution to ``value``, in squared units.
-        bias: (d,), a bound on the absolute bias, in the units of the values.
-    """
-
-    value: np.ndarray
+    value: np.ndarray  # (d,), in the units of the values
+    # (d,), the variance of one report's contribution to ``value``, in squared units
     variance: np.ndarray
-    bias: np.ndarray
+    bias: np.ndarray  # (d,), a bound on the absolute bias, in the units of the values
 
 
 @dataclass(frozen=True, eq=False)
 class KeyFit:
-    """Estimates for each of d keys.
+    """Estimates for each of d keys."""
 
-    Attributes:
-        frequencies: (d,), the share of people who have each key.
-        means: (d,), the mean of each key's values, in their units.
-    """
-
-    frequencies: np.ndarray
-    means: np.ndarray
+    frequencies: np.ndarray  # (d,), the share of people who have each key
+    means: np.ndarray  # (d,), the mean of each key's values, in their units
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorFit:
-    """The posterior of the shares.
+    """The posterior of the shares."""
 
-    Attributes:
-        draws: a function of ``count`` and ``rng`` that returns (count, K), distributions drawn from
-            the posterior. Quantiles of a function over the rows are an interval for the function.
-        for_intervals: whether draws are the default for intervals. It is False where the prior was
-            learnt from the same reports, because such intervals may not cover shares that are
-            unlike the rest.
-        singly: the same draws as an iterator of distributions (K,), where ``draws`` takes much
-            memory; None where it does not.
-        by_values: the same draws as an iterator over blocks of values: a slice of the values, and
-            (values, count); None as before.
-    """
-
+    # a function of ``count`` and ``rng`` that returns (count, K), distributions drawn from the
+    # posterior. Quantiles of a function over the rows are an interval for the function.
     draws: Callable[[int, np.random.Generator], np.ndarray]
+    # whether draws are the default for intervals. It is False where the prior was learnt from the
+    # same reports, because such intervals may not cover shares that are unlike the rest.
     for_intervals: bool = False
+    # the same draws as an iterator of distributions (K,), where ``draws`` takes much memory; None
+    # where it does not
     singly: Callable[[int, np.random.Generator], Iterator[np.ndarray]] | None = None
+    # the same draws as an iterator over blocks of values: a slice of the values, and (values,
+    # count); None as before
     by_values: Callable[[int, np.random.Generator], Iterator[tuple[slice, np.ndarray]]] | None = (
         None
     )
@@ -418,8 +392,6 @@ def score(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> np.n
 def log_likelihood(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> float:
     """The log-likelihood l(theta) in nats per report.
 
-    n l(theta) is the sum of the log-probabilities of all n reports.
-
     Shapes: channel (m, K), w (m,), theta (K,).
     """
     return score_and_log_likelihood(channel, w, theta)[1]
@@ -518,11 +490,10 @@ def zero_small_shares(
 ) -> np.ndarray:
     """Set small shares of theta to 0, unless the gap then exceeds the allowed gap.
 
-    A share is set to 0 if it is smaller than 1 minus its score. In the degenerate case (METHODS
-    4.5) both tend to 0 together. So setting all shares below 1e-3, 1e-4, .. to 0 is tried too.
-
     Shapes: channel (m, K), w (m,), theta (K,) -> (K,).
     """
+    # A share below 1 minus its score is set to 0. In the degenerate case (METHODS 4.5) both tend to
+    # 0 together, so all shares below 1e-3, 1e-4, .. are tried too.
     s = score(channel, w, theta)
     allowed = max(target, gap_of_score(channel, s))
     tried: set[bytes] = set()
@@ -681,11 +652,8 @@ def require_fit(name: str, fit: Fit, size: int) -> None:
 
 
 def threads_for(data: LikelihoodData) -> AbstractContextManager[None]:
-    """Return a context in which linear algebra uses one thread if the products of a fit are small.
-
-    Otherwise all threads are used. Setting the number of threads takes about as long as a small
-    fit. So many fits of one size should run in one such block.
-    """
+    """Return a context with one thread for linear algebra if the products of a fit are small."""
+    # Setting the number takes about as long as a small fit: run many fits in one such block.
     rows, size = data.channel.shape
     return one_thread() if min(rows, data.n) * size**2 <= SMALL else nullcontext()
 
@@ -720,17 +688,11 @@ State = TypeVar("State")
 
 @dataclass(frozen=True)
 class Run(Generic[State]):
-    """The end of an iteration.
+    """The end of an iteration."""
 
-    Attributes:
-        state: the last state.
-        steps: the number of steps taken.
-        status: the reason for the end; ``STEP_LIMIT`` if ``stop`` gave no reason.
-    """
-
-    state: State
-    steps: int
-    status: Status
+    state: State  # the last state
+    steps: int  # the number of steps taken
+    status: Status  # the reason for the end; ``STEP_LIMIT`` if ``stop`` gave no reason
 
 
 def iterate(
@@ -742,13 +704,11 @@ def iterate(
 ) -> Run[State]:
     """Apply ``step`` until ``stop`` gives a reason, no step is possible, or ``most`` are done.
 
-    The steps are a stage of :func:`warner.results.progress`. Most methods stop long before ``most``
-    steps, so the stage has no total.
-
     >>> halve = iterate(1.0, lambda x: x / 2, lambda x, n: Status.CONVERGED if x < 0.3 else None, 9)
     >>> halve.state, halve.steps, halve.status.name
     (0.25, 2, 'CONVERGED')
     """
+    # A stage of progress without a total: most methods stop long before ``most`` steps.
     state, steps = start, 0
     with stage("iterations") as tell:
         while True:

@@ -50,20 +50,13 @@ _NOTHING = 1e-3  # nats over all reports: a start this close to the maximum need
 
 @dataclass(frozen=True, eq=False)
 class EMState:
-    """A point on the path of EM.
+    """A point on the path of EM."""
 
-    Attributes:
-        theta: (K,) the shares.
-        score: s (K,) at theta.
-        value: the log-likelihood l(theta) in nats per report.
-        pace: the factor by which the next step to try is longer than EM's own step.
-        gain: the rise of l in the last step; -inf where l is -inf now, inf at the start.
-    """
-
-    theta: np.ndarray
-    score: np.ndarray
-    value: float
-    pace: float
+    theta: np.ndarray  # (K,) the shares
+    score: np.ndarray  # s (K,) at theta
+    value: float  # the log-likelihood l(theta) in nats per report
+    pace: float  # the factor by which the next step to try is longer than EM's own step
+    # the rise of l in the last step; -inf where l is -inf now, inf at the start
     gain: float = np.inf
 
     @property
@@ -73,15 +66,12 @@ class EMState:
 
 
 def em_step(theta: np.ndarray, score: np.ndarray, pace: float = 1.0) -> np.ndarray:
-    """Take the EM step from theta to theta * s, made ``pace`` times as long.
-
-        theta (1 + pace (s - 1))
-
-    A lengthened step that would remove more than nine tenths of a share is shortened. It never
-    becomes shorter than EM's own step.
+    """Take the EM step made ``pace`` times as long, theta (1 + pace (s - 1)).
 
     Shapes: theta (K,).
     """
+    # A longer step that would remove more than nine tenths of a share is shortened, to EM's at
+    # least.
     if pace <= 1:
         out: np.ndarray = theta * score
         return out
@@ -115,17 +105,11 @@ def start_em(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> E
 def advance(channel: LikelihoodOperator, w: np.ndarray, state: EMState) -> EMState:
     """Take one step of EM that is as long as a step on whole reports.
 
-    Where one report counts for several rows, EM over rows treats every row as a whole report. Its
-    steps are then ``rows_per_report`` times too short. EM over whole reports moves theta by
-    theta (S - 1), where S is the score of whole reports. To first order,
-    S - 1 = rows_per_report (s - 1). This holds for unary encoding as K grows, and for subset
-    selection up to a factor K / (K - 1). So the pace starts at ``rows_per_report``.
-
-    EM's own step never lowers the likelihood. If a longer step lowers it, the pace is halved until
-    it no longer does, down to 1. The next step starts from twice the accepted pace.
-
     Shapes: channel (m, K), w (m,).
     """
+    # EM over rows is ``rows_per_report`` times too short: to first order S - 1 = rows_per_report (s
+    # - 1) with S the score of whole reports. So the pace starts there. It is halved, down to EM's
+    # own step, until the likelihood does not fall, and then doubled for the next step.
     pace = state.pace
     while True:
         theta = em_step(state.theta, state.score, pace)
@@ -222,17 +206,12 @@ def checked_start(start: Start, names: tuple[str, ...]) -> CheckedStart:
 
 
 def start_at(start: CheckedStart, data: LikelihoodData) -> np.ndarray:
-    """The distribution (K,) at which the steps begin.
-
-    - ``"uniform"``: 1 / K for every value.
-    - ``"histogram"``: the report histogram of ``Observed()``. Where every report is a value, as
-      in k-RR, shares of 0 stay, because the maximum has them too. Else they are made positive.
-    - an estimator: its shares. Negative ones count as 0 and the sum is made one; then shares of 0
-      are made positive.
-    - a tuple: these shares as they are.
-
-    Shares are made positive by mixing in 1 % of the uniform distribution, and only where one is 0.
+    """The distribution (K,) at which the steps begin, with shares of 0 made positive where
+    needed.
     """
+    # Shares are made positive by mixing in 1 % of the uniform distribution, only where one is 0.
+    # Shares of 0 stay in a given tuple, and in a histogram of reports that are values, because the
+    # maximum has them too. Negative shares of an estimator count as 0.
     size = data.domain.size
     if isinstance(start, tuple):
         return distribution("start", start, size)
@@ -361,15 +340,11 @@ def chosen_steps(
 ) -> np.ndarray:
     """The number of EM steps after which held-out reports are likeliest, for B sets of reports.
 
-        argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y
-
-    A (m, K) is the channel. c_fy is the count of row y in fold f, and theta_t,-f (K,) is the result
-    of t steps on the other folds. Each count is split multinomially among the folds. Given the
-    distribution of reports, the folds are then independent. The split is a function of the counts.
-    A step is one product with the folds of all sets whose search goes on.
-
-    Shapes: channel (m, K), w (m, B), start_from (m,) -> (K,); returns (B,).
+    Shapes: channel A (m, K), w (m, B), start_from (m,) -> (K,); returns (B,).
     """
+    # argmax_t sum_f sum_y c_fy log (A theta_t,-f)_y, c_fy the count of row y in fold f, theta_t,-f
+    # after t steps on the other folds. Counts are split multinomially, so folds are independent
+    # given the distribution; the split is a function of the counts.
     size, from_uniform = channel.shape[1], start_from is None
     counts = np.rint(w * (n * channel.rows_per_report)).astype(np.int64)
     split = [split_into_folds(of_set) for of_set in counts.T]
@@ -659,11 +634,8 @@ class ExpectationMaximization(Estimator):
     def _begin(
         self, data: LikelihoodData, rows: LikelihoodOperator, weights: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray] | None:
-        """The start (K,) as a function of frequencies; None for the uniform distribution.
-
-        The frequencies are those of ``rows`` for the product of marginals, and of the data's
-        channel for a histogram and an estimator.
-        """
+        """The start (K,) as a function of frequencies; None for the uniform distribution."""
+        # Frequencies of ``rows`` for the product of marginals, else of the data's channel.
         start = self._start
         if start == "independent":
             # Reports of one attribute, or a closed form, give marginals to start from.

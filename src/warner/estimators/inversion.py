@@ -249,13 +249,10 @@ class SampleMean(Estimator):
 def _least_risk(
     data: LikelihoodData, points: FloatArray, extent: float
 ) -> tuple[FloatArray, float]:
-    """The number g (m,) that each report stands for, and the largest bias |A'g - points|.
-
-    g is unbiased, except for places that a device rounded to its grid. There the affine function of
-    the report has a bias. It is returned if its squared bias is at most its variance, or if the
-    unbiased g has no smaller squared error. Both are those of the mean of n reports at the uniform
-    distribution.
-    """
+    """The number g (m,) that each report stands for, and the largest bias |A'g - points|."""
+    # Unbiased, except for places that a device rounded to its grid: there the affine function of
+    # the report is taken if its squared bias is at most its variance, or if the unbiased g errs no
+    # less, for the mean of n reports at the uniform distribution.
     channel = data.channel
     if (exactly_affine := affine(channel, points)) is not None:
         return exactly_affine, 0.0

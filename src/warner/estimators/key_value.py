@@ -89,36 +89,23 @@ _ADDED = 4  # added reports, about z^2 of an interval of 95 %, as by Agresti and
 
 @dataclass(frozen=True, eq=False)
 class KeyMoments:
-    """Unbiased estimates of every key's frequency f, and of N = f times the mean of its values.
+    """Unbiased estimates of every key's frequency f, and of N = f times the mean of its values."""
 
-    Attributes:
-        frequency: f (d,), the share of people who have each of d keys.
-        total: N (d,), in the units of the values.
-        variance: (d, 2, 2), the covariance matrix of (N, f) for each key.
-        ends: the least and the largest value.
-    """
-
-    frequency: FloatArray
-    total: FloatArray
-    variance: FloatArray
-    ends: tuple[float, float]
+    frequency: FloatArray  # f (d,), the share of people who have each of d keys
+    total: FloatArray  # N (d,), in the units of the values
+    variance: FloatArray  # (d, 2, 2), the covariance matrix of (N, f) for each key
+    ends: tuple[float, float]  # the least and the largest value
 
 
 def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
-    """Estimate f and N of every key without bias, from means over the reports.
-
-        f_k = mean of h(z),   h = ([z > 0] - b) / (a - b)
-        N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
-
-    z is the part of a report about key k; it is 0 if the report is about another key. A person's
-    own key is reported with probability a, and any other key with probability b. G_z is the
-    unbiased estimate of a value from its report z, and G_dummy is the mean of G over dummy values.
-    Several mechanisms are combined with weights inverse to the variance of f. This variance is
-    taken at equal frequencies, so the weights depend on no report.
-
-    Where one person sent up to t reports, the sample has at least n / t people. So (t - 1) / n
-    times an upper bound of the variance of the values is added to the variance of n reports.
-    """
+    """Estimate f and N of every key without bias, from means over the reports."""
+    # With a, b the probabilities of reporting one's own and another key, z the part about key k (0
+    # if about another key), G_z the unbiased estimate of a value and G_dummy its mean over dummies:
+    #     f_k = mean of h(z),   h = ([z > 0] - b) / (a - b)
+    #     N_k = mean of ([z > 0] G_z - b (1 - h) G_dummy) / a
+    # Mechanisms are combined by the variance of f at equal frequencies, so weights depend on no
+    # report. With up to t reports a person, (t - 1) / n times a bound of the values' variance is
+    # added.
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
         raise ArgumentTypeError(
@@ -157,12 +144,9 @@ def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
 def _variance_of_values(
     frequency: FloatArray, total: FloatArray, ends: tuple[float, float], least: float
 ) -> FloatArray:
-    """An upper bound (d, 2, 2) of the covariance of (c [key = k], [key = k]) over the pairs.
-
-    The number c of a pair lies between low and high, so c^2 <= (low + high) c - low high. The
-    frequency is taken to be at least ``least`` from 0 and from 1, because that of a key that few
-    people hold is uncertain.
-    """
+    """An upper bound (d, 2, 2) of the covariance of (c [key = k], [key = k]) over the pairs."""
+    # c^2 <= (low + high) c - low high. The frequency is kept ``least`` from 0 and 1, as that of a
+    # rare key is uncertain.
     low, high = ends
     least = min(least, 0.5)
     f = np.clip(frequency, least, 1 - least)

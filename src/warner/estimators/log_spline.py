@@ -42,15 +42,11 @@ MOST_CELLS = 2048
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of K consecutive values.
+    """Cells of K consecutive values."""
 
-    Attributes:
-        size: K.
-        starts: the first value of each cell, C of them. The first and the last value are cells of
-            their own, because they have atoms.
-    """
-
-    size: int
+    size: int  # K
+    # the first value of each cell, C of them. The first and the last value are cells of their own,
+    # because they have atoms.
     starts: tuple[int, ...]
 
     @cached_property
@@ -103,19 +99,12 @@ def cells_for(channel: LikelihoodOperator) -> Cells | None:
 
 @dataclass(eq=False)
 class Likelihood:
-    """The log-likelihood n l(theta) and its derivatives, from products with the channel alone.
+    """The log-likelihood n l(theta) and its derivatives, from products with the channel alone."""
 
-    Attributes:
-        rows: the channel A (m, K).
-        weights: the frequencies w (m,) of its rows.
-        count: n times the number of rows that one report counts for.
-        steps: how many Newton steps were taken with it.
-    """
-
-    rows: LikelihoodOperator
-    weights: np.ndarray
-    count: float
-    steps: int = 0
+    rows: LikelihoodOperator  # the channel A (m, K)
+    weights: np.ndarray  # the frequencies w (m,) of its rows
+    count: float  # n times the number of rows that one report counts for
+    steps: int = 0  # how many Newton steps were taken with it
 
     def size(self, cells: Cells | None) -> int:
         """The number of values."""
@@ -144,20 +133,13 @@ class Likelihood:
 
 @dataclass(eq=False)
 class Expansion(Likelihood):
-    """The likelihood to second order around ``centre``, for many more rows than values.
+    """The likelihood to second order around ``centre``, for many more rows than values."""
 
-        l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c)
-        s = A' (w / A c),   G = A' diag(w / (A c)^2) A
+    # l(theta) ~ l(c) + s (theta - c) - 1/2 (theta - c)' G (theta - c), with s = A' (w / A c) and G
+    # = A' diag(w / (A c)^2) A. One pass over the rows instead of hundreds: in the pure family A
+    # theta changes little (METHODS 4.3). The centre is moved until the estimate is steady.
 
-    G and s are the information and the score at the centre c. This needs one pass over the rows
-    instead of hundreds. In the pure family A theta changes little with theta (METHODS 4.3). The
-    centre is moved to the estimate until the estimate no longer changes.
-
-    Attributes:
-        centre: c (K,).
-    """
-
-    centre: np.ndarray = field(default_factory=lambda: np.empty(0))
+    centre: np.ndarray = field(default_factory=lambda: np.empty(0))  # c (K,)
 
     def __post_init__(self) -> None:
         d, self._value = super().value(self.centre)
@@ -211,19 +193,13 @@ class SplineDesign:
 class FineColumns:
     """The columns X of many values, as a product with few entries.
 
-        X = [P_1, B C - P M, E]
-
-    Attributes:
-        powers: P (K, p), orthonormal polynomials.
-        splines: B, sparse (K, S), cubic B-splines.
-        weights: C (S, S - p).
-        shifts: M (p, S - p).
+    X = [P_1, B C - P M, E]
     """
 
-    powers: np.ndarray
-    splines: Any
-    weights: np.ndarray
-    shifts: np.ndarray
+    powers: np.ndarray  # P (K, p), orthonormal polynomials
+    splines: Any  # B, sparse (K, S), cubic B-splines
+    weights: np.ndarray  # C (S, S - p)
+    shifts: np.ndarray  # M (p, S - p)
 
     def __matmul__(self, phi: np.ndarray) -> np.ndarray:
         """X phi, (K,)."""
@@ -347,12 +323,10 @@ class CoefficientPrior:
     def curvature(self, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The precision (P,), and the Hessian (P, P) of -log prior, at phi.
 
-        The gradient of the log prior is -precision * phi. The diagonal matrix of precisions is the
-        Hessian of -log of a normal law. This law equals the prior at phi and is below it elsewhere.
-        The matrix is always positive, unlike the Hessian of a Cauchy.
-
         Shapes: phi (P,).
         """
+        # The gradient of the log prior is -precision * phi. The precisions are those of a normal
+        # law that touches the prior at phi from below: always positive, unlike a Cauchy's Hessian.
         precision = np.full(phi.size, 1 / self.scale**2)
         hessian = np.zeros((phi.size, phi.size))
         for g in self.x.groups:
@@ -371,25 +345,17 @@ _CLOSE = 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """One order and scale at its penalised maximum.
+    """One order and scale at its penalised maximum."""
 
-    Attributes:
-        order, scale: the order p of differences and the standard deviation s.
-        evidence: log Z, in nats.
-        theta, phi: the shares (C,) of values or cells, and the coefficients (P,), at the maximum.
-        factor: (P, P) lower triangular, with H = factor factor'.
-        design: the columns X and their kinds.
-        converged: whether Newton's method converged.
-    """
-
-    order: int
+    order: int  # order, scale: the order p of differences and the standard deviation s
     scale: float
-    evidence: float
+    evidence: float  # log Z, in nats
+    # theta, phi: the shares (C,) of values or cells, and the coefficients (P,), at the maximum
     theta: np.ndarray
     phi: np.ndarray
-    factor: np.ndarray
-    design: SplineDesign
-    converged: bool
+    factor: np.ndarray  # (P, P) lower triangular, with H = factor factor'
+    design: SplineDesign  # the columns X and their kinds
+    converged: bool  # whether Newton's method converged
 
     def determined(self) -> float:
         """The number of coefficients that the reports determine: P - tr(H^-1 S)."""
@@ -400,17 +366,15 @@ class Model:
 def derivatives(
     likelihood: Likelihood, columns: np.ndarray, theta: np.ndarray, d: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradient (P,) of n l in phi, and two matrices (P, P).
-
-    The first matrix minus the second is minus the Hessian of n l.
-    x_c = X - theta' X is the derivative of log theta in phi, so theta has the derivative theta x_c.
-    With the score s, the log-likelihood per report has
-    -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2 - sum_x theta_x (s_x - 1) x_c x_c'.
-    The first matrix is never negative. The second matrix is 0 at an unpenalised maximum inside the
-    simplex. At the true theta it has mean 0.
+    """The gradient (P,) of n l in phi, and two matrices (P, P), whose difference is -Hessian.
 
     Shapes: columns X (K, P), theta (K,), d (m,).
     """
+    # With x_c = X - theta' X, the derivative of log theta, and the score s, per report
+    #     -l'' = sum_y w_y (A theta x_c)_y (A theta x_c)_y' / d_y^2
+    #     - sum_x theta_x (s_x - 1) x_c x_c'
+    # The first is never negative. The second is 0 at an unpenalised maximum inside the simplex, and
+    # has mean 0 at the true theta.
     s = likelihood.score(theta, d)
     excess = likelihood.count * theta * (s - theta @ s)  # theta . s is 1, except of an expansion
     centred = columns - theta @ columns
@@ -420,24 +384,16 @@ def derivatives(
 
 @dataclass(frozen=True, eq=False)
 class _Ascent:
-    """A point of Newton's method.
+    """A point of Newton's method."""
 
-    Attributes:
-        phi, theta: (P,), (K,).
-        d: A theta, or what ``Likelihood.value`` returns for it.
-        value: the penalised log-likelihood, nats.
-        factor: (P, P) lower, of the Hessian at the point before; None at the start.
-        converged: whether the step to this point was expected to gain next to nothing.
-        stalled: whether no length of the last step raised the value.
-    """
-
-    phi: np.ndarray
+    phi: np.ndarray  # phi, theta: (P,), (K,)
     theta: np.ndarray
-    d: np.ndarray
-    value: float
+    d: np.ndarray  # A theta, or what ``Likelihood.value`` returns for it
+    value: float  # the penalised log-likelihood, nats
+    # (P, P) lower, of the Hessian at the point before; None at the start
     factor: np.ndarray | None = None
-    converged: bool = False
-    stalled: bool = False
+    converged: bool = False  # whether the step to this point was expected to gain next to nothing
+    stalled: bool = False  # whether no length of the last step raised the value
 
 
 def maximize_penalized(
@@ -445,11 +401,9 @@ def maximize_penalized(
 ) -> Model:
     """Find the penalised maximum phi* by Newton's method with step halving, and the evidence.
 
-    The objective need not be concave, because softmax is not. If minus its Hessian is not positive,
-    the first matrix of :func:`derivatives`, which is always positive, is used instead.
-
     Shapes: x (K, P), phi (P,).
     """
+    # The objective need not be concave: the first matrix of :func:`derivatives` is the fallback.
     from scipy.linalg import cho_solve
 
     columns, prior = x.columns, CoefficientPrior(x, scale)
@@ -590,20 +544,13 @@ def _grid(
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws from the mixture of the models' Laplace posteriors: (count, rng) to (count, K).
+    """Draws from the mixture of the models' Laplace posteriors: (count, rng) to (count, K)."""
 
-    A draw is theta* f, f constant in each cell of values. So all draws of f take little memory, and
-    the draws of theta can be formed a few values, or one distribution, at a time.
+    # A draw is theta* f, f constant in each cell, so draws take little memory.
 
-    Attributes:
-        models: the models of the mixture.
-        chances: their probabilities.
-        tilt: (K,) factors of the shares, which move the centre of the draws to the estimate; None
-            where the estimate is the mixture's.
-    """
-
-    models: list[Model]
-    chances: np.ndarray
+    models: list[Model]  # the models of the mixture
+    chances: np.ndarray  # their probabilities
+    # (K,) factors that move the centre of the draws to the estimate; None if it is the mixture's
     tilt: np.ndarray | None = None
 
     def __call__(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -659,17 +606,11 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class _DrawsOfModel:
-    """The draws of one model: shares times factors.
+    """The draws of one model: shares times factors."""
 
-    Attributes:
-        shares: (K,), those of the model.
-        factors: (C, draws), of cells of values.
-        cells: the cells; None where each value is one.
-    """
-
-    shares: np.ndarray
-    factors: np.ndarray
-    cells: Cells | None
+    shares: np.ndarray  # (K,), those of the model
+    factors: np.ndarray  # (C, draws), of cells of values
+    cells: Cells | None  # the cells; None where each value is one
 
 
 # The weight of smoothed EM where the reports say nothing. Wasserstein distance is convex, so the
@@ -689,17 +630,13 @@ _CELLS = 128
 def weight_of_smoothed_em(
     likelihood: Likelihood, cells: Cells | None = None, nonresponse: bool = False
 ) -> float:
-    """How much of the estimate is smoothed EM's.
-
-        w = 0.7 max(0, 1 - 0.05 sqrt(J(z))) max(0, 1 - 4 J(v) / J(z))
-        J(t) = n sum_y d_y (A (u t))_y^2 / d_y^2,   d = A u
-
-    u is the uniform distribution on K values, A the channel, z the value's number and v = (1, -1,
-    1, -1, ...), both scaled to mean 0 and mean square 1. J(z) is the information about the slope of
-    log theta. So w falls with the information in the reports, not with their number. J(v) is small
-    where reports blur neighbouring values. Where they do not, as in randomised response, J(v) is
-    J(z) and w is 0: such reports show single high shares, which smoothed EM would spread.
-    """
+    """How much of the estimate is smoothed EM's, falling with the information in the reports."""
+    #     w = 0.7 max(0, 1 - 0.05 sqrt(J(z))) max(0, 1 - 4 J(v) / J(z))
+    #     J(t) = n sum_y d_y (A (u t))_y^2 / d_y^2,   d = A u
+    # u is uniform, z the value's number, v = (1, -1, 1, ...), both of mean 0 and mean square 1.
+    # J(z) is the information about the slope of log theta. J(v) is small where reports blur
+    # neighbours; where not, as in randomised response, w is 0: smoothed EM would spread single high
+    # shares.
     rows = likelihood.rows
     size = likelihood.size(cells) - nonresponse
     if size < _LEAST:

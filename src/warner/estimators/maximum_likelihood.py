@@ -43,17 +43,11 @@ from warner.estimators.newton import (
 def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
     """The maximiser (K,) for randomised response, also utility-optimised, in O(K log K).
 
-        l = sum_y w_y log(theta_y + a_y),   a_y = q / (p - q)
-
-    A person with value y sends report y with probability p, and any other report with probability
-    q. If only people with value y send report y, a_y is 0. At the maximum
-    theta_y = max(0, w_y / lambda - a_y), so theta_y > 0 where w_y / a_y > lambda. In decreasing
-    order of this ratio the first k shares are positive. Let W_k and A_k be the sums of their w_y
-    and a_y. Because the shares sum to 1, lambda = W_k / (1 + A_k). k is the largest number for
-    which the k-th share stays positive.
-
     Shapes: channel (K, K), w (K,).
     """
+    # l = sum_y w_y log(theta_y + a_y), a_y = q / (p - q), 0 if only value y sends report y. At the
+    # maximum theta_y = max(0, w_y / lambda - a_y): the first k in decreasing order of w_y / a_y are
+    # positive, lambda = W_k / (1 + A_k) with sums of w_y and a_y, k the largest possible.
     law = _support_law(channel)
     a = law.q / law.gap
     ratio = np.divide(w, a, out=np.where(w > 0, np.inf, 0.0), where=a > 0)
@@ -66,18 +60,12 @@ def direct(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 
 
 def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """The maximiser (K,) for bit sums: a sum of strictly concave functions of one share each.
-
-        maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
-        a = q / (p - q),   b = (1 - q) / (p - q),   for each value x
-
-    s_x is the share of the reports whose bit x is 1. That bit is 1 with probability p if x is the
-    true value, and with probability q otherwise. Given the multiplier lambda of sum theta = 1, each
-    theta_x has a closed form. With t = a + theta and c = a + b, the derivative
-    s / t - (1 - s) / (c - t) equals lambda if lambda t^2 - (1 + lambda c) t + s c = 0. The root in
-    (0, c) is t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s c)). lambda is the root
-    of a decreasing function.
-    """
+    """The maximiser (K,) for bit sums: a sum of strictly concave functions of one share each."""
+    #     maximise sum_x s_x log(a + theta_x) + (1 - s_x) log(b - theta_x)
+    #     a = q / (p - q),   b = (1 - q) / (p - q),   for each value x
+    # s_x is the share of reports with bit x. With t = a + theta, c = a + b and lambda the
+    # multiplier of sum theta = 1, t = 2 s c / (1 + lambda c + sqrt((1 + lambda c)^2 - 4 lambda s
+    # c)); lambda is the root of a decreasing function.
     from scipy.optimize import brentq
 
     law = _support_law(channel)
@@ -116,18 +104,13 @@ def separable(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
 
 
 def budgets(channel: LikelihoodOperator, w: np.ndarray) -> np.ndarray:
-    """The maximiser (K,) for several budgets, also infinite, of randomised response [P1].
-
-        l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
-
-    w_gx is the frequency of report x from group g. In this group people report their value with
-    probability p_g, and each other value with probability q_g. Let
-    h_x(t) = sum_g w_gx / (t + a_g). Given a multiplier lambda, theta_x solves
-    h_x(theta_x) = lambda, or is 0 where h_x(0) <= lambda. h_x is decreasing and convex. Newton's
-    method starts below the root, at the largest root of a single term, and increases to the root
-    without passing it. The same holds for lambda, because sum_x theta_x is decreasing and convex in
-    lambda. A step costs O(K) for each group. See METHODS 4.2.
+    """The maximiser (K,) for several budgets, also infinite, of randomised response [P1]
+    (METHODS 4.2).
     """
+    #     l = sum_x sum_g w_gx log(theta_x + a_g) + const,   a_g = q_g / (p_g - q_g)
+    # theta_x solves h_x(theta_x) = lambda, h_x(t) = sum_g w_gx / (t + a_g), or is 0 where h_x(0) <=
+    # lambda. h_x is decreasing and convex, so Newton's method from the largest root of a single
+    # term never passes the root; the same holds for lambda.
     laws = [_support_law(group) for group in channel.groups()]
     a = np.stack([law.q / law.gap for law in laws])
     weights = np.stack(np.split(w, len(laws)))
@@ -197,13 +180,11 @@ def uniqueness(
 ) -> Uniqueness:
     """Whether ``theta``, a maximiser up to rounding errors, is the only one.
 
-    The first test is cheap and sufficient: full column rank of the observed rows on every value
-    that could have score 1. The second test is a linear programme on the values whose score is 1 up
-    to rounding errors. The answer is NOT_CERTIFIED if it may depend on the difference of these two
-    sets of values, or on rounding errors.
-
     Shapes: channel (m, K), w (m,), theta (K,), score (K,).
     """
+    # First the rank of the observed rows on values that could have score 1, which is sufficient;
+    # then a linear programme on those whose score is 1. NOT_CERTIFIED if the answer may depend on
+    # the difference or on rounding errors.
     if channel.shape[1] > _LARGEST or score.max() > 1 + _EXACT:
         return Uniqueness.NOT_CERTIFIED
     near = np.flatnonzero(score >= 1 - _NEAR)

@@ -60,21 +60,14 @@ _SHORTEST = 1e-9  # part of the first step below which steps are given up
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A point of the methods of first order.
+    """A point of the methods of first order."""
 
-    Attributes:
-        shares, score, value: (K,), (K,), and l in nats per report.
-        gap: of the shares.
-        length: of the next projected step.
-        short: whether the projected step after the next has the shorter length.
-    """
-
-    shares: np.ndarray
+    shares: np.ndarray  # shares, score, value: (K,), (K,), and l in nats per report
     score: np.ndarray
     value: float
-    gap: float
-    length: float = 1.0
-    short: bool = False
+    gap: float  # of the shares
+    length: float = 1.0  # of the next projected step
+    short: bool = False  # whether the projected step after the next has the shorter length
 
 
 def _point(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> _Point:
@@ -83,16 +76,13 @@ def _point(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> _Po
 
 
 def projected(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
-    """Maximise the likelihood by gradient steps, projected on the simplex.
-
-        theta <- P(theta + a s),   s = A' (w / A theta)
-
-    P is the Euclidean projection on the simplex. With x = theta_t - theta_(t-1) and
-    y = s_(t-1) - s_t the length a is x.x / x.y or x.y / y.y in turn (Barzilai and Borwein 1988).
-    It is halved until the likelihood does not fall. The start is the projected unbiased estimate.
+    """Maximise by projected gradient steps theta <- P(theta + a s), s = A' (w / A theta).
 
     Shapes: channel (m, K), w (m,) -> (K,).
     """
+    # a is x.x / x.y or x.y / y.y in turn (Barzilai and Borwein 1988), x and y the changes of theta
+    # and -s, halved until the likelihood does not fall. It starts at the projected unbiased
+    # estimate.
     start = _point(channel, w, project(channel.invert(w)))
     if start.value == -np.inf:
         return start.shares, 0, False
@@ -125,14 +115,11 @@ _PLAIN = 1.01  # step lengths below this are plain EM
 def accelerated(channel: LikelihoodOperator, w: np.ndarray, target: float) -> Solution:
     """EM extrapolated by the squared step length of Varadhan and Roland (2008), SQUAREM.
 
-    One EM step is theta * s(theta). Let r be the first of two steps and v the second minus the
-    first, both in logarithms of theta, so that theta stays positive. The next point is
-    theta + 2 a r + a^2 v with a = |r| / |v|. The length a is lowered towards 1, which is plain EM,
-    until the likelihood is no lower than after the first step. Every score is the certificate of
-    the point at which it was computed. The number of scores is returned as that of the steps.
-
     Shapes: channel (m, K), w (m,) -> (K,).
     """
+    # theta + 2 a r + a^2 v in logarithms, r the first of two EM steps, v the second minus the
+    # first, a = |r| / |v| lowered towards 1 (plain EM) until the likelihood is no lower than after
+    # the first. The number of scores is returned as that of the steps.
     products = 1
 
     def step(point: _Point) -> _Point | None:
@@ -258,14 +245,11 @@ class _Sequential:
 def sequential(channel: NearlyConstantRows, w: np.ndarray, target: float) -> Solution:
     """Maximise by sequential quadratic programming with one Hessian, for many distinct reports.
 
-    Rows are nearly constant, so d = A theta hardly changes, and all steps use the Hessian at the
-    start. The cost is one Gram product, then one pass over the rows per step. A step divides the
-    gap by about eight (METHODS 4.3). If a step does not, the Hessian is computed anew. For a row
-    that names a single value x, d is theta_x. Such rows have a diagonal Hessian, computed at every
-    step.
-
     Shapes: channel (m, K), w (m,) -> (K,).
     """
+    # d = A theta hardly changes, so the Hessian is that at the start: a step divides the gap by
+    # about eight (METHODS 4.3), else it is computed anew. Rows that name a single value have a
+    # diagonal Hessian, computed at every step.
     theta = uniform(channel.shape[1])
     diagonal = np.diag_indices(theta.size)
     varying = not channel.steady.all()
@@ -306,18 +290,12 @@ def _has_column_products(channel: LikelihoodOperator) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The columns of the values in use, at the observed rows.
+    """The columns of the values in use, at the observed rows."""
 
-    Attributes:
-        channel: A (m, K).
-        observed: (m',), the rows.
-        used: (U,), the values in use.
-        array: their columns (m', U); None where the channel multiplies faster without them.
-    """
-
-    channel: LikelihoodOperator
-    observed: np.ndarray
-    used: np.ndarray
+    channel: LikelihoodOperator  # A (m, K)
+    observed: np.ndarray  # (m',), the rows
+    used: np.ndarray  # (U,), the values in use
+    # their columns (m', U); None where the channel multiplies faster without them
     array: np.ndarray | None
 
     @classmethod
@@ -368,21 +346,13 @@ class _Columns:
 
 @dataclass(frozen=True, eq=False)
 class _Active:
-    """A point of the constrained method on the values in use.
+    """A point of the constrained method on the values in use."""
 
-    Attributes:
-        columns: the values in use, with the columns of these U values.
-        x: (U,), their shares.
-        d: (m',), A theta at the observed rows.
-        score: (K,), of all values.
-        gap: of the shares.
-    """
-
-    columns: _Columns
-    x: np.ndarray
-    d: np.ndarray
-    score: np.ndarray
-    gap: float
+    columns: _Columns  # the values in use, with the columns of these U values
+    x: np.ndarray  # (U,), their shares
+    d: np.ndarray  # (m',), A theta at the observed rows
+    score: np.ndarray  # (K,), of all values
+    gap: float  # of the shares
 
     @property
     def shares(self) -> np.ndarray:
@@ -466,17 +436,13 @@ class _Constrained:
 def constrained(
     channel: LikelihoodOperator, w: np.ndarray, target: float, near: np.ndarray | None = None
 ) -> Solution:
-    """Maximise the likelihood of any channel by Newton's steps on the shares above 0.
-
-    The method is fast if the maximum has few shares above 0. Over many bins the maximum has only
-    few, and there the score is 1. A step takes the values with shares above 0, and those at which
-    the score has a local maximum above 1. It solves the quadratic model of f on these values
-    exactly over theta >= 0, and halves the step until f falls enough. Then it drops the shares that
-    became 0 (the constrained Newton method of Wang 2007 for mixtures). Only the columns of these
-    values are formed.
+    """Maximise by constrained Newton steps on the shares above 0 (Wang 2007), fast if these are
+    few.
 
     Shapes: channel (m, K), w (m,), near (K,) -> (K,).
     """
+    # A step adds values at which the score has a local maximum above 1, solves the quadratic model
+    # over theta >= 0, is halved until f falls enough, and drops the shares that became 0.
     method = _Constrained(channel, w)
     start = method.start(near)
     if start is None:
@@ -511,16 +477,12 @@ def _sufficient(
 def nonnegative_quadratic(
     hessian: np.ndarray, linear: np.ndarray, start: np.ndarray
 ) -> np.ndarray | None:
-    """Minimise a quadratic over x >= 0 by block principal pivoting (Kim and Park 2011).
-
-        argmin x' H x / 2 + c' x   over x >= 0
-
-    The set of free variables changes wherever x or its multiplier is negative. All such variables
-    change at once while their number falls. Otherwise one variable changes at a time, which ends
-    after finitely many changes.
+    """Minimise x' H x / 2 + c' x over x >= 0 by block principal pivoting (Kim and Park 2011).
 
     Shapes: hessian H (U, U), linear c (U,), start (U,) -> (U,).
     """
+    # All variables with negative x or multiplier change at once while their number falls, else one
+    # at a time, which ends.
     from scipy.linalg.lapack import dposv
 
     size = linear.size

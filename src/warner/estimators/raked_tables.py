@@ -169,19 +169,13 @@ _BATCH = 2**16  # people who are drawn at a time
 
 @dataclass(frozen=True, eq=False)
 class JunctionTree:
-    """A distribution as the margins of cliques, in a tree.
+    """A distribution as the margins of cliques, in a tree."""
 
-    Attributes:
-        shape: the number of values of each attribute.
-        cliques: the attributes of each clique, increasing.
-        parents: the place of the clique above each clique, which is before it; -1 for the first.
-        tables: the margin of each clique, one axis for each of its attributes.
-    """
-
-    shape: tuple[int, ...]
-    cliques: tuple[Axes, ...]
+    shape: tuple[int, ...]  # the number of values of each attribute
+    cliques: tuple[Axes, ...]  # the attributes of each clique, increasing
+    # the place of the clique above each clique, which is before it; -1 for the first
     parents: tuple[int, ...]
-    tables: tuple[np.ndarray, ...]
+    tables: tuple[np.ndarray, ...]  # the margin of each clique, one axis for each of its attributes
 
     def separator(self, clique: int) -> Axes:
         """The attributes that a clique shares with the one above it."""

@@ -146,27 +146,16 @@ _BEYOND = 2  # times the best number of steps are taken, as EM does from indepen
 
 @dataclass(frozen=True, eq=False)
 class AscentState:
-    """A point on the path.
+    """A point on the path."""
 
-    Attributes:
-        theta: (K,) the shares.
-        d: A theta, (m,).
-        value: the log-likelihood in nats per report, without the constant.
-        gain: the rise in the last step, inf at the start.
-        gain_before: the rise in the step before that.
-        direction: (K,) of the last step; None at the start.
-        gradient: (K,) s - 1 before the last step.
-        energy: sum theta (s - 1)^2 before the last step.
-    """
-
-    theta: np.ndarray
-    d: np.ndarray
-    value: float
-    gain: float = np.inf
-    gain_before: float = np.inf
-    direction: np.ndarray | None = None
-    gradient: np.ndarray | None = None
-    energy: float = 0.0
+    theta: np.ndarray  # (K,) the shares
+    d: np.ndarray  # A theta, (m,)
+    value: float  # the log-likelihood in nats per report, without the constant
+    gain: float = np.inf  # the rise in the last step, inf at the start
+    gain_before: float = np.inf  # the rise in the step before that
+    direction: np.ndarray | None = None  # (K,) of the last step; None at the start
+    gradient: np.ndarray | None = None  # (K,) s - 1 before the last step
+    energy: float = 0.0  # sum theta (s - 1)^2 before the last step
 
 
 def start_ascent(channel: LikelihoodOperator, w: np.ndarray, theta: np.ndarray) -> AscentState:

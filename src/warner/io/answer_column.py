@@ -28,20 +28,13 @@ DECIMAL_COMMA = b"warner.decimal_comma"  # marks batches of files whose numbers 
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """One column of answers in a file.
-
-    Attributes:
-        name: the name of the column.
-        row: the number of rows before this batch.
-        domain: the domain of the answers.
-        decimal_comma: whether numbers may be written with a decimal comma.
-        is_asked: whether a study asks for it, and so could say what a missing answer means.
-    """
+    """One column of answers in a file."""
 
     name: str
-    row: int
+    row: int  # the number of rows before this batch
     domain: Domain
-    decimal_comma: bool = False
+    decimal_comma: bool = False  # whether numbers may be written with a decimal comma
+    # whether a study asks for it, and so could say what a missing answer means
     is_asked: bool = False
 
     @property
@@ -68,11 +61,7 @@ class AnswerColumn:
         return np.asarray(is_missing | listed.to_numpy(zero_copy_only=False))
 
     def encoded(self, column: pa.Array, encode: Callable[[Any], np.ndarray]) -> np.ndarray:
-        """Indices, or what else ``encode`` makes of the answers in an Arrow column.
-
-        Where nonresponse is a value, ``encode`` says which number it has. Where people who gave no
-        answer are left out, some answer stands in their rows, which :meth:`absent` names.
-        """
+        """Indices, or what else ``encode`` makes of the answers in an Arrow column."""
         column = _plain(column)
         if self.domain.tags:
             # Only texts can be placeholders.
@@ -84,6 +73,8 @@ class AnswerColumn:
         if self.domain.missing.policy == "refuse":
             self._refuse(column, absent, self._outside, "no answer", encode)
             return self._present(column, encode)
+        # ``encode`` says the number of nonresponse that is a value. Rows of people who are left
+        # out, which :meth:`absent` names, hold some answer.
         given = self.domain.answered
         inside = replace(self, domain=given)
         if not absent.any():
@@ -121,15 +112,13 @@ class AnswerColumn:
         return f"not in the domain of {self.domain.size} values"
 
     def _with_placeholders(self, column: pa.Array) -> np.ndarray:
-        """Indices where some texts are placeholders of tags: the other texts are answers.
-
-        Some answer stands in for each placeholder meanwhile, so that rows keep their numbers.
-        """
+        """Indices where some texts are placeholders of tags: the other texts are answers."""
 
         untagged, placeholders = self.domain.untagged, self.domain.placeholders
         position = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(list(placeholders)))
         is_answer, form = pc.is_null(position), untagged.text
         listed = None if form is None else form.labels
+        # It stands in for each placeholder meanwhile, so that rows keep their numbers.
         some = json.dumps(untagged.decode([0])[0]) if listed is None else listed[0]
         answers = pc.if_else(is_answer, column, some)
         index = replace(self, domain=untagged).encoded(answers, untagged.encode)
@@ -175,13 +164,11 @@ class AnswerColumn:
         )
 
     def _with_points(self, column: pa.Array) -> pa.Array:
-        """Numbers with a decimal point, where the column writes them with a comma.
-
-        A point in such a column could be between thousands, so it is refused.
-        """
+        """Numbers with a decimal point, where the column writes them with a comma."""
 
         if not pc.any(pc.match_substring(column, ",")).as_py():
             return column
+        # A point in such a column could be between thousands, so it is refused.
         points = pc.match_substring(column, ".").to_numpy(zero_copy_only=False)
         rule, got = "must have a decimal comma, as other rows of the column have", "a point"
         self._refuse(column, points, rule, got, None, "Write all numbers of the column alike")

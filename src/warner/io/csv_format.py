@@ -45,11 +45,7 @@ SEPARATOR = re.compile(rb"\A(?:\xef\xbb\xbf)?sep=[,;\t]\r?\n")
 
 
 def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]:
-    """A text in UTF-8, from UTF-8, from UTF-16 with its mark, or from Windows-1252.
-
-    A text that is not UTF-8 is taken as Windows-1252, which holds all printed characters of
-    Latin-1. A letter that is thereby misread is in no label, so that its answer is refused.
-    """
+    """A text in UTF-8, from UTF-8, from UTF-16 with its mark, or from Windows-1252."""
     for first, (what, remedy) in _OTHERS.items():
         if begin.startswith(first):
             raise FileError(shown, "must be CSV", what, remedy)
@@ -57,6 +53,8 @@ def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]
     if encoding is None:
         if _is_utf8(begin):
             return begin, _After(begin, stream)
+        # Windows-1252 holds all printed characters of Latin-1. A letter that is thereby misread is
+        # in no label, so that its answer is refused.
         encoding = "cp1252"
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     text = decoder.decode(begin).removeprefix("\ufeff").encode()
@@ -237,12 +235,10 @@ class _UpTo(io.RawIOBase):
 
 
 def _delimiter(begin: bytes, names: list[str], bare: bool) -> tuple[str, list[str]]:
-    """The character between the cells of a file, and the cells of its first line.
+    """The character between the cells of a file, and the cells of its first line."""
 
-    It is a comma, unless the first line has more of the columns with a semicolon or a tab. Without
-    names, the first lines must have as many cells as there are columns.
-    """
-
+    # A comma, unless the first line has more of the columns with another. Without names, the first
+    # lines must have as many cells as there are columns.
     read = arrow_csv.ReadOptions(column_names=names if bare else None)
     lines = b"\n".join(begin.splitlines()[: _BARE_LINES if bare else 1]) + b"\n"
     best, cells, most = _DELIMITERS[0], [""], -1

@@ -42,18 +42,12 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a data set.
+    """A file of a data set."""
 
-    Attributes:
-        path: the file, or its address.
-        values: {public column: value}, by the names of the folders between the data set and the
-            file.
-        told: the state of a file at an address, as a listing told it; None where none did.
-    """
-
-    path: str
+    path: str  # the file, or its address
+    # {public column: value}, by the names of the folders between the data set and the file
     values: Mapping[str, str] = field(default_factory=dict)
-    told: FileState | None = None
+    told: FileState | None = None  # the state of a file at an address, as a listing told it
 
     @property
     def name(self) -> str:
@@ -95,11 +89,7 @@ def is_data_set(path: str) -> bool:
 
 
 def files_of(path: str, left_out: list[str] | None = None) -> list[DataFile]:
-    """The files of a data set, in the order of their names.
-
-    Names that begin with a dot or an underscore are left out, such as ``_SUCCESS``. So are files
-    whose ending is of no format.
-    """
+    """The files of a data set by name, without those of no format, ``_SUCCESS`` or ``.a``."""
     if is_remote(path):
         every = _at(path)
     else:
@@ -331,14 +321,11 @@ def _state_by_duckdb(address: str) -> FileState:
 
 @contextmanager
 def local_name(path: str) -> Iterator[str]:
-    """A name by which a file can be read in the block.
-
-    It is the path itself for a file of this machine, and for one that is read where it lies. It is
-    that of a copy for any other file at an address. Errors of the block name the address.
-    """
+    """The path of a file in the block, or of its copy where an address cannot be read directly."""
     if not is_remote(path):
         yield path
         return
+    # Errors of the block name the address.
     system = _system_of(path)
     with _named(path, path):
         if system is None:

@@ -130,26 +130,17 @@ class ReportSink(ABC):
 
 
 class FileFormat(ABC):
-    """A format of files of reports, and of files of answers where it can store them.
+    """A format of files of reports, and of files of answers where it can store them."""
 
-    Attributes:
-        name: the name of the format, for messages.
-        suffix: how names of such files end.
-        groups: whether files are Parquet, whose columns are counted by GROUP BY.
-        holds_answers: whether such a file can hold answers, which :meth:`answers` reads.
-        is_writable: whether :meth:`sink` writes such files.
-        holds_public: whether such a file can hold public columns. The methods of other formats are
-            called without them.
-        holds_blocks: whether a row can hold a block of reports, in one column of bytes for each
-            attribute. Only then :meth:`block_batches` and :meth:`block_sink` are called.
-    """
-
-    name: ClassVar[str]
-    suffix: ClassVar[str]
-    groups = False
-    holds_answers = True
-    is_writable = True
+    name: ClassVar[str]  # for messages
+    suffix: ClassVar[str]  # how names of such files end
+    groups = False  # whether files are Parquet, whose columns are counted by GROUP BY
+    holds_answers = True  # whether :meth:`answers` reads answers from it
+    is_writable = True  # whether :meth:`sink` writes such files
+    # whether it can hold public columns; other formats are called without them
     holds_public = False
+    # Whether a row can hold a block of reports, in one column of bytes for each attribute. Only
+    # then :meth:`block_batches` and :meth:`block_sink` are called.
     holds_blocks = False
 
     def recognizes(self, path: str) -> bool:

@@ -93,10 +93,8 @@ def require_content(path: str, suffix: str) -> None:
 
 
 def refuse_ragged(path: str) -> None:
-    """Refuse a CSV file with a row of more or fewer fields than its first line.
-
-    The whole file is read, so this is asked only where it could not be counted.
-    """
+    """Refuse a CSV file with a row of more or fewer fields than its first line."""
+    # The whole file is read, so this is asked only where it could not be counted.
     with open(path, newline="", encoding="utf-8-sig") as file:
         try:
             line = file.readline()
@@ -132,22 +130,13 @@ _SUFFIXES = (ParquetFormat.suffix, CsvFormat.suffix)
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """A file, or a folder of files, with reports that another program wrote.
-
-    Attributes:
-        path: the file or folder.
-        names: the names of its columns.
-        is_text: whether it is CSV. Its first line may hold answers by mistake, so that messages do
-            not show it.
-        digest: SHA-256 of its content, in hexadecimal digits.
-        streams: the Parquet files of this machine that hold its columns as they are.
-    """
+    """A file, or a folder of files, with reports that another program wrote."""
 
     path: str
-    names: tuple[str, ...]
-    is_text: bool
-    digest: str
-    streams: tuple[str, ...]
+    names: tuple[str, ...]  # the names of its columns
+    is_text: bool  # CSV; its first line may hold answers by mistake, so messages do not show it
+    digest: str  # SHA-256 of its content, in hexadecimal digits
+    streams: tuple[str, ...]  # the Parquet files of this machine that hold its columns as they are
     _table: str
     _files: tuple[str, ...] = ()  # the files of this machine
     _texts: frozenset[str] = frozenset()  # the columns of texts
@@ -237,15 +226,12 @@ def _parts(path: str, suffix: str) -> list[str]:
 
 
 def _digest(parts: Sequence[str]) -> str:
-    """SHA-256 of the contents of files, one after the other.
-
-    Of an address it is that of the address, the size and the time of the last change: the content
-    is not fetched twice.
-    """
+    """SHA-256 of the contents of files, one after the other."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_PIECE))  # one, because new memory costs as much as the digest
     for name in parts:
         if is_remote(name):
+            # The content is not fetched twice.
             digest.update(repr((redacted_address(name), *state_of(name))).encode())
             continue
         with open(name, "rb") as file:
@@ -256,10 +242,7 @@ def _digest(parts: Sequence[str]) -> str:
 
 
 def content_digest(path: str) -> str:
-    """What identifies the content of a file of reports, by which no file is counted twice.
-
-    It is the digest that a file of warner states of itself, and that of all bytes of another file.
-    """
+    """The digest that a warner file states, or that of all bytes: no file is counted twice."""
     return _digest([path]) if is_foreign(path) else str(open_reports(path).end["sha256"])
 
 
@@ -288,12 +271,9 @@ def tally_foreign(
     values: Mapping[str, str] | None = None,
     starts: Mapping[str, str] | None = None,
 ) -> dict[str, Tally]:
-    """Count the reports in a file that another program wrote, in constant memory.
-
-    Reports that are texts are read into memory: 10 to 100 bytes for each person. ``values`` are
-    public values of all rows, as the names of folders state them, and ``starts`` the beginnings of
-    the texts of each attribute's reports (:func:`warner.reports.reports.text_start`).
-    """
+    """Count the reports in a file that another program wrote, in constant memory."""
+    # ``values`` are public values of all rows, as names of folders state them. ``starts`` are the
+    # beginnings of texts, which are read into memory: 10 to 100 bytes for each person.
     given, stated_by = dict(columns or {}), dict(values or {})
     if unknown := [name for name in given if name not in mechanisms]:
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
@@ -435,10 +415,8 @@ def _decoded(
 
 
 def _decoded_names(name: str, mechanism: Mechanism) -> dict[str, str]:
-    """{name in the schema: its column in the table of decoded texts}.
-
-    A name of a column of a file never holds the separator of units, or is not asked for then.
-    """
+    """{name in the schema: its column in the table of decoded texts}."""
+    # A name of a column of a file never holds the separator of units, or is not asked for then.
     return {end: f"{name}\x1f{end}" for end in mechanism.schema.file_columns()}
 
 
@@ -476,10 +454,7 @@ def _no_public(path: str, name: str) -> str:
 
 
 def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -> int:
-    """How many rows are of another group of a public column than their folder says.
-
-    0 where any value is not declared: that is refused by its row.
-    """
+    """How many rows are of another group of a public column than their folder says."""
     (cell,) = _cells(file, {}, {name: domain}, {}).values()
     query = f"SELECT value, count(*) FROM (SELECT {cell} FROM {file._table}) AS t(value) GROUP BY 1"
     with connection() as database:
@@ -488,6 +463,7 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
     try:
         group = checked_groups({name: values}, {name: domain}, len(values)).place.tolist()
     except ReportError:
+        # A value that is not declared is refused by its row.
         return 0
     return sum(n for at, (_, n) in zip(group[1:], rows, strict=True) if at != group[0])
 
@@ -508,10 +484,7 @@ def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None
 
 
 def _first_wrong(lazy: Any, columns: ReportColumns, by: By) -> int | None:
-    """The number of the first row that is no report, or whose public values are not declared.
-
-    None where there is no such row, or none can be named.
-    """
+    """The first row that is no report or has undeclared public values, if one can be named."""
 
     def is_wrong(rows: Any) -> bool:
         try:

@@ -123,10 +123,7 @@ FORMATS: tuple[FileFormat, ...] = (
 
 
 def suffixes(writable: bool = False) -> str:
-    """The suffixes of files of reports, for messages and help texts.
-
-    Args:
-        writable: only those of formats that :class:`~warner.io.ReportWriter` writes.
+    """The suffixes of files of reports, or only of writable ones, for messages and help texts.
 
     >>> suffixes(writable=True)
     '.parquet or .csv'

@@ -77,18 +77,13 @@ def attribute_columns(attribute: str, mechanism: Mechanism) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ReportColumns:
-    """Where the reports of an attribute stand in a table.
-
-    Attributes:
-        schema: what the reports are.
-        names: the columns; for numbers in the order of ``schema.file_columns()``.
-        form: numbers in the columns of a report file; whole reports as records of bytes, or blocks
-            of them, in one column; an array for each report in one column; or a matrix with a
-            column for each bit or digit.
-    """
+    """Where the reports of an attribute stand in a table."""
 
     schema: ReportSchema
-    names: Sequence[str]
+    names: Sequence[str]  # for numbers in the order of ``schema.file_columns()``
+    # Numbers in the columns of a report file; whole reports as records of bytes, or blocks of them,
+    # in one column; an array for each report in one column; or a matrix with a column for each bit
+    # or digit.
     form: Literal["numbers", "records", "arrays", "matrix"] = "numbers"
 
     @classmethod
@@ -99,14 +94,7 @@ class ReportColumns:
         column: ColumnNames,
         is_alone: bool = False,
     ) -> ReportColumns:
-        """The columns of reports in a table.
-
-        Args:
-            schema: what the reports are.
-            kinds: {name: Narwhals type} of all columns of the table.
-            column: the columns that are named.
-            is_alone: whether all columns of the table may be a matrix.
-        """
+        """The columns of reports in a table of types ``kinds``; ``is_alone`` allows a matrix."""
         import narwhals.stable.v2 as nw
 
         names = list(kinds)
@@ -145,10 +133,8 @@ class ReportColumns:
         return columns
 
     def read(self, rows: Any, row: int | None = None) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The checked columns of the reports in some rows, and how many each row holds, (n,).
-
-        Messages name a row where ``row``, the number of rows before these, is given.
-        """
+        """The checked columns of the reports in some rows, and how many each row holds, (n,)."""
+        # Messages name a row where ``row``, the number of rows before these, is given.
         if self.form == "records":
             (name,) = self.names
             return records_in(self.schema, rows.to_arrow().column(name), name)
@@ -197,12 +183,10 @@ def _matrix(rows: Any, name: str) -> np.ndarray:
 def records_in(
     schema: ReportSchema, column: Any, name: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The reports in a column of bytes, in which each row holds one report or a block of them.
+    """The reports in a column of bytes, in which each row holds one report or a block of them."""
 
-    A report is its record, as :meth:`Reports.records <warner.Reports.records>` gives them: for bits
-    the packed bytes. A block is several records, one behind the other.
-    """
-
+    # A record is as :meth:`Reports.records <warner.Reports.records>` gives it; a block is several
+    # of them, one behind the other.
     width = schema.bytes_per_report
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     lengths = [pc.binary_length(chunk).to_numpy(zero_copy_only=False) for chunk in chunks]
@@ -336,10 +320,7 @@ def records_column(
 
 
 def batches(lazy: Any, names: Sequence[str], rows: int = ROWS) -> Iterator[Any] | None:
-    """Some columns of a frame in batches, in its order; None where its library gives none.
-
-    DuckDB, Polars and Ibis stream them. Frames in memory are cut.
-    """
+    """Some columns of a frame in batches, in its order; None where its library gives none."""
     some = lazy.select(list(names))
     native, library = some.to_native(), some.implementation
     if library.is_duckdb():
@@ -383,15 +364,10 @@ def frames_of(parts: Iterable[Any]) -> Iterator[Any]:
 
 
 class GroupedFrame:
-    """The columns of a lazy Narwhals frame, counted by its library; see Histograms.
+    """The columns of a lazy Narwhals frame, counted by its library; see Histograms."""
 
-    Columns of 8 or 16 bits have few values, and are grouped as they are. Any other is first made a
-    column of codes, so that at most ``size + 3`` rows leave the library.
-
-    Args:
-        lazy: the frame.
-        by: {name: domain} of public columns; none for one group of all rows.
-    """
+    # Columns of 8 or 16 bits have few values, and are grouped as they are. Any other is first made
+    # a column of codes, so that at most ``size + 3`` rows leave the library.
 
     def __init__(self, lazy: Any, by: By | None = None) -> None:
         self._lazy = lazy
@@ -496,12 +472,10 @@ _SHORT = 2**12  # rows
 
 
 def _integers(series: Any) -> np.ndarray:
-    """A series of integers without gaps, int64 (m,).
-
-    A short one as a list: PyArrow imports pandas to make an array, which takes longer than a file.
-    """
+    """A series of integers without gaps, int64 (m,)."""
     import narwhals.stable.v2 as nw
 
+    # PyArrow imports pandas to make an array, which takes longer than a file.
     if len(series) <= _SHORT:
         return np.array([int(entry) for entry in series.to_list()], dtype=np.int64)
     array: np.ndarray = series.cast(nw.Int64).to_numpy()
@@ -551,14 +525,10 @@ def _undeclared(name: str, values: list[Any]) -> ReportError:
 
 
 class FrameSource:
-    """The reports in a frame, or in batches that are read once; see ReportSource.
+    """The reports in a frame, or in batches of Arrow that are read once; see ReportSource."""
 
-    Args:
-        rows: a lazy Narwhals frame, or an iterator of batches of Arrow.
-        columns: {attribute: where its reports are}.
-        files: the Parquet files that the frame is made of, where they hold its columns as they are.
-        names_rows: whether messages name the row of a number that is no report.
-    """
+    # ``files`` are the Parquet files of the frame, where they hold its columns as they are.
+    # ``names_rows``: whether messages name the row of a number that is no report.
 
     n = None
 
@@ -665,12 +635,7 @@ class FrameSource:
 
 
 class FrameOfReports:
-    """A frame or a stream where a mechanism expects reports: see ``warner._core.foreign_tables``.
-
-    Args:
-        rows: a lazy Narwhals frame, or an iterator of batches of Arrow.
-        kinds: {name: Narwhals type} of its columns.
-    """
+    """A frame or stream where a mechanism expects reports: see ``warner._core.foreign_tables``."""
 
     def __init__(self, rows: Any, kinds: Mapping[str, Any]) -> None:
         self._rows, self._kinds = rows, kinds
@@ -692,10 +657,8 @@ class FrameOfReports:
         by: Any,
         **options: Any,
     ) -> dict[str, Tally]:
-        """The tallies of attributes, counted by the frame's own GROUP BY where that is possible.
-
-        Groups of people are by columns of the frame, or by values beside it.
-        """
+        """The tallies of attributes, counted by the frame's own GROUP BY where that is possible."""
+        # Groups of people are by columns of the frame, or by values beside it.
         public = {} if by is None else public_columns(by, list(self._kinds))
         if public is None:
             reports = self.reports(mechanisms, columns)
@@ -722,11 +685,7 @@ class FrameOfReports:
 
 
 def frame_of_reports(data: Any) -> FrameOfReports | None:
-    """The frame or stream that an object is; None for another object.
-
-    A stream is whatever gives batches of Arrow: a data set, a reader, the result of a database
-    that speaks ADBC. Also None where Narwhals is not installed.
-    """
+    """The frame or stream of Arrow batches that an object is; None for any other object."""
     try:
         import narwhals.stable.v2 as nw
     except ImportError:

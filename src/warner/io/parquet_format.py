@@ -52,13 +52,10 @@ _THREADS = 8  # more wait for each other: a histogram holds Python's lock
 
 
 class StreamedColumns:
-    """The columns of Parquet files on this machine, streamed for one group; see Histograms.
+    """The columns of Parquet files on this machine, streamed for one group; see Histograms."""
 
-    Args:
-        paths: the files.
-        otherwise: counts the same columns where there are groups of people, a row is no report, or
-            a file cannot be read.
-    """
+    # ``otherwise`` counts the same columns where there are groups of people, a row is no report, or
+    # a file cannot be read.
 
     def __init__(self, paths: Sequence[str], otherwise: Histograms) -> None:
         self._paths, self._otherwise = tuple(paths), otherwise
@@ -337,13 +334,11 @@ def ending(path: str) -> str:
 
 
 def file_name_in_sql(path: str) -> str:
-    """A file name in SQL.
-
-    DuckDB would take ``*``, ``?`` and ``[`` for a pattern, and ``s3:`` for a network. Addresses are
-    left as they are where DuckDB reads them by itself: a ``?`` may begin a query.
-    """
+    """A file name in SQL."""
+    # Addresses that DuckDB reads by itself stay as they are: a ? may begin a query.
     if is_remote(path) and _SYSTEM.get() is None:
         return "'" + path.replace("'", "''") + "'"
+    # DuckDB would take *, ? and [ for a pattern, and s3: for a network.
     name = path if is_remote(path) else os.path.abspath(path)
     text = "".join(f"[{c}]" if c in "*?[" else c for c in name)
     return "'" + text.replace("'", "''") + "'"

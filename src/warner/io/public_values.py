@@ -88,18 +88,12 @@ _LOG_CHANCE = math.log(0.01)  # of an agreement by chance that is taken for a co
 
 
 class AnswerCopyCheck:
-    """Looks for public columns that repeat answers, while a file of answers is read.
+    """Looks for public columns that repeat answers, while a file of answers is read."""
 
-    A public column repeats answers where both are equal as text in every row, or where each of its
-    values goes with one answer alone, such as 0 and 1 beside no and yes, or the kind of a clinic
-    beside a condition. Columns of one value, files of fewer than ten rows, and columns with few
-    rows for each value, such as a number of the person, can agree by chance and are not refused.
-    Answers are compared in memory, and no message names one.
-
-    Args:
-        public: the names of the public columns.
-        answers: the names of the columns of answers.
-    """
+    # A column repeats answers where both are equal as text in every row, or where each of its
+    # values goes with one answer alone, such as 0 and 1 beside no and yes. Columns of one value,
+    # files of fewer than ten rows, and columns with few rows for each value can agree by chance and
+    # are not refused. Answers are compared in memory, and no message names one.
 
     def __init__(self, public: Iterable[str], answers: Iterable[str]) -> None:
         answers = list(answers)
@@ -160,12 +154,11 @@ class _Pair:
         return self._is_equal or self._log_chance(rows) < _LOG_CHANCE
 
     def _log_chance(self, rows: int) -> float:
-        """The log of a bound on the chance of this if the public values were dealt at random.
-
-        Of the n! / prod_a n_a! ways to deal A answers to the rows, one for each map from the V
-        public values onto the answers could give this. There are at most A^V such maps, and at
-        most (V choose A) A! A^(V - A): A values that are sent to different answers, and the others.
-        """
+        """The log of a bound on the chance of this if the public values were dealt at random."""
+        # Of the n! / prod_a n_a! ways to deal A answers to the rows, one for each map from the V
+        # public values onto the answers could give this. There are at most A^V such maps, and at
+        # most (V choose A) A! A^(V - A): A values that are sent to different answers, and the
+        # others.
         answers, values = len(self._rows_of), len(self._answer_of)
         ways = math.lgamma(rows + 1) - sum(math.lgamma(n + 1) for n in self._rows_of.values())
         onto = math.log(math.perm(values, answers)) - answers * math.log(answers)

@@ -96,11 +96,9 @@ def _answers(
     watch: Callable[[pa.RecordBatch], object] | None,
     dropped: Callable[[int], object] | None,
 ) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray | None]]:
-    """The encoded answers of some rows, and the rows (k,) of people who are not left out.
-
-    ``people`` are the attributes whose missing answers leave a person out; None stands for all
-    rows. Refused answers of the whole file are raised together, at its end.
-    """
+    """The encoded answers of some rows, and the rows (k,) of people who are kept, None for all."""
+    # Refused answers of the whole file are raised together, at its end. ``people`` are the
+    # attributes whose missing answers leave a person out.
     refused = _Refused()
     for batch, row in _parts(path, names, size, bare):
         answers = {
@@ -173,12 +171,9 @@ def read_groups(
 
 
 def require_group(path: str, column: str, group: str) -> None:
-    """Refuse a file with the column of the group, where a row names another group than ``group``.
+    """Refuse a file whose column of the group names another group than ``group``."""
 
-    A file without the column passes. Standard input, which can be read once only, and files that
-    cannot be read are left to :func:`read_values`.
-    """
-
+    # Standard input can be read once only; files that cannot be read are left to read_values.
     if path == "-":
         return
     row = 0
@@ -204,10 +199,7 @@ def _read_by(name: str, mechanism: Mechanism) -> str:
 def _parts(
     path: str | BinaryIO, names: list[str], size: int, bare: bool
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The rows of a file in parts, each with the number of rows before it.
-
-    The rows number ``k size`` and ``k size + 1`` are never in one part, for whole k.
-    """
+    """The rows of a file in parts, each with the number of rows before it."""
 
     shown = _shown(path)
     batches = answer_batches(path, names, bare)
@@ -223,6 +215,7 @@ def _parts(
             raise problem
         if batch is None:
             break
+        # Rows number k size and k size + 1 are never in one part, for whole k.
         start = 0
         while start < batch.num_rows:
             piece = batch.slice(start, size - row % size)
@@ -415,24 +408,17 @@ _PLACES = ("cell", "place", "home", "grid", "location", "position", "square", "t
 
 @dataclass(frozen=True)
 class Contents:
-    """Answers that stand in a column, to be copied only when told.
+    """Answers that stand in a column, to be copied only when told."""
 
-    Attributes:
-        labels: the different answers, sorted; () for numbers.
-        low, high: the smallest and the largest number; None for labels.
-    """
-
-    labels: tuple[str | bool, ...] = ()
-    low: float | None = None
+    labels: tuple[str | bool, ...] = ()  # the different answers, sorted; () for numbers
+    low: float | None = None  # the limits of numbers; None for labels
     high: float | None = None
 
 
 def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
-    """Return the kind of each column, which is that of at least 9 in 10 answers.
-
-    The kinds of a Parquet file are those of its schema, except for texts. Empty cells and usual
-    spellings of a missing answer do not count. A column without an answer holds labels.
-    """
+    """Return the kind of each column: that of at least 9 in 10 answers, or of a Parquet schema."""
+    # Empty cells and usual spellings of a missing answer do not count. A column without an answer
+    # holds labels.
     patterns = _patterns(path, columns)
     counts = {name: dict.fromkeys(_PATTERNS, 0) for name in columns}
     answered = dict.fromkeys(columns, 0)
@@ -457,10 +443,8 @@ def kinds_of(path: str, columns: Sequence[str]) -> dict[str, Kind]:
 def contents_of(
     path: str, columns: Mapping[str, Kind], most_labels: int = 64
 ) -> Iterator[tuple[str, Contents]]:
-    """Return the labels, or the smallest and the largest number, of columns.
-
-    THESE ARE ANSWERS OF PEOPLE. Call it only where the user asked for copies.
-    """
+    """Return the labels, or the smallest and the largest number, of columns."""
+    # THESE ARE ANSWERS OF PEOPLE. Call it only where the user asked for copies.
     labels: dict[str, set[str | bool]] = {name: set() for name in columns}
     limits: dict[str, list[float]] = {name: [] for name in columns}
     patterns = _patterns(path, list(columns))
@@ -486,12 +470,10 @@ def contents_of(
 
 
 def other_columns(path: str, columns: Sequence[str]) -> list[str]:
-    """Return the names of the other columns of a file of answers, in its order.
-
-    A file without a line of names has answers there. So nothing is returned, and no name shown,
-    unless all of ``columns`` are among the names.
-    """
+    """Return the names of the other columns of a file of answers, in its order."""
     _, names = _header(path, columns)
+    # A file without a line of names has answers there, so no name is shown unless all columns are
+    # named.
     lacking = [name for name in columns if name not in names]
     if lacking:
         spellings = {name.casefold(): name for name in names}

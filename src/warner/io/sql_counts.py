@@ -69,12 +69,11 @@ _NAMES = {"bigquery": "BigQuery", "snowflake": "Snowflake", "postgres": "Postgre
 def mark_of(study: str, simulated: bool = False) -> str:
     """The part of the first row of a result, which says of which study the counts are.
 
-    Simulated and real reports of one study have different digits. So a simulation does not become
-    real where one word is deleted.
-
     >>> mark_of("5f1d")[:12], mark_of("5f1d", simulated=True)[:22]
     ('study 59be61', 'simulated study 639643')
     """
+    # The digits of simulated and real reports differ, so a simulation does not become real where
+    # one word is deleted.
     text = canonical(["warner-counts", study, *(["simulated"] if simulated else [])])
     return (SIMULATED if simulated else STUDY) + hashlib.sha256(text.encode()).hexdigest()
 
@@ -160,12 +159,7 @@ def count_statement(
 
 
 def _table(text: str, dialect: str) -> exp.Table | None:
-    """The table of a name, such as ``survey.reports``; None for a blank one.
-
-    What is no name becomes one name in quotes, and no other SQL. DuckDB reads such a name as files
-    where it is a pattern: ``lake/*.parquet``. Plain names are quoted too, as the database keeps
-    them, because they may be reserved words.
-    """
+    """The table of a name, such as ``survey.reports``; None for a blank one."""
     from sqlglot import errors, exp
 
     if not text.strip():
@@ -176,8 +170,11 @@ def _table(text: str, dialect: str) -> exp.Table | None:
         parsed = None
     names = parsed.parts if isinstance(parsed, exp.Table) else []
     if not names or not all(isinstance(name, exp.Identifier) for name in names):
+        # What is no name becomes one name in quotes, and no other SQL. DuckDB reads such a name as
+        # files where it is a pattern: lake/*.parquet.
         return exp.Table(this=exp.to_identifier(text, quoted=True))
     for name in names:
+        # Plain names are quoted as the database keeps them: they may be reserved words.
         if not name.args.get("quoted"):
             name.set("this", _folded(name.name, dialect))
             name.set("quoted", True)
@@ -235,13 +232,7 @@ def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
 
 
 class _Writer:
-    """Makes the statement in a dialect.
-
-    Args:
-        dialect: the dialect.
-        by: the public columns.
-        mark: says of which study the counts are.
-    """
+    """Makes the statement in a dialect; ``mark`` says of which study the counts are."""
 
     def __init__(self, dialect: str, by: Sequence[str], mark: str) -> None:
         self._dialect, self._by, self._mark = dialect, list(by), mark
@@ -396,10 +387,8 @@ class _Writer:
         return f"CAST({value} AS {self._integer})"
 
     def _column(self, name: str) -> str:
-        """A column of the table. Snowflake keeps plain names in upper case.
-
-        There a name in double quotes is taken as it is.
-        """
+        """A column of the table."""
+        # Snowflake keeps plain names in upper case; one in double quotes is taken as it is.
         if self._dialect == "snowflake":
             if len(name) > 2 and name[0] == name[-1] == '"':
                 name = name[1:-1]

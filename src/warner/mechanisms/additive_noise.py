@@ -52,10 +52,7 @@ class Noise(Numeric):
     lattice = True
 
     def _set_noise(self, steps: int, decay: int, reach: int | None, nats: float) -> None:
-        """Set the grid and the noise.
-
-        Here T is ``decay``.
-        """
+        """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
             raise BudgetError(

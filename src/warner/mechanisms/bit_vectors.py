@@ -87,15 +87,9 @@ def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:
 
 
 def bit_thresholds(variant: str | float, epsilon: float) -> tuple[int, int]:
-    """Integer thresholds over 2**64 for the bits of unary encoding.
-
-    A bit of 1 stays 1 with probability t, and a bit of 0 becomes 1 with probability q:
-
-        q = t / ((1 - t) e + t),   e = exp(epsilon)
-
-    t is rounded first, and q is computed from the rounded t. Then q is rounded up, towards t. So
-    the realised epsilon is at most the requested one.
-    """
+    """Integer thresholds over 2**64 for the bits of unary encoding: t for a 1, q for a 0."""
+    # q = t / ((1 - t) e + t), e = exp(epsilon), from the rounded t. It is rounded up, towards t, so
+    # the realised epsilon is at most the requested one.
     t = true_bit_probability(variant, epsilon)
     stays = down(t)
     share = divide(stays, ONE)
@@ -199,12 +193,10 @@ def all_patterns(size: int) -> np.ndarray:
 def independent_bit_table(patterns: np.ndarray, chance: np.ndarray) -> np.ndarray:
     """Exact probabilities of patterns whose bits are independent given the value.
 
-        Pr(pattern y | value x) = product over j of
-            chance[j, x] if bit j of pattern y is 1, else 1 - chance[j, x]
-
     Shapes: patterns (m, K), chance (K, K) -> (m, K).
     """
     table = np.empty((len(patterns), chance.shape[1]), dtype=object)
+    # Pr(y | x) = product over j of chance[j, x] if bit j of y is 1, else 1 - chance[j, x]
     for x in range(chance.shape[1]):
         bits = np.where(patterns == 1, chance[:, x], 1 - chance[:, x])
         table[:, x] = np.multiply.reduce(bits, axis=1)

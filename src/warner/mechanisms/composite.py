@@ -465,14 +465,12 @@ class PerAttribute(Combined):
         return problem if chosen == list(domains) else marginal_problem(problem, domains, chosen)
 
     def _asked(self, attributes: Sequence[str] | None) -> list[str]:
-        """The attributes asked for, by their own names.
-
-        The name of attributes that are randomised together stands for all of them.
-        """
+        """The attributes asked for, by their own names."""
         if attributes is None:
             return list(self._part_of)
         groups = [name for name in self.parts if name not in self._part_of]
         names = attribute_names(attributes, [*self._part_of, *groups])
+        # The name of attributes that are randomised together stands for all of them.
         chosen = [
             attribute
             for name in names

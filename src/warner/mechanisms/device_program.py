@@ -81,13 +81,11 @@ def delta_of_noise(
 
 
 def repeated_odds(parts: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, Any]:
-    """The odds of several independent reports of one value, as a product.
-
-    One program keeps its fraction, and its power grows. Those of several are multiplied out.
-    """
+    """The odds of several independent reports of one value, as a product."""
     entries = [program["odds"] for program, _ in parts]
     if None in entries:
         return {"odds": None, "odds_at_most": None}
+    # One program keeps its fraction, and its power grows; several are multiplied out.
     if len(parts) == 1:
         ((one, times),) = parts
         power = one["odds"]["power"] * times
@@ -132,20 +130,15 @@ def program(sampler: str, fields: Mapping[str, Any], answer: str = "index") -> d
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Values at the crossings of rows and columns.
+    """Values at the crossings of rows and columns."""
 
-    The distance of two values is a function of a class of their rows and a class of their columns.
-    Rows i and j have the class |i - j|, unless double precision tells differences apart that should
-    be equal.
+    # The distance of two values is a function of a class of their rows and a class of their
+    # columns. Rows i and j have the class |i - j|, unless double precision tells differences apart
+    # that should be equal.
 
-    Attributes:
-        rows, columns: the coordinates of the rows and columns.
-        cells: (K,) row * columns + column of each value.
-    """
-
-    rows: np.ndarray
-    columns: np.ndarray
-    cells: np.ndarray
+    rows: np.ndarray  # the coordinates of the rows
+    columns: np.ndarray  # the coordinates of the columns
+    cells: np.ndarray  # (K,) row * columns + column of each value
 
     @classmethod
     def of(cls, domain: Domain) -> Places | None:
@@ -219,10 +212,8 @@ def odds_of_neighbours(numerators: np.ndarray, domain: Domain, epsilon: float) -
 
 
 def largest_quotient(left: np.ndarray, right: np.ndarray) -> Fraction:
-    """The largest quotient of positive integers at the same places, exactly.
-
-    Quotients that double precision cannot tell from the largest one are compared as fractions.
-    """
+    """The largest quotient of positive integers at the same places, exactly."""
+    # Quotients that double precision cannot tell from the largest one are compared as fractions.
     near = (left / right).astype(np.float64)
     candidates = np.flatnonzero((near >= near.max() * (1 - 1e-12)).ravel())
     pairs = {(left.ravel()[i], right.ravel()[i]) for i in candidates}

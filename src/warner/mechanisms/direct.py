@@ -34,30 +34,21 @@ from warner.reports.schema import IntegerColumns
 def two_widths(other_share: Decimal, odds: Decimal) -> tuple[int, int]:
     """Widths of the cells of a 64-bit range, for the true outcome and for each other outcome.
 
-        other_width = floor(2^64 other_share),   true_width = floor(other_width * odds)
-
-    A 64-bit random number selects the outcome in whose cell it lies. A number outside all cells is
-    drawn again. The ratio true_width / other_width never exceeds ``odds``, and its relative error
-    is about 1 / true_width.
-
     >>> two_widths(Decimal("0.25"), Decimal(3)) == (3 * 2**62, 2**62)
     True
     """
+    # A 64-bit random number selects the outcome in whose cell it lies, and one outside all cells is
+    # drawn again. true_width / other_width never exceeds ``odds``;
+    # its relative error is about 1 / true_width.
     other_width = down(other_share)
     return down(divide(other_width, ONE) * odds), other_width
 
 
 def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
-    """Integer widths of the law of randomised response over ``size`` symbols.
-
-        other_width ~ 2^64 / (e + size - 1),   true_width ~ e other_width,   e = exp(epsilon)
-
-    A 64-bit random number selects the symbol in whose cell it lies. Both widths are rounded down,
-    see :func:`~warner.mechanisms.direct.two_widths`. An infinite epsilon gives the whole range
-    to the true symbol.
-    """
+    """Integer widths of the law of randomised response over ``size`` symbols."""
     if math.isinf(epsilon):
         return ONE, 0
+    # other_width ~ 2^64 / (e + size - 1), true_width ~ e other_width, both rounded down
     e = exp(epsilon)
     share = divide(1, e + size - 1)
     check_representable(epsilon, share, "each wrong answer")
@@ -65,11 +56,8 @@ def direct_widths(size: int, epsilon: float) -> tuple[int, int]:
 
 
 def direct_law(size: int, true_width: int, other_width: int) -> TwoProbabilities:
-    """The law of randomised response with these widths of cells.
-
-    A random number outside all cells is drawn again, so each probability is a width over the sum of
-    all widths.
-    """
+    """The law of randomised response with these widths of cells."""
+    # A random number outside all cells is drawn again.
     total = true_width + (size - 1) * other_width
     return TwoProbabilities(Fraction(true_width, total), Fraction(other_width, total))
 
@@ -278,28 +266,23 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
 
 
 def _integers(matrix: np.ndarray) -> np.ndarray:
-    """The matrix as integers over 2**64, an object array whose columns sum to 2**64 exactly.
-
-    The largest entry of a column takes the rounding.
-    """
+    """The matrix as integers over 2**64, an object array whose columns sum to 2**64 exactly."""
     out = np.empty(matrix.shape, dtype=object)
     for x, column in enumerate(matrix.T):
         # A float of at least 2**-11 times 2**64 is an integer; a smaller one is rounded. The law
         # that counts is that of these integers.
         numerators = [round(v * 2.0**64) for v in column.tolist()]
+        # The largest entry of a column takes the rounding.
         numerators[int(np.argmax(column))] += ONE - sum(numerators)
         out[:, x] = numerators
     return out
 
 
 def _thresholds(numerators: np.ndarray) -> tuple[np.ndarray, int]:
-    """Upper edges of the reports' ranges of U, and the last report that can occur.
-
-    An edge of 2**64 does not fit 64 bits. It is lowered to 2**64 - 1, and the last report catches
-    the only U beyond it.
-    """
+    """Upper edges of the reports' ranges of U, and the last report that can occur."""
     edges, total = [], 0
     for value in numerators:
         total += value
+        # An edge of 2**64 does not fit 64 bits; the last report catches the only U beyond it.
         edges.append(min(total, ONE - 1))
     return np.array(edges, dtype=np.uint64), max(i for i, v in enumerate(numerators) if v)

@@ -98,11 +98,9 @@ class Exponential(Mechanism):
         self.schema = IntegerColumns(("report",), (domain.size,))
 
     def _integers(self) -> tuple[np.ndarray, int]:
-        """The numerators (K, K) of the probabilities over 2^(64 words), and the number of words.
-
-        Decimal arithmetic gives the same integers on every machine. The diagonal takes the
-        rounding, so that each column sums to 2^(64 words).
-        """
+        """The numerators (K, K) of the probabilities over 2^(64 words), and the number of words."""
+        # Decimal arithmetic gives the same integers on every machine. The diagonal takes the
+        # rounding, so that each column sums to 2^(64 words).
         distances, classes = np.unique(self._distance, return_inverse=True)
         classes = classes.reshape(self._distance.shape)
         if distances.size > _MOST_DISTANCES:

@@ -33,21 +33,14 @@ _SUMS = 2**10  # numbers that the loss of several axes is rounded to
 
 @dataclass(frozen=True, eq=False)
 class Rounded(ReportDistribution):
-    """Rounded normal noise of at most ``reach`` steps, independent on every axis.
+    """Rounded normal noise of at most ``reach`` steps, independent on every axis."""
 
-        Pr(noise = j) = masses[j + reach] / 2**(64 words)   for j = -reach..reach
+    # Pr(noise = j) = masses[j + reach] / 2**(64 words) for j = -reach..reach. The largest
+    # likelihood ratio is infinite, because the noise is bounded.
 
-    The largest likelihood ratio is infinite, because the noise is bounded.
-
-    Attributes:
-        masses: (2 reach + 1,) object array of Python integers.
-        words: the number of 64-bit words of the denominator.
-        deviation: the standard deviation of the noise, in steps.
-    """
-
-    masses: np.ndarray
-    words: int
-    deviation: float
+    masses: np.ndarray  # (2 reach + 1,) object array of Python integers
+    words: int  # the number of 64-bit words of the denominator
+    deviation: float  # the standard deviation of the noise, in steps
 
     @property
     def audit_method(self) -> str:
@@ -60,11 +53,9 @@ class Rounded(ReportDistribution):
 
     @classmethod
     def normal(cls, deviation: float, reach: int) -> Rounded:
-        """Normal noise with masses proportional to exp(-j^2 / (2 deviation^2)) for |j| <= reach.
-
-        Decimal arithmetic gives the same integers on every machine. The mass of 0 is adjusted so
-        that the masses sum to 2**(64 words).
-        """
+        """Normal noise with masses proportional to exp(-j^2 / (2 deviation^2)) for |j| <= reach."""
+        # Decimal arithmetic gives the same integers on every machine. The mass of 0 is adjusted so
+        # that the masses sum to 2**(64 words).
         half = normal_masses(deviation, reach)
         sides = 2 * sum(half[1:]) + half[0]
         words = math.ceil((64 + log_ratio(Fraction(sides), Fraction(half[-1])) / math.log(2)) / 64)
@@ -87,18 +78,14 @@ class Rounded(ReportDistribution):
         return floats(self.masses, 1 << 64 * self.words)
 
     def divergence(self, epsilon: float, shifts: np.ndarray) -> float:
-        """The delta of this noise at an epsilon, for two values that differ by one of the shifts.
-
-            max over shifts v of sum_j max(0, Pr(j) - exp(epsilon) Pr(j + v))
-
-        The result is just above this maximum. Where both noises are possible, Pr(j + v) / Pr(j) =
-        exp(-(2 v.j + |v|^2) / (2 deviation^2)). So only the scalar product v.j matters. On several
-        axes v.j is rounded to one of 2^10 numbers, in the direction that raises delta. Where j + v
-        is beyond the reach, all of Pr(j) counts. A last term covers the rounding error of sums in
-        double precision.
+        """The delta of this noise at an epsilon, for values that differ by a shift, rounded up.
 
         Shapes: shifts (s, d).
         """
+        # max over shifts v of sum_j max(0, Pr(j) - exp(epsilon) Pr(j + v)). Where both noises are
+        # possible, Pr(j + v) / Pr(j) = exp(-(2 v.j + |v|^2) / (2 deviation^2)), so only v.j
+        # matters. On several axes it is rounded to one of 2^10 numbers, in the direction that
+        # raises delta.
         one = self.floats()
         j = np.arange(-self.reach, self.reach + 1, dtype=np.float64)
         tails = np.cumsum(one[::-1])
@@ -115,7 +102,9 @@ class Rounded(ReportDistribution):
                 )
             loss = epsilon - (2 * sum_ + float(v @ v)) / (2 * self.deviation**2)
             inside = float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum())
+            # Where j + v is beyond the reach, all of Pr(j) counts.
             worst = max(worst, inside + float(tails[moves - 1].sum()))
+        # The rounding error of sums in double precision is covered.
         return worst * (1 + 1e-11) + 4e-15
 
 
@@ -284,14 +273,11 @@ class Gaussian(Numeric):
         self._found = _up(self.law.divergence(self.requested, self._shifts()))
 
     def _round(self, sigma: float) -> tuple[float, np.ndarray]:
-        """Return sigma in grid steps, and the points (K, d) as places on the grid.
-
-        A step is at most sigma / 8 and a 64th of the extent of the points. It is halved until all
-        places are distinct.
-        """
+        """Return sigma in grid steps, and the points (K, d) as places on the grid."""
         points = self.domain.points
         assert points is not None
         origin, extent = points.min(axis=0), float(np.ptp(points, axis=0).max())
+        # Halved until all places are distinct.
         step = min(sigma / 8, extent / 64)
         while sigma / step <= _MOST_STEPS:
             places = np.rint((points - origin) / step).astype(np.int64)
@@ -306,12 +292,10 @@ class Gaussian(Numeric):
         )
 
     def _shifts(self) -> np.ndarray:
-        """Differences (s, d), in grid steps, of the most distant pairs of values.
-
-        Closer pairs have a smaller divergence.
-        """
+        """Differences (s, d), in grid steps, of the most distant pairs of values."""
         if self._places is None:
             return self.steps[None, :]
+        # Closer pairs have a smaller divergence.
         of_axes = []
         for position in self._places:
             away = np.abs(self._places - position)
@@ -387,22 +371,20 @@ class Gaussian(Numeric):
         return delta_of_noise(masses, self.law.words, shift, self.requested, self.delta)
 
     def _tables(self, masses: np.ndarray) -> list[np.ndarray]:
-        """Return for each axis the masses (m_k, places) of reports, by the place of a person.
-
-        The noise is moved to the place, its tails are added to the two ends, and grid points are
-        summed in groups. Numbers may be at all grid points. Points are at few of them, and only
-        those have a column.
-        """
+        """Return for each axis the masses (m_k, places) of reports, by the place of a person."""
         tables = []
         below, above = np.cumsum(masses), np.cumsum(masses[::-1])[::-1]
         for axis, steps in enumerate(self.steps):
             last = int(steps) + 2 * self._beyond
             groups = np.arange(0, last + 1, self._group)
             places = np.arange(int(steps) + 1) if self._places is None else self._places[:, axis]
+            # Numbers may be at all grid points. Points are at few, and only those have a column.
             used, column = np.unique(places, return_inverse=True)
             table = np.empty((len(groups), len(used)), dtype=masses.dtype)
             for k, position in enumerate(used.tolist()):
                 first = self.law.reach - self._beyond - position
+                # The noise is moved to the place, its tails are added to the ends, and points are
+                # grouped.
                 law = masses[first : first + last + 1].copy()
                 law[0], law[-1] = below[first], above[first + last]
                 table[:, k] = np.add.reduceat(law, groups)
@@ -438,15 +420,13 @@ class Gaussian(Numeric):
 def calibrate(epsilon: float, delta: float) -> float:
     """Return the least standard deviation s for values at distance 1 [Balle and Wang, theorem 8].
 
-        delta = Phi(1 / (2 s) - epsilon s) - exp(epsilon) Phi(-1 / (2 s) - epsilon s)
-
-    Phi is the distribution function of the standard normal distribution.
-
     Shapes: delta (0, 1).
 
     >>> round(calibrate(1.0, 1e-5), 3)
     3.731
     """
+    # delta = Phi(1 / (2 s) - epsilon s) - exp(epsilon) Phi(-1 / (2 s) - epsilon s), with the
+    # distribution function Phi of the standard normal distribution
     low, high = -20.0, 40.0  # limits of ln sigma
     for _ in range(200):
         middle = (low + high) / 2

@@ -239,8 +239,6 @@ class ProjectiveGeometryResponse(Mechanism):
 def squared_error(space: ProjectiveSpace, size: int, e: float) -> float:
     """sum_x V_x + sum_x theta_x^2 of one report: the squared error that is to be least.
 
-        K q' (1 - q') / (p - q')^2 + (1 - 2 q') / (p - q')
-
     >>> round(squared_error(ProjectiveSpace(2, 2), 2, 3.0), 3)
     3.5
     """
@@ -248,16 +246,12 @@ def squared_error(space: ProjectiveSpace, size: int, e: float) -> float:
     none = 1 / (supported * e + space.points - supported)
     other = (supported + common * (e - 1)) * none
     gap = (supported - common) * (e - 1) * none
+    # K q' (1 - q') / (p - q')^2 + (1 - 2 q') / (p - q')
     return size * other * (1 - other) / gap**2 + (1 - 2 * other) / gap
 
 
 def squared_error_of_blocks(points: ProjectiveBlocks, e: float) -> float:
     """:func:`squared_error` of several blocks, where each block has the same share of the people.
-
-    With Theta = k / K for the k values of a block, the sums over x of Pr(a report supports x) and
-    of Pr(a report is in the block of x) are
-
-        K s p0 + d ((s - c) + c k),   K m p0 + d s k,   d = p0 (e - 1).
 
     >>> one = ProjectiveBlocks(3, 3, 1, 13)
     >>> round(squared_error_of_blocks(one, 3.0) / squared_error(one.space, 13, 3.0), 12)
@@ -270,6 +264,9 @@ def squared_error_of_blocks(points: ProjectiveBlocks, e: float) -> float:
     ratio, scale = c / s, 1 / ((s - c) * gain)
     base = -scale * none * (s - ratio * m)
     on, off, outside = ((base + scale * weight) ** 2 for weight in (1 - ratio, -ratio, 0.0))
+    # With Theta = k / K for the k values of a block, the sums over x of Pr(a report supports x) and
+    # of Pr(a report is in the block of x) are K s p0 + d ((s - c) + c k) and K m p0 + d s k, where
+    # d = p0 (e - 1).
     supports = size * s * none + gain * (s - c + c * each)
     within = size * m * none + gain * s * each
     return on * supports + off * (within - supports) + outside * (size - within)
@@ -302,11 +299,9 @@ def _best_blocks(size: int, e: float, count: int | None) -> ProjectiveBlocks:
 
 
 def _several_blocks(size: int, e: float, count: int | None) -> Iterator[ProjectiveBlocks]:
-    """Blocks among which the best are: beside h q = e + 1, and beside full blocks.
-
-    Primes beyond ``_LARGEST_PRIME`` are left out: the factor q / (q - 1) is almost 1 there.
-    """
+    """Blocks among which the best are: beside h q = e + 1, and beside full blocks."""
     prime = 2
+    # The factor q / (q - 1) is almost 1 for larger primes.
     while prime <= min(_LARGEST_PRIME, 2 * size):
         best = round((e + 1) / prime) if e < _LARGEST_TABLE * prime else size
         for dimension in range(2, 27):
@@ -323,14 +318,12 @@ def _several_blocks(size: int, e: float, count: int | None) -> Iterator[Projecti
 
 
 def _primes(size: int, e: float) -> Iterator[int]:
-    """Primes among which the best one is: for each t, those beside the least error.
-
-    The error of one t falls in q and then rises, so bisection finds its minimum.
-    """
+    """Primes among which the best one is: for each t, those beside the least error."""
     dimension, above = 2, 2 * size + 2
     while above > 2:
         least = _least_order(size, dimension, above)
         low, high = least, above
+        # The error of one t falls in q and then rises, so bisection finds its minimum.
         while low < high:
             middle = (low + high) // 2
             here, next_ = (ProjectiveSpace(q, dimension) for q in (middle, middle + 1))

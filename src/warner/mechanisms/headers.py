@@ -116,14 +116,12 @@ def is_of_package(definition: Any) -> bool:
 
 
 def same_definition(first: Any, second: Any) -> bool:
-    """Whether two classes or functions come from one place in one module, outside the package.
-
-    One that is defined again, as when a cell of a notebook runs twice, comes from the same place.
-    """
+    """Whether two classes or functions come from one place in one module, outside the package."""
     places = [
         (getattr(each, "__module__", None), getattr(each, "__qualname__", None))
         for each in (first, second)
     ]
+    # One that is defined again, as when a cell of a notebook runs twice, is the same.
     return first is second or (
         places[0] == places[1] and None not in places[0] and not is_of_package(first)
     )

@@ -41,25 +41,17 @@ _KEY, _VALUE = "key", "value"
 
 @dataclass(frozen=True)
 class KeyValueDistribution(ReportDistribution):
-    """The exact law of a report of one of d keys and its value.
+    """The exact law of a report of one of d keys and its value."""
 
-    A person's key is sent with probability ``keep``, together with a report of the value. Every
-    other key is sent with probability ``other``, together with a dummy. A dummy is uniform over the
-    ``cells`` possible reports of a value.
+    # A person's key is sent with a report of the value. Other keys are sent with a dummy, uniform
+    # over the ``cells`` possible reports of a value.
 
-    Attributes:
-        keep: probability of sending the person's key.
-        other: probability of sending each other key.
-        value: the law of the value's report.
-        cells: M, the number of possible reports of a value.
-        separate: whether each key is sent or not independently of the other keys. Otherwise exactly
-            one key is sent, and keep + (d - 1) other = 1.
-    """
-
-    keep: Fraction
-    other: Fraction
-    value: TwoProbabilities
-    cells: int
+    keep: Fraction  # probability of sending the person's key
+    other: Fraction  # probability of sending each other key
+    value: TwoProbabilities  # the law of the value's report
+    cells: int  # M, the number of possible reports of a value
+    # Whether each key is sent or not independently of the other keys. Otherwise exactly one key is
+    # sent, and keep + (d - 1) other = 1.
     separate: bool
 
     @property
@@ -67,23 +59,21 @@ class KeyValueDistribution(ReportDistribution):
         return "key by key, exactly"
 
     def ratio(self) -> Fraction:
-        """The largest likelihood ratio of two answers, whose keys may be equal or different.
-
-        With equal keys it is the ratio of the value's law. With different keys, separate keys
-        multiply the worst ratios of both keys. Otherwise the worst report is of one of the two
-        keys.
-        """
+        """The largest likelihood ratio of two answers, whose keys may be equal or different."""
         dummy = self.other / self.cells
         true_key, other_key = (
             self.keep * self.value.high / dummy,
             dummy / (self.keep * self.value.low),
         )
         silent = (1 - self.keep) / (1 - self.other)
+        # Separate keys multiply the worst ratios of both keys. Otherwise the worst report is of one
+        # of the two keys.
         between = (
             max(true_key, silent) * max(other_key, 1 / silent)
             if self.separate
             else max(true_key, other_key)
         )
+        # With equal keys it is the ratio of the value's law.
         return max(between, self.value.ratio())
 
 
@@ -334,10 +324,7 @@ class KeyValue(Mechanism):
         return Reports(self.header, self.randomize_encoded(encoded, source), source.simulated)
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
-        """One pair of every person, encoded (n, 2), drawn among max(l, held) slots.
-
-        An empty slot gives padding.
-        """
+        """One pair of every person, encoded (n, 2), drawn among max(l, held) slots."""
         assert self.pairs is not None
         people = _lists_of_pairs(values)
         held = np.array([len(person) for person in people])

@@ -182,18 +182,12 @@ class LocalHashing(Mechanism):
 
 
 class _Functions(ABC):
-    """The public hash functions that reports choose from.
+    """The public hash functions that reports choose from."""
 
-    Attributes:
-        family: the number of the family in headers.
-        number: how many functions there are.
-        schema: the columns of a report; the last one is the bucket.
-        seeds, prime: see :class:`LocalHashing`.
-    """
-
-    family: int
-    number: int
-    schema: IntegerColumns
+    family: int  # the number of the family in headers
+    number: int  # how many functions there are
+    schema: IntegerColumns  # the columns of a report; the last one is the bucket
+    # ``seeds`` and ``prime``: see :class:`LocalHashing`
     seeds: int | None = None
     prime: int | None = None
 

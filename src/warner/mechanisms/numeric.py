@@ -325,20 +325,14 @@ class StochasticRounding(WindowMechanism):
 
 @dataclass(frozen=True, eq=False)
 class AnswerOrNone(ReportDistribution):
-    """The report of an answer or of a dummy, or one that says "no answer".
+    """The report of an answer or of a dummy, or one that says "no answer"."""
 
-    Attributes:
-        inner: the law of the report of an answer.
-        above, below: of the dummy, see :class:`~warner.mechanisms.base.Dummies`.
-        dropped: 2**64 times the probability of "no answer" from an answer.
-        silent: 2**64 times the probability of "no answer" from nonresponse.
-    """
-
-    inner: ReportDistribution
+    inner: ReportDistribution  # the law of the report of an answer
+    # ``above`` and ``below`` of the dummy: see :class:`~warner.mechanisms.base.Dummies`
     above: Fraction
     below: Fraction
-    dropped: int
-    silent: int
+    dropped: int  # 2**64 times the probability of "no answer" from an answer
+    silent: int  # 2**64 times the probability of "no answer" from nonresponse
 
     @property
     def audit_method(self) -> str:
@@ -481,16 +475,11 @@ class WithNonresponse(Mechanism):
 
 
 def nonresponse_thresholds(epsilon: float, above: Fraction) -> tuple[int, int]:
-    """2^64 q and 2^64 s, rounded so that no ratio exceeds e = exp(epsilon).
-
-        q >= (e - c) / (e^2 - c),   s <= e q,   1 - s >= (1 - q) c / e
-
-    Rounding q up and s down keeps both limits. The third ratio, of a dummy's report to that of a
-    number, is at most (1 - s) / (1 - q) times the largest D[y] / A[y, x]; that is c / e times it.
-
-    Here c is ``above``.
-    """
+    """2^64 q and 2^64 s, rounded so that no ratio exceeds e = exp(epsilon); c is ``above``."""
     e = Fraction(exp(epsilon))
+    # q >= (e - c) / (e^2 - c), s <= e q, 1 - s >= (1 - q) c / e. Rounding q up and s down keeps
+    # both limits. The third ratio, of a dummy's report to that of a number, is at most
+    # (1 - s) / (1 - q) times the largest D[y] / A[y, x]; that is c / e times it.
     share = (e - above) / (e**2 - above)
     check_representable(epsilon, rational(share), "the report 'no answer' from an answer")
     dropped = ceil(ONE * share)

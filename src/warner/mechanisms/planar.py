@@ -54,32 +54,24 @@ _MOST_PAIRS = 2**14  # pairs of a report and a value up to which all are compare
 
 @dataclass(frozen=True, eq=False)
 class Displacements(ReportDistribution):
-    """A random displacement (i, j) of a cell of a grid with R rows and C columns.
+    """A displacement (i, j) of a cell of an R x C grid, shortened where it would leave it."""
 
-    A displacement that would leave the grid is shortened, separately in rows and in columns.
-
-    Attributes:
-        quadrant: (R, C) integers. Entry (i, j) is the mass of each of the displacements (+-i, +-j).
-            The last row and column also hold the mass of all longer displacements. The whole
-            distribution sums to 2**(64 words).
-        words: the number of 64-bit words of the denominator.
-    """
-
+    # (R, C) integers: the mass of each of the displacements (+-i, +-j). The last row and column
+    # also hold that of all longer ones. All masses sum to 2**(64 words).
     quadrant: np.ndarray
-    words: int
+    words: int  # the number of 64-bit words of the denominator
 
     @classmethod
     def of(cls, shares: np.ndarray) -> Displacements:
         """The law with integer masses nearest to the given probabilities.
 
-        The smallest probability gets 64 binary digits. The mass of displacement (0, 0) is adjusted
-        so that the sum is exact.
-
         Shapes: shares (R, C).
         """
+        # The smallest probability gets 64 binary digits.
         words = math.ceil((64 - math.log2(shares.min())) / 64)
         total = 1 << 64 * words
         quadrant = np.vectorize(lambda v: round(Fraction(v) * total), otypes=[object])(shares)
+        # The sum is exact then.
         quadrant[0, 0] += total - _unfold(quadrant).sum()
         return cls(quadrant, words)
 
@@ -122,11 +114,8 @@ class Displacements(ReportDistribution):
     def _reports(
         self, inner: np.ndarray, rows: np.ndarray, columns: np.ndarray, both: np.ndarray
     ) -> Iterator[np.ndarray]:
-        """For every report of one quadrant of the grid, its entry under every cell, (R, C).
-
-        The reports of the other quadrants have the same entries. The arguments are tables as of
-        :meth:`exact`.
-        """
+        """For every report of one quadrant of the grid, its entry under every cell, (R, C)."""
+        # The other quadrants have the same entries. The arguments are tables as of :meth:`exact`.
         height, width = self.quadrant.shape
         for r in range((height + 1) // 2):
             for c in range((width + 1) // 2):
@@ -137,15 +126,11 @@ class Displacements(ReportDistribution):
         return max(Fraction(row.max(), row.min()) for row in self._reports(*self.exact()))
 
     def steepest(self, within: int | None = None) -> float:
-        """The largest log-likelihood ratio per cell of Euclidean distance, rounded up.
-
-        It is the maximum over all reports and pairs of cells, in double precision. The law is even
-        in rows and in columns. So a report inside the grid has its worst pair of cells within one
-        quadrant around it. The report next to a corner has the largest such quadrant. Reports on a
-        side and in a corner have separate tables. A displacement (k a, k b) is k times (a, b),
-        whose slope is at least as large. So only displacements without a common divisor are
-        compared.
-        """
+        """The largest log-likelihood ratio per cell of Euclidean distance, rounded up."""
+        # The law is even in rows and in columns, so a report inside the grid has its worst pair of
+        # cells within one quadrant around it; next to a corner that is largest. Sides and corners
+        # have separate tables. A displacement (k a, k b) is k times (a, b), whose slope is at least
+        # as large, so only displacements without a common divisor are compared.
         parts = _tables_of_reports(*(np.log(table) for table in self.tables()))
         worst = max(_steepest_of(table, within) for table in parts)
         return math.nextafter(max(0.0, worst), math.inf)
@@ -163,17 +148,11 @@ class Displacements(ReportDistribution):
 
 @dataclass(frozen=True, eq=False)
 class PlacedDisplacements(Displacements):
-    """Displacements on a rectangle in which only some cells are values.
+    """Displacements on a rectangle in which only some cells are values."""
 
-    Attributes:
-        places: (K,) the cells that are values.
-        reports: (R C,) the report 0..m-1 that is sent for each cell of the rectangle.
-        n_reports: m, the number of reports.
-    """
-
-    places: np.ndarray
-    reports: np.ndarray
-    n_reports: int
+    places: np.ndarray  # (K,) the cells that are values
+    reports: np.ndarray  # (R C,) the report 0..m-1 that is sent for each cell of the rectangle
+    n_reports: int  # m, the number of reports
 
     @property
     def audit_method(self) -> str:
@@ -203,11 +182,7 @@ class PlacedDisplacements(Displacements):
 
 
 def nearest_places(values: np.ndarray) -> np.ndarray:
-    """The nearest value of every cell, by Euclidean distance.
-
-    Of several nearest values, the first in index order is returned. In each column the nearest
-    value above or below is found first, then the best column. Squared distances are integers, so
-    ties are found exactly.
+    """The nearest value of every cell, by Euclidean distance, the first in index order of several.
 
     Shapes: values (H, W) -> (H, W).
 
@@ -216,6 +191,8 @@ def nearest_places(values: np.ndarray) -> np.ndarray:
     """
     height, width = values.shape
     rows, far = np.arange(height)[:, None], 4 * (height + width)
+    # In each column the nearest value above or below first, then the best column. Squared distances
+    # are integers, so ties are found exactly.
     above = np.maximum.accumulate(np.where(values, rows, -far), axis=0)
     below = np.minimum.accumulate(np.where(values, rows, 2 * far)[::-1], axis=0)[::-1]
     row = np.where(rows - above <= below - rows, above, below)
@@ -232,11 +209,9 @@ def nearest_places(values: np.ndarray) -> np.ndarray:
 def _tables_of_reports(
     inner: np.ndarray, along: np.ndarray, across: np.ndarray, corner: np.ndarray
 ) -> list[np.ndarray]:
-    """The tables of a report in a corner, on the sides, and inside, from those of ``exact``.
-
-    The last row and column hold tails, which only reports on that side of the grid have.
-    """
+    """The tables of a report in a corner, on the sides, and inside, from those of ``exact``."""
     tall, wide = (size > 2 for size in inner.shape)
+    # The last row and column hold tails, which only reports on that side of the grid have.
     parts = [corner]
     parts += [along[:, :-1]] if wide else []
     parts += [across[:-1]] if tall else []
@@ -411,10 +386,7 @@ class Planar(Mechanism):
         """
 
     def _masses(self, height: int, width: int, nats: float) -> np.ndarray:
-        """The probability (R, C) of each displacement of i < R rows and j < C columns.
-
-        The last row and column include the tails. The sum over both signs of i and j is 1.
-        """
+        """The probability (R, C) of displacements by i rows and j columns; the last have tails."""
         # From (i, j), t more rows lengthen the distance by at least t^2 / (2 D + t). The sums stop
         # at the t for which this is _TAIL nats.
         diameter, half = math.hypot(height, width), _TAIL / nats / 2
@@ -427,6 +399,7 @@ class Planar(Mechanism):
             # A running sum has one order of additions, and so one result on every machine.
             masses[:, width - 1] = np.cumsum(masses[:, width - 1 :], axis=1)[:, -1]
             np.add.at(out, np.minimum(rows[:, 0].astype(np.int64), height - 1), masses[:, :width])
+        # The sum over both signs of i and j is 1.
         return np.asarray(out / math.fsum((out * multiplicities(height, width)).ravel()))
 
     @property
@@ -626,14 +599,12 @@ class PlanarLaplace(Planar):
     references = ("andres2013",)
 
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:
-        """The integral of exp(-nats r) over each unit square, by Gauss-Legendre quadrature.
-
-        More nodes are used near the cusp at r = 0, and where a cell spans more nats. With k nodes
-        the relative error is at most (nats / 2)^2k / (2k)! from exp(-nats u) over half a cell, and
-        (1 / 4r)^2k from r itself. Both are below 1e-12.
-        """
+        """The integral of exp(-nats r) over each unit square, by Gauss-Legendre quadrature."""
         out = np.zeros((rows.size, columns.size))
         near = np.sqrt(rows**2 + columns**2)
+        # More nodes near the cusp at r = 0, and where a cell spans more nats. With k nodes the
+        # relative error is at most (nats / 2)^2k / (2k)! from exp(-nats u) over half a cell, and
+        # (1 / 4r)^2k from r itself. Both are below 1e-12.
         more = math.ceil(1.5 * nats) if nats > 0.2 else 0
         for low, high, nodes in ((0.5, 8, 24 + more), (8, 40, 6 + more), (40, math.inf, 4 + more)):
             r, c = np.nonzero((near >= low) & (near < high))
@@ -650,13 +621,10 @@ class PlanarLaplace(Planar):
 
 
 def _middle(nats: float) -> float:
-    """The integral of exp(-nats r) over the unit square around 0, in polar coordinates.
-
-    It is eight times the integral over 0 <= angle <= pi / 4. With t = tan(angle), the radius goes
-    to R = sqrt(1 + t^2) / 2, and with x = nats R the integral along it is
-
-        (1 - exp(-x) (1 + x)) / nats^2 = R^2 sum_k (-x)^k (k + 1) / (k + 2)!
-    """
+    """The integral of exp(-nats r) over the unit square around 0, in polar coordinates."""
+    # Eight times the integral over 0 <= angle <= pi / 4. With t = tan(angle), the radius goes to
+    # R = sqrt(1 + t^2) / 2, and with x = nats R the integral along it is
+    # (1 - exp(-x) (1 + x)) / nats^2 = R^2 sum_k (-x)^k (k + 1) / (k + 2)!
     at, weights = gauss_legendre(40)
     t = (at + 1) / 2
     square = 1 + t * t
@@ -672,14 +640,13 @@ def _middle(nats: float) -> float:
 def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of Gauss-Legendre quadrature on [-1, 1], the same on every machine.
 
-    Newton's method on the Legendre polynomial. Its start is rounded, because cosines differ by a
-    unit in the last place from machine to machine; every step is made of exact operations of IEEE.
-
     >>> at, weights = gauss_legendre(2)
     >>> (3 * at * at).round(12).tolist(), weights.round(12).tolist()
     ([1.0, 1.0], [1.0, 1.0])
     """
     angle = math.pi * (np.arange(count, 0, -1) - 0.25) / (count + 0.5)
+    # Newton's method on the Legendre polynomial. Its start is rounded, because cosines differ in
+    # the last place from machine to machine; every step is made of exact operations of IEEE.
     x = np.rint(np.cos(angle) * 2.0**30) / 2.0**30
     for _ in range(6):
         before, value = np.zeros_like(x), np.ones_like(x)
@@ -691,16 +658,14 @@ def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points.
-
-    The upper and the lower half are built separately, without the points at which they do not turn
-    (Andrew 1979).
+    """The corners of the convex hull of points (Andrew 1979).
 
     Shapes: points (m, 2) -> (k, 2).
 
     >>> hull(np.array([[0, 0], [0, 2], [1, 1], [2, 0], [2, 2]])).tolist()
     [[0, 0], [2, 0], [2, 2], [0, 2]]
     """
+    # The upper and the lower half separately, without the points at which they do not turn.
     halves: list[list[int]] = []
     for order in (points.tolist(), points.tolist()[::-1]):
         half: list[list[int]] = []

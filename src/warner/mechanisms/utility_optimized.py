@@ -174,13 +174,11 @@ class UtilityOptimizedRR(UtilityOptimized):
         return {"own": hex(self._true_width), "other": hex(self._other_width)}
 
     def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
-        """Draw from the same cells for every value: |S| cells of other_width, then the rest.
-
-        A sensitive value takes the first |S| - 1 cells for the other members, numbered without
-        itself. The rest, of true_width, is for itself. Another value takes all |S| cells for the
-        members and the rest for itself. So no random word and no operation depends on the kind of a
-        value.
-        """
+        """Draw from the same cells for every value: |S| cells of other_width, then the rest."""
+        # A sensitive value takes the first |S| - 1 cells for the other members, numbered without
+        # itself. The rest, of true_width, is for itself. Another value takes all |S| cells for the
+        # members and the rest for itself. So no random word and no operation depends on the kind of
+        # a value.
         members, size = np.flatnonzero(self.sensitive_mask), self.domain.size
         cell = source.cells(
             self._other_width, self._members, self._true_width - self._other_width, len(index)
@@ -218,33 +216,25 @@ class UtilityOptimizedRR(UtilityOptimized):
 
 
 def best_probability(sensitive: int, others: int, epsilon: float) -> float:
-    """The t of UtilityOptimizedRappor with the least worst-case l1 loss.
-
-    t minimises, over a grid of thousandths,
-
-        max over theta of sum_x sqrt(V_x)
-        sensitive x:  V_x = mu (1 - mu) / (t - d1)^2,  mu = d1 + (t - d1) theta_x
-        other x:      V_x = nu (1 - nu) / c^2,         nu = c theta_x,  c = 1 - d2 = t (1 - 1/e)
-        d1 = t / ((1 - t) e + t),   e = exp(epsilon)
-
-    Here theta_x is the share of value x, and V_x / n is the variance of its estimate from n
-    reports. mu and nu are the probabilities that a report sets bit x.
-    :class:`~warner.mechanisms.UtilityOptimizedRappor` defines d1 and d2.
-
-    The expected l1 loss of the inversion of n reports is sqrt(2 / (n pi)) times this sum, so the
-    best t does not depend on n. The sum is concave in theta. It does not change if two sensitive
-    values, or two other values, swap their shares. So the worst theta is uniform within each kind
-    of value, and only the total share of the sensitive values is searched.
-
-    Source: METHODS 6, for the loss; the search is ours.
+    """The t of UtilityOptimizedRappor with the least worst-case l1 loss; the search is ours.
 
     >>> best_probability(76, 324, 1.0)
     0.547
     """
+    # t minimises, over a grid of thousandths, max over theta of sum_x sqrt(V_x) [METHODS 6], where
+    # - sensitive x: V_x = mu (1 - mu) / (t - d1)^2, mu = d1 + (t - d1) theta_x
+    # - other x: V_x = nu (1 - nu) / c^2, nu = c theta_x, c = 1 - d2 = t (1 - 1/e)
+    # - d1 = t / ((1 - t) e + t), e = exp(epsilon)
+    # theta_x is the share of value x, V_x / n the variance of its estimate from n reports; mu and
+    # nu are the probabilities that a report sets bit x. The expected l1 loss of the inversion is
+    # sqrt(2 / (n pi)) times this sum, so the best t does not depend on n.
     t, inverse = _GRID, math.exp(-epsilon)
     raised = t * inverse / ((1 - t) + t * inverse)
     gap, named = t - raised, -t * math.expm1(-epsilon)
 
+    # The sum is concave in theta, and does not change if two values of one kind swap their shares.
+    # So the worst theta is uniform within each kind, and only the total share of the sensitive is
+    # searched.
     def loss(share: np.ndarray) -> np.ndarray:
         mu = raised + gap * share / sensitive
         total = sensitive * np.sqrt(mu * (1 - mu)) / gap

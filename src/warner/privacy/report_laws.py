@@ -26,35 +26,21 @@ SLOPE_TOLERANCE = 1e-12
 
 
 class WorstRatio(NamedTuple):
-    """The largest likelihood ratio of a table, and where it is attained.
+    """The largest likelihood ratio of a table, and where it is attained."""
 
-    Attributes:
-        ratio: A[report, likely] / A[report, unlikely], or INFINITE.
-        report: the row number of the report.
-        likely: the index of the value under which the report is likeliest.
-        unlikely: the index of the value under which it is least likely.
-    """
-
-    ratio: Fraction
-    report: int
-    likely: int
-    unlikely: int
+    ratio: Fraction  # A[report, likely] / A[report, unlikely], or INFINITE
+    report: int  # the row number of the report
+    likely: int  # the index of the value under which the report is likeliest
+    unlikely: int  # the index of the value under which it is least likely
 
 
 class WorstSlope(NamedTuple):
-    """The largest log-likelihood ratio per unit of distance, and where it is attained.
+    """The largest log-likelihood ratio per unit of distance, and where it is attained."""
 
-    Attributes:
-        epsilon: nats per unit of distance, or infinity.
-        report: the row number of the report.
-        likely: the index of the value under which the report is likelier.
-        unlikely: the index of the value under which it is less likely.
-    """
-
-    epsilon: float
-    report: int
-    likely: int
-    unlikely: int
+    epsilon: float  # nats per unit of distance, or infinity
+    report: int  # the row number of the report
+    likely: int  # the index of the value under which the report is likelier
+    unlikely: int  # the index of the value under which it is less likely
 
 
 def epsilon_of(ratio: Fraction) -> float:
@@ -230,11 +216,9 @@ def ambiguous_report(
 
 
 class ReportDistribution(ABC):
-    """The exact distribution of a report given the value. Abstract.
+    """The exact distribution of a report given the value. Abstract."""
 
-    Attributes:
-        audit_method: how an audit examines the law, in words.
-    """
+    # audit_method: how an audit examines the law, in words.
 
     @property
     @abstractmethod
@@ -264,17 +248,13 @@ class UnsupportedLikelihood(ABC):
 class TwoProbabilities(ReportDistribution, UnsupportedLikelihood):
     """A report has probability ``high`` under the values it supports, ``low`` under the others.
 
-    Attributes:
-        high, low: the probabilities divided by a common factor.
-        log_scale: the natural logarithm of this factor; 0 if ``high`` and ``low`` are
-            probabilities.
-
     >>> TwoProbabilities(Fraction(3, 4), Fraction(1, 4)).ratio()
     Fraction(3, 1)
     """
 
-    high: Fraction
+    high: Fraction  # high, low: the probabilities divided by a common factor
     low: Fraction
+    # the natural logarithm of this factor; 0 if ``high`` and ``low`` are probabilities
     log_scale: float = 0.0
 
     @property
@@ -304,15 +284,11 @@ class TwoProbabilities(ReportDistribution, UnsupportedLikelihood):
 class OneHotBits(ReportDistribution, UnsupportedLikelihood):
     """K independent bits, one for each value, where the bit of the true value is 1 more often.
 
-        Pr(bit j is 1 | value x) = keep / 2**64 if j = x, else raised / 2**64
-
-    Attributes:
-        keep: 2**64 times the probability that the value's bit is 1.
-        raised: 2**64 times the probability that any other bit is 1.
+    Pr(bit j is 1 | value x) = keep / 2**64 if j = x, else raised / 2**64
     """
 
-    keep: int
-    raised: int
+    keep: int  # 2**64 times the probability that the value's bit is 1
+    raised: int  # 2**64 times the probability that any other bit is 1
 
     @property
     def audit_method(self) -> str:
@@ -346,20 +322,14 @@ class GuardedBits(ReportDistribution):
     The bits of sensitive values follow :class:`OneHotBits`. The bit of a non-sensitive value can
     only be 1 under that value. Even then it is 0 with probability dropped / 2**64, and the report
     is protected.
-
-    Attributes:
-        keep: 2**64 times the probability of 1 in a sensitive value's bit, under that value.
-        raised: 2**64 times the probability of 1 in a sensitive value's bit, under another value.
-        dropped: 2**64 times the probability of 0 in a non-sensitive value's bit, under that value.
-        sensitive: the number of sensitive values.
-        others: the number of other values.
     """
 
-    keep: int
-    raised: int
+    keep: int  # 2**64 times the probability of 1 in a sensitive value's bit, under that value
+    raised: int  # 2**64 times the probability of 1 in a sensitive value's bit, under another value
+    # 2**64 times the probability of 0 in a non-sensitive value's bit, under that value
     dropped: int
-    sensitive: int
-    others: int
+    sensitive: int  # the number of sensitive values
+    others: int  # the number of other values
 
     @property
     def audit_method(self) -> str:
@@ -389,13 +359,10 @@ class ExactTable(ReportDistribution):
 
     With ``sensitive`` values, :meth:`ratio` is the ratio of ULDP if every unprotected report names
     one value. Otherwise it is the ratio of OSLDP [P2 defs 2, 6].
-
-    Attributes:
-        numerators: (m, K) object array of Python integers.
-        sensitive: (K,) booleans, the values that are protected; None for all.
     """
 
-    numerators: np.ndarray
+    numerators: np.ndarray  # (m, K) object array of Python integers
+    # (K,) booleans, the values that are protected; None for all
     sensitive: np.ndarray | None = None
 
     @property
@@ -427,15 +394,11 @@ class ExactTable(ReportDistribution):
 class Steps(ReportDistribution):
     """Integers plus two-sided geometric noise.
 
-        Pr(noise = d) is proportional to (decay / 2**64)**|d|
-
-    Attributes:
-        decay: 2**64 times the factor by which the probability falls with each step.
-        most: the number of steps between the two most distant values.
+    Pr(noise = d) is proportional to (decay / 2**64)**|d|
     """
 
-    decay: int
-    most: int
+    decay: int  # 2**64 times the factor by which the probability falls with each step
+    most: int  # the number of steps between the two most distant values
 
     @property
     def audit_method(self) -> str:

@@ -28,21 +28,13 @@ _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a mat
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The different pairs of a report and covariates, and how often each occurs.
+    """The different pairs of a report and covariates, and how often each occurs."""
 
-    Attributes:
-        rows: (m, K) the likelihoods of the different reports, each up to a factor.
-        covariates: (g, p) the different rows of covariates.
-        report: (r,) the row of ``rows`` of each pair.
-        group: (r,) the row of ``covariates`` of each pair, increasing.
-        counts: (r,) how many people each pair has.
-    """
-
-    rows: FloatArray
-    covariates: FloatArray
-    report: IntArray
-    group: IntArray
-    counts: FloatArray
+    rows: FloatArray  # (m, K) the likelihoods of the different reports, each up to a factor
+    covariates: FloatArray  # (g, p) the different rows of covariates
+    report: IntArray  # (r,) the row of ``rows`` of each pair
+    group: IntArray  # (r,) the row of ``covariates`` of each pair, increasing
+    counts: FloatArray  # (r,) how many people each pair has
 
     @classmethod
     def of(cls, rows: FloatArray, report: IntArray, covariates: FloatArray) -> Pairs:
@@ -139,19 +131,12 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The likelihood at some coefficients.
-
-    Attributes:
-        pairs: the reports and covariates.
-        pi: (g, K) the shares of the values at each row of covariates.
-        posterior: (r, K) the shares given the report of each pair.
-        value: l, in nats; -inf or NaN where coefficients are too large.
-    """
+    """The likelihood at some coefficients."""
 
     pairs: Pairs
-    pi: FloatArray
-    posterior: FloatArray
-    value: float
+    pi: FloatArray  # (g, K) the shares of the values at each row of covariates
+    posterior: FloatArray  # (r, K) the shares given the report of each pair
+    value: float  # l, in nats; -inf or NaN where coefficients are too large
 
     def derivatives(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The gradient of l and two matrices of information."""
@@ -192,11 +177,9 @@ def softmax(eta: FloatArray) -> FloatArray:
 
 
 def _different_rows(matrix: FloatArray) -> tuple[IntArray, IntArray]:
-    """The number of each row (n,) among the different ones, and where each occurs first, (g,).
-
-    Columns are numbered one after the other, which is faster than sorting whole rows.
-    """
+    """The number of each row (n,) among the different ones, and where each occurs first, (g,)."""
     position, first = np.zeros(len(matrix), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    # Faster than sorting whole rows.
     for column in matrix.T:
         different, code = np.unique(column, return_inverse=True)
         _, first, position = np.unique(
@@ -250,44 +233,26 @@ class Ending(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """The end of the maximisation.
+    """The end of the maximisation."""
 
-    Attributes:
-        beta: (E, p) coefficients.
-        point: the likelihood there.
-        covariance: (E p, E p) the inverse of the observed information.
-        ending: how it ended.
-        steps: the number of steps.
-    """
-
-    beta: FloatArray
+    beta: FloatArray  # (E, p) coefficients
     point: Point
-    covariance: FloatArray
+    covariance: FloatArray  # (E p, E p) the inverse of the observed information
     ending: Ending
     steps: int
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """A point of the search, and the step from it.
+    """A point of the search, and the step from it."""
 
-    Attributes:
-        beta: (E, p).
-        point: the likelihood at beta.
-        scale: (E p,) the eigenvalues of the observed information, in the metric of the information
-            of the answers.
-        vectors: (E p, E p) their vectors V: the inverse of the observed information is
-            V diag(1 / scale) V'.
-        step: (E, p) the step to take.
-        gain: the gradient times the step. It is twice the gain in nats of a step of Newton.
-    """
-
-    beta: FloatArray
+    beta: FloatArray  # (E, p)
     point: Point
+    # (E p,) the eigenvalues of the observed information, in the metric of that of the answers
     scale: FloatArray
-    vectors: FloatArray
-    step: FloatArray
-    gain: float
+    vectors: FloatArray  # (E p, E p) their vectors V: the inverse is V diag(1 / scale) V'
+    step: FloatArray  # (E, p) the step to take
+    gain: float  # the gradient times the step, twice the gain in nats of a step of Newton
 
     @classmethod
     def of(cls, beta: FloatArray, point: Point) -> _State:
@@ -325,17 +290,13 @@ class _State:
 
 
 def maximize(pairs: Pairs) -> Maximum:
-    """The largest maximum of the log-likelihood that is found.
-
-    The search starts at 0. The log-likelihood is not concave where reports are noisy. If some
-    standard error is above 0.25, it is far from a parabola, and the search also starts at random
-    places, the same ones each time. There are 20 of them, 6 where a step takes long, and none where
-    it takes longer still. The best end is taken.
-    """
+    """The largest maximum of the log-likelihood that is found."""
     shape = (pairs.size - 1, pairs.covariates.shape[1])
     first = _ascend(pairs, np.zeros(shape))
     if not first.is_doubtful:
         return first.maximum()
+    # The log-likelihood is not concave where reports are noisy. If a standard error is above 0.25,
+    # the search also starts at the same random places, fewer where a step takes long.
     rng = np.random.default_rng(0)
     work = len(pairs.group) * int(np.prod(shape))
     count = _STARTS if work <= _LONG else _FEW_STARTS if work <= _VERY_LONG else 0
@@ -374,19 +335,12 @@ class _End:
 
 
 def _ascend(pairs: Pairs, start: FloatArray) -> _End:
-    """The end of Newton's method from a start (E, p).
-
-    A step is H^-1 times the gradient, with H the observed information. Where H is not positive, its
-    eigenvalues in the metric of the information of the answers are made positive, which still gives
-    a direction of ascent. Steps are halved until the log-likelihood rises.
-
-    The search also ends where a step changes log-odds by more than 0.5 and gains less than 1e-4
-    nats. Then the standard error along it is above 35 in log-odds, and the maximum is at infinity
-    or nearly so.
-    """
+    """The end of Newton's method from a start (E, p), with steps halved until l rises."""
 
     def stop(here: _State, steps: int) -> Status | None:
         is_still = here.gain <= _DECREMENT
+        # A step that changes log-odds by more than 0.5 and gains less than 1e-4 nats ends it: the
+        # standard error is above 35 in log-odds, so the maximum is (nearly) at infinity.
         ends = is_still or (here.is_concave and here.is_endless)
         return Status.CONVERGED if ends else None
 

@@ -36,10 +36,8 @@ def count_values(index: np.ndarray, size: int, repeats: np.ndarray | None = None
 
 
 def _count_bytes(values: np.ndarray) -> np.ndarray:
-    """How often each byte occurs, int64 (256,).
-
-    Two bytes at a time are one of 65,536 numbers, which halves the steps.
-    """
+    """How often each byte occurs, int64 (256,)."""
+    # Two bytes at a time are one of 65,536 numbers, which halves the steps.
     pairs = np.ascontiguousarray(values[: len(values) // 2 * 2]).view(np.uint16)
     table = np.bincount(pairs, minlength=2**16).reshape(256, 256)
     total: np.ndarray = table.sum(axis=0) + table.sum(axis=1)
@@ -72,17 +70,15 @@ def sum_bits(packed: np.ndarray, width: int) -> np.ndarray:
 
 
 def _lane_sums(lanes: np.ndarray, size: int) -> np.ndarray:
-    """How often each bit of a report is 1, int64 (size, 8).
-
-    Two bits hold the sum of 3 reports, four bits that of 15, and a byte that of 255. So bits are
-    added in place, 64 at a time: every second bit first, then every fourth and every eighth.
-    """
+    """How often each bit of a report is 1, int64 (size, 8)."""
     r, width = lanes.shape
     if width % 8 or r % 15:
         padded = np.zeros((-(-r // 15) * 15, -(-width // 8) * 8), dtype=np.uint8)
         padded[:r, :width] = lanes
         lanes = padded
     parts = [lanes.view(np.uint64).ravel()]
+    # Two bits hold the sum of 3 reports, four bits that of 15, and a byte that of 255. So bits are
+    # added in place, 64 at a time: every second bit first, then every fourth and every eighth.
     for bits, rows in ((1, 3), (2, 5), (4, len(lanes) // 15)):
         mask = np.uint64(_EVERY[bits])
         split = [words >> np.uint64(shift) & mask for words in parts for shift in (0, bits)]
@@ -114,9 +110,6 @@ def count_rows(rows: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nda
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different rows of an array of bytes, and the place of every row among them.
 
-    Eight bytes at a time are sorted as a number. This is many times faster than sorting byte
-    strings.
-
     >>> unique_rows(np.array([[2, 1], [1, 9], [2, 1]], dtype=np.uint8))[1].tolist()
     [1, 0, 1]
     """
@@ -124,6 +117,7 @@ def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     padded = np.zeros((n, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :width] = rows
     first, rank = np.zeros(min(n, 1), dtype=np.int64), np.zeros(n, dtype=np.int64)
+    # Sorting eight bytes as a number is many times faster than sorting byte strings.
     for i, words in enumerate(padded.view(">u8").T):
         numbers = words.astype(np.uint64)
         if i:

@@ -36,14 +36,12 @@ _INDICATORS = 2**28  # bytes of indicators that are held at a time
 def n_cells(parts: Mapping[str, ReportSchema], ways: int) -> int:
     """The number of counts in the tables of all subsets of ``ways`` attributes.
 
-    This is the elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of
-    rows.
-
     >>> from warner.reports.schema import IntegerColumns
     >>> parts = {name: IntegerColumns(("report",), (rows,)) for name, rows in zip("abc", (2, 3, 4))}
     >>> [n_cells(parts, ways) for ways in (1, 2, 3)]
     [9, 26, 24]
     """
+    # The elementary symmetric polynomial of degree ``ways`` of the attributes' numbers of rows.
     sums = [1] + [0] * ways
     for schema in parts.values():
         for k in range(ways, 0, -1):
@@ -117,14 +115,12 @@ def marginal_tables(
 def _table(
     schemas: Sequence[ReportSchema], entries: Sequence[np.ndarray], repeats: np.ndarray | None
 ) -> np.ndarray:
-    """The counts (rows_1, .., rows_w) of one table.
-
-    Reports that are rows are numbered together, which puts people into groups. Within a group, the
-    indicators of the other reports are multiplied and summed.
-    """
+    """The counts (rows_1, .., rows_w) of one table."""
     indexed = [i for i, schema in enumerate(schemas) if schema.rows_are_reports]
     indicated = [i for i, schema in enumerate(schemas) if not schema.rows_are_reports]
     shape = [schemas[i].rows for i in indexed]
+    # Reports that are rows are numbered together, which puts people into groups. Within a group,
+    # the indicators of the other reports are multiplied and summed.
     group = np.zeros(len(entries[0]), dtype=np.intp)
     for i in indexed:
         group = group * schemas[i].rows + entries[i]
@@ -202,17 +198,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class ProductSchema(ReportSchema):
-    """A schema of reports that have one report of every part.
-
-    Column ``c`` of part ``p`` is called ``p.c``. A report in which a part is missing is refused.
-
-    Attributes:
-        parts: {name: the schema of the part}.
-        ways: how many parts a marginal table of a tally combines; None for all, or for tallies
-            that keep the tuples.
-    """
+    """A schema of reports with one of every part; column ``c`` of part ``p`` is called ``p.c``."""
 
     parts: Mapping[str, ReportSchema]
+    # How many parts a marginal table of a tally combines; None for all, or for tallies that keep
+    # the tuples.
     ways: int | None = None
 
     group_bys = 0

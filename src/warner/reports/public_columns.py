@@ -65,14 +65,7 @@ def check_name(name: Any) -> str:
 
 @dataclass(frozen=True)
 class PublicColumn:
-    """The values of n people in a public column that is declared.
-
-    Args:
-        domain: the values that the column may have: Categorical, Integers or Dates.
-        values: n values of it.
-
-    Raises:
-        ArgumentTypeError: another domain.
+    """The values of n people in a public column that is declared as Categorical, Integers or Dates.
 
     >>> from warner.domains.interval import Dates
     >>> PublicColumn(Dates("month"), ["2024-05-31"]).index.tolist()
@@ -96,17 +89,12 @@ class PublicColumn:
 
 @dataclass(frozen=True)
 class Groups:
-    """To which group each of n people belongs.
+    """To which group each of n people belongs."""
 
-    Attributes:
-        columns: {name: domain}, None for a column without a domain, in the order of the keys.
-        keys: the values of each of G groups, all different.
-        place: (n,) the group of each person, in 0..G-1; every group occurs.
-    """
-
+    # None for a column without a domain, in the order of the keys
     columns: Mapping[str, Domain | None]
-    keys: Sequence[Key]
-    place: np.ndarray
+    keys: Sequence[Key]  # the values of each of G groups, all different
+    place: np.ndarray  # (n,) the group of each person, in 0..G-1; every group occurs
 
 
 def group_people(by: Any, n: int) -> Groups:

@@ -203,36 +203,22 @@ class Reports:
 
 @dataclass(frozen=True)
 class WireColumn:
-    """A column in the wire format.
-
-    Attributes:
-        name: the column's name.
-        dtype: numpy's name of the type and byte order, such as ``<u2``.
-        shape: the shape of one report's entry; () for a number.
-        offset: where the column begins, in bytes from the beginning.
-    """
+    """A column in the wire format."""
 
     name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
+    dtype: str  # numpy's name of the type and byte order, such as ``<u2``
+    shape: tuple[int, ...]  # the shape of one report's entry; () for a number
+    offset: int  # where the column begins, in bytes from the beginning
 
 
 @dataclass(frozen=True)
 class WireHead:
-    """The head of reports in the wire format.
+    """The head of reports in the wire format."""
 
-    Attributes:
-        header: the mechanism's header.
-        n: how many reports there are.
-        simulated: whether they are a simulation.
-        columns: the columns, in order.
-    """
-
-    header: Any
-    n: int
-    simulated: Any
-    columns: tuple[WireColumn, ...]
+    header: Any  # the mechanism's header
+    n: int  # how many reports there are
+    simulated: Any  # whether they are a simulation
+    columns: tuple[WireColumn, ...]  # in order
 
     @classmethod
     def parse(cls, data: bytes, size: int) -> WireHead:

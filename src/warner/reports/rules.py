@@ -29,13 +29,13 @@ def smallest_dtype(size: int) -> np.dtype[Any]:
 class WholeNumbers:
     """The rule of a column of reports: whole numbers 0..size-1, without gaps.
 
-    Databases and data frames give a column as codes: 0..size-1, and one number each for a gap, for
-    whatever else is no report, and for a fraction. So a wrong column with a billion different
-    values has at most ``size + 3`` codes.
-
     >>> WholeNumbers(3).outside(np.array([0, 3, -1])).tolist()
     [False, True, True]
     """
+
+    # Databases and data frames give a column as codes: 0..size-1, and one number each for a gap,
+    # for whatever else is no report, and for a fraction. So a wrong column has at most size + 3
+    # codes.
 
     size: int
 
@@ -69,15 +69,13 @@ class WholeNumbers:
     # For data frames.
 
     def expression(self, name: str, dtype: Any) -> Any:
-        """A column as codes in Narwhals.
-
-        Unsigned columns are coded too, and decimals and floats that are whole numbers: Spark reads
-        uint64 as a decimal, some engines have no unsigned types, and pandas makes floats of
-        integers beside gaps.
-        """
+        """A column as codes in Narwhals."""
         import narwhals.stable.v2 as nw
 
         require_numbers(name, dtype)
+        # Unsigned columns are coded too, and decimals and floats that are whole numbers: Spark
+        # reads uint64 as a decimal, some engines have no unsigned types, and pandas makes floats
+        # beside gaps.
         column = nw.col(name)
         number, inside = column, (column >= 0) & (column < self.size)
         outside = nw.lit(BEYOND)
@@ -119,12 +117,10 @@ class WholeNumbers:
             raise self.beyond(name)
 
     def array(self, series: Any, name: str, row: int | None = None) -> np.ndarray:
-        """A Narwhals series as an array (n,) of the smallest type; refused if it breaks the rule.
-
-        Messages name a row where ``row``, the number of rows before these, is given.
-        """
+        """A Narwhals series as an array (n,) of the smallest type, if it keeps the rule."""
         import narwhals.stable.v2 as nw
 
+        # Messages name a row where ``row``, the number of rows before these, is given.
         dtype = series.dtype
         require_numbers(name, dtype)
         if series.null_count():
@@ -175,23 +171,16 @@ def _gap(name: str, dtype: Any) -> ReportError:
 class BitRule:
     """A rule of packed bits: between ``least`` and ``most`` of the bits under a mask are 1.
 
-    Attributes:
-        mask: one byte per byte of a report.
-        least: the least number of bits under the mask that are 1.
-        most: the greatest number of bits under the mask that are 1.
-        text: the rule in words, for messages.
-        remedy: what may have made reports that break it, as a question.
-
     >>> rule = BitRule(bytes([0b1000, 0b11]), 0, 1, "at most one bit may be set")
     >>> rule.broken_by(np.array([[8, 0], [8, 2], [7, 3]], dtype=np.uint8)).tolist()
     [False, True, True]
     """
 
-    mask: bytes
+    mask: bytes  # one byte per byte of a report
     least: int
     most: int
-    text: str
-    remedy: str = "Were they made by this mechanism?"
+    text: str  # the rule in words, for messages
+    remedy: str = "Were they made by this mechanism?"  # what may have made reports that break it
 
     @cached_property
     def masks(self) -> dict[int, int]:
@@ -236,12 +225,10 @@ class BitRule:
 
 
 def _ones(name: str, mask: int) -> list[Any]:
-    """Expressions whose sum is the number of ones of a byte under a mask.
-
-    A number n has n - n // 2 - n // 4 - .. ones, and a division is what every engine has.
-    """
+    """Expressions whose sum is the number of ones of a byte under a mask."""
     import narwhals.stable.v2 as nw
 
+    # A number n has n - n // 2 - n // 4 - .. ones, and a division is what every engine has.
     byte = nw.col(name).cast(nw.Int64)
     if mask == 255:
         return [byte, *(nw.lit(0) - byte // 2**i for i in range(1, 8))]

@@ -35,22 +35,18 @@ _FEW_GROUPS = 64  # from here on the bits of all groups are summed together
 
 
 class ReportSchema(ABC):
-    """The columns of a mechanism's reports, and how such reports are checked, stored and counted.
+    """The columns of a mechanism's reports, and how they are checked, stored and counted."""
 
-    A tally is read as counts of the rows of a channel. A report counts in ``rows_per_report`` of
-    these rows. Where ``rows_are_reports``, a row is a whole report and :meth:`index` numbers it.
-    Otherwise rows are counted from :meth:`indicators`.
+    # A tally is read as counts of the rows of a channel. A report counts in ``rows_per_report`` of
+    # these rows. Where ``rows_are_reports``, a row is a whole report and :meth:`index` numbers it.
+    # Otherwise rows are counted from :meth:`indicators`.
 
-    Attributes:
-        can_keep_reports: whether a tally can keep the distinct reports instead of their counts.
-        width_as_matrix: how many columns a report has, where :meth:`parse` takes a matrix (n, K)
-            with a column for each bit or digit; None where it takes none.
-    """
-
+    # whether a tally can keep the distinct reports instead of their counts
     can_keep_reports = False
 
     @property
     def width_as_matrix(self) -> int | None:
+        # The columns of a matrix (n, K) that :meth:`parse` takes, one for each bit or digit.
         return None
 
     # Columns.
@@ -207,10 +203,6 @@ class ReportSchema(ABC):
 class IntegerColumns(ReportSchema):
     """A schema of reports that are tuples of integers, one column for each integer.
 
-    Attributes:
-        names: the names of the columns.
-        sizes: the number of values of each column; column ``names[i]`` takes 0..sizes[i]-1.
-
     >>> schema = IntegerColumns(("seed", "bucket"), (2, 3))
     >>> reports = {"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}
     >>> schema.count(reports).counts[0].tolist()
@@ -218,7 +210,7 @@ class IntegerColumns(ReportSchema):
     """
 
     names: tuple[str, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # column ``names[i]`` takes 0..sizes[i]-1
 
     rows_are_reports = True
     rows_per_report = 1
@@ -355,14 +347,7 @@ class _OneArray(ReportSchema):
 
 @dataclass(frozen=True)
 class BitVector(_OneArray):
-    """A schema of reports of ``width`` bits, packed 8 to a byte.
-
-    The most significant bit comes first, and the last byte is padded with 0.
-
-    Attributes:
-        width: K, the number of bits of a report.
-        ones: the number of bits that are 1 in every report; None where it varies.
-        exclusive_mask: a mask of packed bytes under which at most one bit is 1. Empty for none.
+    """A schema of reports of ``width`` bits, packed 8 to a byte, the most significant bit first.
 
     >>> schema = BitVector(10, ones=2)
     >>> [rule.text for rule in schema.rules]
@@ -372,9 +357,9 @@ class BitVector(_OneArray):
     ([[128, 64]], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
     """
 
-    width: int
-    ones: int | None = None
-    exclusive_mask: bytes = b""
+    width: int  # K, the number of bits of a report; the last byte is padded with 0
+    ones: int | None = None  # the number of bits that are 1 in every report; None where it varies
+    exclusive_mask: bytes = b""  # packed bytes under which at most one bit is 1; empty for none
 
     array: ClassVar[str] = "bits"
     can_keep_reports = True
@@ -519,11 +504,7 @@ class BitVector(_OneArray):
         return np.concatenate([bits, np.ones((len(bits), 1), dtype=np.uint8)], axis=1)
 
     def indicators_to_rows(self, table: np.ndarray, axis: int) -> np.ndarray:
-        """Counts of bits that are 1, then of bits that are 0.
-
-        The number of bits that are 0 is the number of all reports less the number of bits that are
-        1.
-        """
+        """Counts of bits that are 1, then of bits that are 0."""
         bits, everyone = np.split(table, [table.shape[axis] - 1], axis=axis)
         return np.concatenate([bits, everyone - bits], axis=axis)
 
@@ -537,9 +518,7 @@ class BitVector(_OneArray):
 
 @dataclass(frozen=True)
 class DigitVector(_OneArray):
-    """A schema of reports of ``width`` digits 0..base-1, one digit per key.
-
-    The digit 0 stands for no value.
+    """A schema of reports of ``width`` digits 0..base-1, one digit per key, 0 for no value.
 
     >>> schema = DigitVector(2, 3)
     >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts[0].tolist()
@@ -746,16 +725,10 @@ COLUMNS = ("multiplier", "shift", "bucket")
 
 @dataclass(frozen=True)
 class HashedColumns(IntegerColumns):
-    """A schema of reports (a - 1, b, z) of local hashing over a prime field. Abstract.
-
-    Attributes:
-        names, sizes: as in :class:`IntegerColumns`.
-        hashes: the hash functions.
-        width: K, the number of values.
-    """
+    """A schema of reports (a - 1, b, z) of local hashing over a prime field. Abstract."""
 
     hashes: FieldHash
-    width: int
+    width: int  # K, the number of values
 
     group_bys = 0
 
@@ -774,14 +747,14 @@ class HashedColumns(IntegerColumns):
 class WindowCounts(HashedColumns):
     """A schema of hashed reports, counted as whole reports.
 
-    Reports that support the same residues are counted together, which loses nothing (see
-    :attr:`FieldHash.window_shape <warner._core.hashing.FieldHash.window_shape>`). The tally has
-    about p^2 counts, instead of p (p - 1) g.
-
     >>> schema = WindowCounts.of(FieldHash(5, 4), 3)
     >>> schema.rows, schema.n_reports
     (20, 80)
     """
+
+    # Reports that support the same residues are counted together, which loses nothing (see
+    # :attr:`FieldHash.window_shape <warner._core.hashing.FieldHash.window_shape>`). The tally has
+    # about p^2 counts, instead of p (p - 1) g.
 
     @property
     def rows(self) -> int:
@@ -800,15 +773,14 @@ class WindowCounts(HashedColumns):
 class SupportCounts(HashedColumns):
     """A schema of hashed reports, counted by the values they support.
 
-    A tally has one count for each value: the number of reports whose bucket z is that of the value
-    under (a, b). It adds up over batches, and does not grow with the number of reports. With
-    ``keep_reports`` a tally keeps the distinct reports.
-
     >>> schema = SupportCounts.of(FieldHash(5, 2), 3)
     >>> columns = schema.parse({"multiplier": [0, 0], "shift": [0, 1], "bucket": [1, 1]})
     >>> schema.count(columns).counts[0].tolist()
     [1, 1, 1]
     """
+
+    # A value's count is the number of reports whose bucket z is that of the value under (a, b). It
+    # adds up over batches. With ``keep_reports`` a tally keeps the distinct reports.
 
     rows_are_reports = False
     can_keep_reports = True

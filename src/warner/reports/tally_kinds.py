@@ -19,15 +19,10 @@ from warner._core.errors import ArgumentError
 
 
 class TallyKind(ABC):
-    """Which statistic of n reports the ``counts`` of a tally are.
+    """Which statistic of n reports the ``counts`` of a tally are."""
 
-    Attributes:
-        name: the kind in a tally file.
-        keeps_reports: whether the tally holds the distinct reports beside their counts.
-        ways: of how many attributes together the tables are; None except for marginal tables.
-    """
-
-    keeps_reports = False
+    keeps_reports = False  # whether the tally holds the distinct reports beside their counts
+    # of how many attributes together the tables are; None except for marginal tables
     ways: int | None = None
 
     @property
@@ -64,11 +59,11 @@ class Histogram(TallyKind):
 class BitSums(TallyKind):
     """How many reports of K bits set every bit, (K,).
 
-    The rows of the channel are the K bits that are set, then the K bits that are not.
-
     >>> BitSums().row_counts(np.array([1, 4]), 5).tolist()
     [1, 4, 4, 1]
     """
+
+    # The rows of the channel are the K bits that are set, then the K bits that are not.
 
     @property
     def name(self) -> str:
@@ -110,9 +105,6 @@ class DistinctReports(TallyKind):
 class MarginalTables(TallyKind):
     """The contingency tables of all subsets of ``ways`` attributes, one after the other, (cells,).
 
-    Attributes:
-        ways: how many attributes a table has, at least 1.
-
     >>> str(MarginalTables(2))
     '2-way'
     """
@@ -144,22 +136,16 @@ def tally_kind(name: str) -> TallyKind:
 
 
 class Counted(NamedTuple):
-    """What counting the reports of G groups of people gives; all people together are one group.
-
-    Attributes:
-        kind: which statistic the counts of a group are.
-        counts: int64. (G, ...), the counts of each of G groups; for kinds that keep reports (M,),
-            the counts of the distinct reports of all groups.
-        sizes: int64 (G,), the number of reports of each group.
-        rows: uint8 (M, bytes), the distinct reports; None for kinds that do not keep them.
-        places: int64 (M,), the group of each distinct report, in 0..G-1; None likewise.
-    """
+    """What counting the reports of G groups of people gives; all people together are one group."""
 
     kind: TallyKind
+    # int64 (G, ...), of each group; for kinds that keep reports (M,), of the distinct reports of
+    # all groups
     counts: np.ndarray
-    sizes: np.ndarray
+    sizes: np.ndarray  # int64 (G,), the number of reports of each group
+    # uint8 (M, bytes), the distinct reports, where the kind keeps them
     rows: np.ndarray | None = None
-    places: np.ndarray | None = None
+    places: np.ndarray | None = None  # int64 (M,), the group of each distinct report, in 0..G-1
 
     @classmethod
     def together(

@@ -117,11 +117,7 @@ class Association(float):
 class Pair:
     """The reports about two attributes with r and c values, and the corrected V^2 of them.
 
-    Args:
-        channel: A (m, r c), the channel of the reports about the pair.
-        weights: (m,), the frequencies of its rows.
-        n: the number of reports.
-        shape: (r, c).
+    Shapes: channel A (m, r c), weights (m,), shape (r, c).
     """
 
     def __init__(
@@ -230,9 +226,8 @@ class Pair:
         return np.maximum(squares.T @ self.channel.matvec(even) - sides[side] ** 2, 0.0)
 
     def errors(self, v: float, replicates: int, rng: np.random.Generator) -> FloatArray:
-        """The errors V^2* - V^2 of simulated tallies at a distribution with V = v.
-
-        If no distribution has V = v, the one with V nearest to v is used.
+        """The errors V^2* - V^2 of simulated tallies at a distribution with V = v, or nearest to
+        it.
         """
         centre = self._distribution_with(v)
         true = plain(centre) ** 2
@@ -245,10 +240,7 @@ class Pair:
         return np.array([pair.square(weights) for pair, weights in pairs]) - true
 
     def _distribution_with(self, v: float) -> FloatArray:
-        """A distribution (r, c) with V = v: a b' + s D projected on the simplex.
-
-        The bounds of s are moved together until they are 2^-30 of the first interval apart.
-        """
+        """A distribution (r, c) with V = v: a b' + s D projected on the simplex."""
         table = self.channel.invert(self.weights).reshape(self.shape)
         even = np.multiply.outer(*(project(table.sum(axis=1 - side)) for side in (0, 1)))
 

@@ -140,22 +140,14 @@ def _moments(
 
 @dataclass(frozen=True, eq=False)
 class _Test:
-    """Fieller's test of shares r: (T - r F)^2 <= z^2 / n V(r), V(r) a polynomial of degree 3.
+    """Fieller's test of shares r: (T - r F)^2 <= z^2 / n V(r), V(r) a polynomial of degree 3."""
 
-    Attributes:
-        total: T, (V,), clipped to [0, F].
-        key: F, (V,).
-        coefficients: (4, V) of V(r), the constant first.
-        scale: z^2 / n.
-        block_at_zero, block_slope: E[h^2] at r = 0 and its increase up to r = 1, (V,).
-    """
-
-    total: FloatArray
-    key: FloatArray
-    coefficients: FloatArray
-    scale: float
-    block_at_zero: FloatArray
-    block_slope: FloatArray
+    total: FloatArray  # T, (V,), clipped to [0, F]
+    key: FloatArray  # F, (V,)
+    coefficients: FloatArray  # (4, V) of V(r), the constant first
+    scale: float  # z^2 / n
+    block_at_zero: FloatArray  # E[h^2] at r = 0, (V,)
+    block_slope: FloatArray  # the increase of E[h^2] up to r = 1, (V,)
 
     @classmethod
     def of(

@@ -99,11 +99,8 @@ class UnbiasedShares:
 
     @classmethod
     def on_cells(cls, solution: Solution, target: str) -> UnbiasedShares | None:
-        """The unbiased estimates of at most 256 shares, without slack; None where there are none.
-
-        More numbers are in cells of neighbours, whose estimates are added. Where the shares of all
-        values are not determined, the values of a cell are taken as equally common, and there are
-        at least 32 cells.
+        """The unbiased estimates of at most 256 shares, without slack; None where there are
+        none.
         """
         data = solution.data
         size, answered = data.domain.size, data.domain.answered
@@ -112,6 +109,8 @@ class UnbiasedShares:
             return cls._known(data, target, None, none, None)
         if not answered.is_ordered:
             return None
+        # Neighbours in a cell are added. Where the shares of values are not determined, those of a
+        # cell are taken as equally common, and there are at least 32 cells.
         most = most_cells(data.channel, _MOST_EDGES)
         if most >= _FEWEST_SUMS:
             starts = _starts(answered.size, size, most)
@@ -244,16 +243,13 @@ class UnbiasedShares:
         return int(ends[first - 1]), int(ends[last + 1]) - 1
 
     def _errors_cancel(self, cells: np.ndarray) -> bool:
-        """Whether the sum of the lower half of shares errs far less than independent errors do.
-
-        Of errors in units of their standard deviations, the variance of the sum is about half
-        their number for randomised response and all mechanisms that treat values alike. It is a
-        fifth of the number or less where reports of neighbours are alike.
-        """
+        """Whether the sum of the lower half of shares errs far less than independent errors do."""
         lower = cells[: max(1, cells.size // 2)]
         half = self.covariance[np.ix_(lower, lower)]
         deviations = np.sqrt(np.maximum(half.diagonal(), np.finfo(float).tiny))
         sums = float((half / np.multiply.outer(deviations, deviations)).sum())
+        # The variance of the sum is about half the number of errors where values are treated
+        # alike, and a fifth of it or less where reports of neighbours are alike.
         return sums < _CANCEL * lower.size
 
     def limits(self, weights: np.ndarray, z: float) -> np.ndarray:
@@ -365,12 +361,9 @@ def _expectations(
 
 
 def _in_order(limits: Callable[[bool], np.ndarray]) -> np.ndarray:
-    """A lower and an upper limit (2,), with slack if they do not cross.
-
-    Each limit has a slack of its own. With few reports or at a low level they may cross. Without
-    slack they lie on both sides of the unbiased estimate.
-    """
+    """A lower and an upper limit (2,), with slack if they do not cross."""
     both = limits(True)
+    # Each limit has its own slack: they cross with few reports or at a low level.
     return both if both[0] <= both[1] else limits(False)
 
 
@@ -397,21 +390,13 @@ def _smooth(solution: Solution) -> tuple[np.ndarray | None, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Near:
-    """The distances of distributions from unbiased estimates T, n (theta - T)' C^+ (theta - T).
+    """The distances of distributions from unbiased estimates T, n (theta - T)' C^+ (theta - T)."""
 
-    Attributes:
-        root: R (K, K), with R'R = n C^+ but for a floor of the variances.
-        centre: R T (K,).
-        weight: of a condition in least squares.
-        best: the nearest distribution (K,).
-        least: its distance.
-    """
-
-    root: np.ndarray
-    centre: np.ndarray
-    weight: float
-    best: np.ndarray
-    least: float
+    root: np.ndarray  # R (K, K), with R'R = n C^+ but for a floor of the variances
+    centre: np.ndarray  # R T (K,)
+    weight: float  # of a condition in least squares
+    best: np.ndarray  # the nearest distribution (K,)
+    least: float  # its distance
 
     @classmethod
     def of(cls, unbiased: UnbiasedShares) -> _Near:
@@ -428,14 +413,12 @@ class _Near:
     def reach(self, about: np.ndarray, z: float) -> tuple[int, int]:
         """The first place after which F can be q, and the last one after which it can be less.
 
-        As theta >= 0, what can be reached at one place can be reached at each later one. So both
-        are found by bisection.
-
         Shapes: about (V + 1, K).
         """
         values = about @ self.best
         at = 1 + int(np.argmax(np.append(values[1:-1] >= -ROUNDING, True)))
         first, last = (0, at), (at - 1, len(about) - 1)
+        # As theta >= 0, what can be reached at one place can be reached at each later one.
         while first[1] - first[0] > 1:
             middle = sum(first) // 2
             is_near = self.distance(about[middle]) <= self.least + z**2
@@ -469,19 +452,12 @@ class _Near:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The search for s >= 0 (J,) with the least m's + radius sqrt(v + 2 b's + s'C s).
+    """The search for s >= 0 (J,) with the least m's + radius sqrt(v + 2 b's + s'C s)."""
 
-    Attributes:
-        covariance: C (J, J).
-        with_function: b (J,), covariances with the function without slack.
-        of_function: v, its variance.
-        radius: positive.
-    """
-
-    covariance: np.ndarray
-    with_function: np.ndarray
-    of_function: float
-    radius: float
+    covariance: np.ndarray  # C (J, J)
+    with_function: np.ndarray  # b (J,), covariances with the function without slack
+    of_function: float  # v, its variance
+    radius: float  # positive
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -491,16 +467,12 @@ class _Search:
         return np.linalg.cholesky(self.covariance + ridge * np.eye(size))
 
     def least_slack(self, m: np.ndarray) -> np.ndarray:
-        """s (J,) for a distribution m (J,) without zeros.
-
-            min_s m's + radius sqrt(f(s)) = min_(s, k) m's + (f(s) / k + radius^2 k) / 2
-
-        with f(s) = v + 2 b's + s'C s. Each of s and k is the best for the other in turn: k is
-        sqrt(f(s)) / radius, and s the solution of a least squares problem with s >= 0. Both
-        together are a convex problem. The limit holds wherever the search ends.
-        """
+        """s (J,) for a distribution m (J,) without zeros."""
         from scipy.optimize import nnls
 
+        # min_s m's + radius sqrt(f(s)) = min_(s, k) m's + (f(s) / k + radius^2 k) / 2,
+        # f(s) = v + 2 b's + s'C s. Each of s and k = sqrt(f(s)) / radius is the best for the other
+        # in turn, and both together are a convex problem. The limit holds wherever the search ends.
         right = np.linalg.solve(self.root, np.stack([m, self.with_function], axis=1))
         s = np.zeros(m.size)
         before = self._deviation(s) / self.radius

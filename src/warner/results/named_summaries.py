@@ -41,16 +41,12 @@ RULE = "must be mean, median, variance, quantile:Q, above:X, below:X or between:
 class Named:
     """A summary of a distribution of numbers, as a text names it.
 
-    Attributes:
-        kind: the name before the colon.
-        limits: the numbers behind it.
-
     >>> [named.text for named in parse("median, above:14,quantile:0.9")]
     ['median', 'share above 14', '90 % quantile']
     """
 
-    kind: str
-    limits: tuple[float, ...] = ()
+    kind: str  # the name before the colon
+    limits: tuple[float, ...] = ()  # the numbers behind it
 
     @property
     def is_share(self) -> bool:

@@ -58,30 +58,19 @@ _ROUNDING = 1e-7  # relative size of a standard deviation that is rounding
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """A basis of the contrasts between shares, in which noise and prior are diagonal.
+    """A basis of the contrasts between shares, in which noise and prior are diagonal."""
 
-    Attributes:
-        centre: mu (K,), the shares of all groups.
-        basis: B (K, J), where J is the rank of C, K - 1 if every share can be told.
-        ratios: lambda (J,), the variance of the prior in units of the noise of one report.
-    """
-
-    centre: np.ndarray
-    basis: np.ndarray
-    ratios: np.ndarray
+    centre: np.ndarray  # mu (K,), the shares of all groups
+    basis: np.ndarray  # B (K, J), where J is the rank of C, K - 1 if every share can be told
+    ratios: np.ndarray  # lambda (J,), the variance of the prior in units of the noise of one report
     _inverse: np.ndarray
     _along: np.ndarray | None
 
     @classmethod
     def of(cls, centre: np.ndarray, covariance: np.ndarray) -> Coordinates:
-        """The coordinates around a centre.
-
-        Shares sum to 1, and unbiased estimates may not. The deviation of the sum is noise that is
-        correlated with the noise of the shares, so it is used to reduce that:
-        T - C 1 (1'T - 1) / (1'C 1), whose covariance is C - C 1 1'C / (1'C 1).
-
-        Shapes: centre (K,), covariance C (K, K).
-        """
+        """The coordinates around a centre (K,) with the covariance C (K, K)."""
+        # The noise of the sum is correlated with that of the shares, so it reduces that:
+        # T - C 1 (1'T - 1) / (1'C 1), whose covariance is C - C 1 1'C / (1'C 1).
         row = covariance.sum(axis=1)
         total, along = float(row.sum()), None
         if total > _RANK * float(np.trace(covariance)):
@@ -154,15 +143,10 @@ class Pooled:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The posterior at one value of s, in coordinates.
+    """The posterior at one value of s, in coordinates."""
 
-    Attributes:
-        log_likelihood: up to a constant.
-        mean, variance: (G, J).
-    """
-
-    log_likelihood: float
-    mean: np.ndarray
+    log_likelihood: float  # up to a constant
+    mean: np.ndarray  # mean and variance are (G, J)
     variance: np.ndarray
 
 
@@ -204,13 +188,11 @@ def along_time(
 ) -> Callable[[float], Moments]:
     """The posterior of groups on paths in time, as a function of s.
 
-    A path is a random walk on contrasts: from one group to the next, shares change by a step with
-    the covariance s d P, where d is the time between them in units of the middle distance. The
-    first group of a path is as free as can be, s = 1. Coordinates are independent, so each is a
-    local level model, whose posterior a Kalman filter and a backward pass give.
-
     Shapes: z (G, J), sizes (G,), ratios (J,), times (G,), series (G,).
     """
+    # A path is a random walk on contrasts, with steps of covariance s d P, where d is the time in
+    # units of the middle distance; its first group is as free as can be, s = 1. Coordinates are
+    # independent local level models: a Kalman filter and a backward pass.
     order = np.lexsort((times, series))
     first = np.r_[True, np.diff(series[order]) > 0]
     gaps = np.where(first, 0.0, np.r_[0.0, np.diff(times[order])])
@@ -292,10 +274,6 @@ def _posterior_of_spread(
 def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Estimates of groups as distributions, without a change of the shares of all people.
 
-    Each row is projected on the simplex. That alone raises the small shares, because noise below 0
-    is cut and noise above is not. So the table is then raked: rows and columns are multiplied by
-    factors until rows sum to 1 again and the mean over all people is that of the estimates given.
-
     Shapes: shares (G, K), sizes (G,) -> (G, K).
 
     >>> to_simplex(np.array([[1.1, -0.1], [0.7, 0.3]]), np.array([1, 1])).round(3).tolist()
@@ -306,6 +284,8 @@ def to_simplex(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     people = sizes / sizes.sum()
     target = project_rows((people @ shares)[None])[0]
     out = project_rows(shares)
+    # Projection alone raises small shares, because only noise below 0 is cut. So the table is raked
+    # to rows that sum to 1 and the mean over all people.
     for _ in range(_RAKES):
         column = people @ out
         factor = np.divide(target, column, out=np.ones_like(column), where=column > 0)

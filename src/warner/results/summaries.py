@@ -303,20 +303,13 @@ def anytime_limits(
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A mean that was estimated without a distribution.
-
-    Attributes:
-        value: the estimate.
-        variance: its variance.
-        limits: the least and the largest value that it can have.
-        bias: an upper bound of its bias.
-        repeated: what several reports of one person add to the variance for the population.
-    """
+    """A mean that was estimated without a distribution."""
 
     value: float
     variance: float
-    limits: tuple[float, float]
-    bias: float = 0.0
+    limits: tuple[float, float]  # the least and the largest value that it can have
+    bias: float = 0.0  # an upper bound of its bias
+    # what several reports of one person add to the variance for the population
     repeated: float = 0.0
 
     def around(self, z: float, target: str = "population") -> np.ndarray:
@@ -328,19 +321,14 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """A ratio of two estimated numbers, such as a mean among people whose share is estimated too.
-
-    Attributes:
-        numerator: N.
-        denominator: f.
-        variance: the covariance matrix (2, 2) of (N, f).
-        limits: the least and the largest value that the ratio can have.
+    """A ratio of two estimated numbers, such as a mean among people whose share is estimated
+    too.
     """
 
-    numerator: float
-    denominator: float
-    variance: np.ndarray
-    limits: tuple[float, float]
+    numerator: float  # N
+    denominator: float  # f
+    variance: np.ndarray  # the covariance matrix (2, 2) of (N, f)
+    limits: tuple[float, float]  # the least and the largest value that the ratio can have
 
     def around(self, z: float, target: str = "population") -> np.ndarray:
         """Return { r : |N - r f| <= z sd(N - r f) } within the limits, (2,) [Fieller 1954].
@@ -362,15 +350,10 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A linear function of the shares, theta (K,) to weights @ theta (1,).
+    """A linear function of the shares, theta (K,) to weights @ theta (1,)."""
 
-    Attributes:
-        weights: (K,).
-        limits: the least and the largest possible number, if numbers within a bin can be outside
-            the range of the weights; None for the range of the weights.
-    """
-
-    weights: np.ndarray
+    weights: np.ndarray  # (K,)
+    # the range, if numbers within a bin can be outside that of the weights; else None
     limits: tuple[float, float] | None = None
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
@@ -379,17 +362,10 @@ class Linear:
 
 @dataclass(frozen=True, eq=False)
 class Variance:
-    """The variance of the values as a function of the shares theta (K,), (1,).
+    """The variance of theta (K,): sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12."""
 
-        sum_x theta_x c_x^2 - (sum_x theta_x c_x)^2 + h^2 / 12
-
-    Attributes:
-        points: c (K,), the points or the centres of bins.
-        width: h, the width of a bin; 0 for points.
-    """
-
-    points: np.ndarray
-    width: float
+    points: np.ndarray  # c (K,), the points or the centres of bins
+    width: float  # h, the width of a bin; 0 for points
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -404,15 +380,10 @@ class Variance:
 
 @dataclass(frozen=True, eq=False)
 class Cumulative:
-    """The cumulative shares (K + 1,): 0, then the share at or below each value or bin in order.
+    """The cumulative shares (K + 1,): 0, then the share at or below each value or bin in order."""
 
-    Attributes:
-        edges: the edges (K + 1,) of bins, or points (K,), increasing.
-        order: the indices (K,) of the values in increasing order.
-    """
-
-    edges: np.ndarray
-    order: np.ndarray
+    edges: np.ndarray  # the edges (K + 1,) of bins, or points (K,), increasing
+    order: np.ndarray  # the indices (K,) of the values in increasing order
 
     limits = (0.0, 1.0)
 

@@ -63,12 +63,8 @@ def built(
 
 
 def _nonresponse_shown(where: str, domain: Domain) -> StudyProblems:
-    """The error of a table whose nonresponse, a value of its own, is not among the sensitive
-    values.
-
-    A report could then show that a person gave no answer, which ``missing = "answer"`` promises to
-    protect.
-    """
+    """The error of a table whose nonresponse, a value of its own, is not sensitive."""
+    # A report could then show that a person gave no answer, which is promised to be protected.
     rule = f'must list {NO_ANSWER!r}, since missing = "answer" makes nonresponse a value to protect'
     remedy = "Otherwise a report shows who gave no answer"
     if domain.attributes:

@@ -181,11 +181,7 @@ class Problem(NamedTuple):
 
 
 class StudyProblems(StudyError):
-    """All problems of a study.
-
-    Attributes:
-        problems: at least one.
-    """
+    """All problems of a study, at least one."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

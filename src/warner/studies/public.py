@@ -191,14 +191,12 @@ def of_groups(
     problems: Mapping[str, Sequence[Problem]],
     joint: Mapping[str, list[str]],
 ) -> list[Problem]:
-    """The problems of the studies of groups, at their places in the common file.
-
-    What is wrong in the common tables is wrong in every group, and is told once.
-    """
+    """The problems of the studies of groups, at their places in the common file."""
     located = []
     for i, group in enumerate(groups):
         for problem in problems.get(group["name"], ()):
             path = _in_common(problem.path, i, group, list(joint))
+            # What is wrong in the common tables is wrong in every group, and is told once.
             is_common = all(problem in problems.get(other["name"], ()) for other in groups)
             prefix = f"groups.{group['name']}: "
             if is_common and path == problem.path:

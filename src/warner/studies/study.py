@@ -211,12 +211,7 @@ class Study:
             columns.add(column)
 
     def _fit_budget(self, budget: float) -> None:
-        """Lower one epsilon a little, where the sum exceeds the budget by rounding alone.
-
-        The decimals 0.1 and 0.2 add up to 0.3, but their floats add up to more. A mechanism may
-        spend all of an epsilon, so one epsilon is lowered by its last digits. Afterwards the sum is
-        at most the budget, both as the decimals written and as floats.
-        """
+        """Lower one epsilon a little, where the sum exceeds the budget by rounding alone."""
         parts = self._parts()
         written = {
             name: min(_decimal(guarantee.epsilon), self._written(name))
@@ -231,6 +226,8 @@ class Study:
                 spent = str(float(total))
             rule = f"is exceeded: the attributes spend {spent} together"
             raise broken(("budget",), rule, repr(budget), "Lower an epsilon, or raise the budget")
+        # The decimals 0.1 and 0.2 add up to 0.3, but their floats add up to more. Afterwards the
+        # sum is at most the budget, both as the decimals written and as floats.
         spent_exactly = sum(Fraction(guarantee.epsilon) for guarantee in parts.values())
         excess = spent_exactly - min(Fraction(budget), _decimal(budget))
         for name in sorted(parts, key=lambda name: -parts[name].epsilon):
@@ -546,11 +543,9 @@ def digest_of(
 
 
 def layout_of(digest: str, names: Iterable[str]) -> str:
-    """SHA-256 of the digest of a study and of the order of what a person sends.
-
-    Studies that ask the same in another order have one digest, because their files and tallies
-    belong together. What one person sends has no names in it, only this order.
-    """
+    """SHA-256 of the digest of a study and of the order of what a person sends."""
+    # Studies that ask the same in another order have one digest, because their files and tallies
+    # belong together. What one person sends has no names in it, only this order.
     return hashlib.sha256(canonical([digest, *names]).encode()).hexdigest()
 
 

@@ -295,12 +295,10 @@ def _check_line(
 def _check_answers(
     question: Mapping[str, Any], path: Path, languages: tuple[str, ...], log: ProblemLog
 ) -> None:
-    """Refuse displayed answers that do not go with the values, or that repeat.
-
-    One language needs none: the values themselves are texts in it.
-    """
+    """Refuse displayed answers that do not go with the values, or that repeat."""
     table, values = question.get("answers"), question.get("values")
     path = (*path, "answers")
+    # One language needs none: the values themselves are texts in it.
     if not isinstance(table, Mapping):
         return
     if values is None:

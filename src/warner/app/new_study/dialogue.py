@@ -227,10 +227,7 @@ def _kind_stated(name: str, options: Mapping[str, Mapping[str, str]]) -> Kind:
 def looked_at(
     path: str | None, names: Sequence[str], options: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Kind]:
-    """The kinds of columns: as stated, or from a look at the file.
-
-    A column whose kind, labels or grid are stated is not read.
-    """
+    """The kinds of columns, as stated or else from a look at the file."""
     kinds: dict[str, Kind] = {}
     for name, word in options["kind"].items():
         if word not in KINDS:
@@ -275,10 +272,8 @@ def _filled(question: Question, contents: Contents, is_rounded: bool) -> Questio
 
 
 def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:
-    """The study with a mechanism for each question whose values are decided, except of places.
-
-    Proposals for places take long, and most of them protect near places less than distant ones.
-    """
+    """The study with a mechanism for each question whose values are decided, except of places."""
+    # Proposals for places take long, and most protect near places less than distant ones.
     decided = [
         question for question in study.secret if question.is_decided and question.kind != "cells"
     ]

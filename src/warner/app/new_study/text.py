@@ -138,13 +138,11 @@ class Question:
         return f"{'integers' if self.kind == 'integers' else 'values'} = {toml(TO_DECIDE)}"
 
     def mechanism(self, epsilon: float) -> tuple[str, str]:
-        """The mechanism of an attribute, as lines of a study file, and the reason for it.
-
-        For K labels randomised response errs less than a bit for each label, as long as
-        K < 3 exp(epsilon) + 2 (Wang et al. 2017). Numbers of more values have SquareWave.
-        """
+        """The mechanism of an attribute, as lines of a study file, and the reason for it."""
         if "mechanism" in self.options:
             return f"mechanism = {toml(self.options['mechanism'])}", "as it was stated"
+        # Below this number randomised response errs less than a bit for each label (Wang et al.
+        # 2017).
         few = 3 * math.exp(epsilon) + 2
         size: float = len(self.labels or ())
         if self.labels is None and self.grid is None:
@@ -165,10 +163,7 @@ class Question:
 
 
 def with_labels(question: Question, labels: Sequence[str], is_copied: bool = False) -> Question:
-    """The question with its labels.
-
-    Labels that are all whole numbers become numbers, and those of truth values truth values.
-    """
+    """The question with its labels, as numbers or truth values where all of them are."""
     if len(set(labels)) < max(2, len(labels)) or not all(labels):
         rule = "must be two or more different labels, separated by commas"
         got = None if is_copied else show(", ".join(labels))
@@ -217,10 +212,7 @@ def _as_toml(number: str) -> str:
 
 
 def nice_bins(low: str, high: str) -> int:
-    """The number of bins of an interval: about 30, each of a width that is 1, 2 or 5 times a power
-    of 10.
-
-    Where no such width divides the interval, the bins are 30.
+    """About 30 bins of an interval, of a width that is 1, 2 or 5 times a power of 10, else 30.
 
     >>> nice_bins("0", "60"), nice_bins("0", "100"), nice_bins("1.5", "3.7")
     (30, 20, 22)

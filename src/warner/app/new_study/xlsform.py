@@ -408,9 +408,7 @@ def _alone(question: Question) -> str:
 
 
 def limits_of(constraint: str, whole: bool = True) -> tuple[str, str] | None:
-    """The smallest and the largest number that a constraint allows; None where it does not say.
-
-    Read are comparisons of ``.`` with numbers, joined by ``and``.
+    """The limits of numbers by a constraint: comparisons of ``.`` joined by ``and``; else None.
 
     >>> limits_of(". >= 18 and . < 100"), limits_of("(.>0) and 1.5 >= .", whole=False)
     (('18', '99'), ('0', '1.5'))

@@ -33,10 +33,7 @@ from warner.results.tables import name_of
 
 @dataclass(frozen=True)
 class Bar:
-    """A number with its interval as a picture: a bar from 0, with the interval as a line.
-
-    The numbers stand in the cells beside it.
-    """
+    """A picture of a number: a bar from 0, with its interval as a line."""
 
     estimate: float
     low: float
@@ -125,18 +122,15 @@ class Shares(NamedTuple):
 
 
 def shares_of(result: Estimate, level: float, target: str, top: int) -> Shares:
-    """The shares that a report shows of one question.
-
-    Numbers of many values are shown by ranges. Of other values the ``top`` largest are shown, with
-    intervals that hold for all values at once, since the reports choose which are the largest. For
-    places such intervals would take minutes.
-    """
+    """The shares that a report shows of one question: by ranges, or the ``top`` largest."""
     domain = result.domain.answered
     if result.fit.probabilities is None:
         return Shares([])
     if domain.is_numeric and (domain.is_binned or domain.size > MOST_RANGES):
         return Shares(_ranges(result, level, target))
     is_chosen = domain.size > top
+    # The reports choose which are the largest, so intervals hold for all values at once; for places
+    # such intervals would take minutes.
     at_once = is_chosen and result.has_intervals and domain.raster is None
     at_once = at_once and domain is result.domain
     rows = answer_rows(result, level, target, "simultaneous" if at_once else None)

@@ -117,12 +117,9 @@ class Question:
 
     @cached_property
     def summaries(self) -> tuple[Named, ...]:
-        """The summaries that are shown.
-
-        Of an estimate of means alone, it is the mean. A bootstrap of places takes minutes, so they
-        are those that the user names for this attribute.
-        """
+        """The summaries that are shown: of an estimate of means alone, the mean."""
         applicable_ones = self.settings.wanted.named(self.estimate)
+        # A bootstrap of places takes minutes, so the user names their summaries.
         if len(self.domain.ends) > 1 and self.name not in self.settings.wanted.own:
             return ()
         if self.estimate.fit.probabilities is None:

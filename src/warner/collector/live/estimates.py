@@ -45,12 +45,10 @@ from warner.studies.study import Study
 
 
 class NotPublished(WarnerError):
-    """A file that does not exist yet, or never will.
+    """A file that does not exist yet, or never will."""
 
-    Attributes:
-        name: ``no_estimate_yet``, ``groups_after_closing``, ``small_groups``, ``no_picture`` or
-            ``estimate_failed``.
-    """
+    # ``name`` is no_estimate_yet, groups_after_closing, small_groups, no_picture or
+    # estimate_failed.
 
     def __init__(self, name: str, what: str, rule: str, remedy: str | None = None) -> None:
         super().__init__(what, rule, None, remedy)
@@ -189,12 +187,11 @@ class StepEstimates:
 
 
 class BoundedEstimates:
-    """Estimates in another process, which has a limit of memory and of time.
+    """Estimates in another process, which has a limit of memory and of time."""
 
-    A question that it could not estimate is shown with the reason. It is tried again after 10, 20,
-    40, ... seconds, so that it does not keep the machine busy, and stands on the page where the
-    process was only killed.
-    """
+    # A question that fails is shown with the reason, and tried again after 10, 20, 40, ... seconds,
+    # so that it does not keep the machine busy. It stands on the page where the process was only
+    # killed.
 
     def __init__(self, study: Study, memory: int = MEMORY, seconds: float = SECONDS) -> None:
         self._study, self._wording = study, Wording(study)
@@ -265,14 +262,11 @@ class BoundedEstimates:
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """Why a question is left out, how often in a row it failed, and when it is tried again.
-
-    A question that is never tried has no such time.
-    """
+    """Why a question is left out, how often in a row it failed, and when it is tried again."""
 
     reason: str
     times: int = 0
-    again: float | None = None
+    again: float | None = None  # None for never
 
     def is_due(self, is_last: bool = False) -> bool:
         return self.again is not None and (is_last or time.monotonic() >= self.again)

@@ -50,11 +50,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class LivePublisher:
-    """Publishes the steps of a survey.
-
-    Attributes:
-        study: as given.
-    """
+    """Publishes the steps of a survey."""
 
     def __init__(
         self,
@@ -105,10 +101,8 @@ class LivePublisher:
                 self._listeners.discard(listener)
 
     def groups(self, column: str) -> GroupsView | None:
-        """The tables by one public column, of the last published step; None where there are none.
-
-        It can take long, so it belongs into a thread of its own.
-        """
+        """The tables by one public column, of the last published step, or None."""
+        # This can take long, so it belongs into a thread of its own.
         with self._one_at_a_time:
             step = self.view().step
             if step is None or not step.shows_groups:
@@ -256,15 +250,12 @@ def event_text(view: LiveView) -> bytes:
 async def live_events(
     publisher: LivePublisher, keep_alive: float = KEEP_ALIVE
 ) -> AsyncIterator[bytes]:
-    """The stream of one reader: what is shown now, and then each change.
-
-    It ends when the publisher is stopped. A reader who is slow gets the newest view, and not those
-    in between.
-    """
+    """The stream of one reader until the publisher stops: the view now, then each change."""
     yield f"retry: {_RETRY}\n\n".encode()
     with publisher.listening() as news:
         sent = -1
         while not publisher.is_stopping:
+            # A slow reader gets the newest view, and not those in between.
             news.clear()
             view = publisher.view()
             if view.version != sent:

@@ -165,10 +165,7 @@ def options(questions: Iterable[Question]) -> tuple[str, ...]:
 
 
 def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Question]:
-    """Estimate all questions, as ``warner estimate`` does.
-
-    Attributes that are randomised together are followed by each of them alone.
-    """
+    """Estimate all questions, those randomised together also one by one."""
     for name, tally in tallies.items():
         attribute = name
         try:
@@ -256,14 +253,12 @@ def groups_come_late(study: Study) -> bool:
 def step_due(n: int, status: str, last: Step | None, size: int, has_groups: bool = False) -> str:
     """Whether a step may be due: "step", "rest" at the first closing, or "".
 
-    With public columns a step may be due that :func:`next_step` then refuses, because too many
-    people wait.
-
     >>> step_due(99, "open", Step(1, 50, {}), 50), step_due(100, "open", Step(1, 50, {}), 50)
     ('', 'step')
     >>> step_due(99, "closed", Step(1, 50, {}), 50)
     'rest'
     """
+    # With public columns :func:`next_step` may still refuse it, because too many people wait.
     fresh = n - (0 if last is None else last.n)
     closes = status == "closed" and not (last is not None and last.rest_used)
     if closes and has_groups and last is not None and not last.shows_groups:

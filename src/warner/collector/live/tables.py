@@ -391,9 +391,6 @@ class GroupsView:
 def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> set[_K]:
     """The groups that are not shown: those of few people, and what would give them away.
 
-    All people together are shown too. So the people of the hidden groups together are known, as
-    the difference. Where these are few, the smallest of the other groups is hidden as well.
-
     >>> sorted(hidden_groups({"a": 50, "b": 12, "c": 30}))
     []
     >>> sorted(hidden_groups({"a": 50, "b": 12, "c": 3}))
@@ -402,6 +399,8 @@ def hidden_groups(sizes: Mapping[_K, int], smallest: int = SMALLEST_GROUP) -> se
     order = sorted(sizes, key=lambda key: (sizes[key], str(key)))
     hidden = [key for key in order if sizes[key] < smallest]
     rest = order[len(hidden) :]
+    # All people together are shown too, so the hidden groups together are known as the difference.
+    # Where these are few, the smallest of the other groups is hidden as well.
     while hidden and rest and sum(sizes[key] for key in hidden) < smallest:
         hidden.append(rest.pop(0))
     return set(hidden)
@@ -422,11 +421,8 @@ def tallies_by(step: Step, column: str) -> dict[str, Tally]:
 
 
 def planned_of(study: Study, column: str) -> int:
-    """The planned number of people of one group, which only decides where intervals are narrowest.
-
-    It must be fixed before the first look, so it is the planned number of all people, divided by
-    the number of groups, or by 20 of more.
-    """
+    """The planned number of people of a group; it only decides where intervals are narrowest."""
+    # It must be fixed before the first look.
     domain = declared(study.public, column, "by")
     return max(1, study.collect.people // min(domain.size, _USUAL))
 

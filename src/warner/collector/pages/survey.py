@@ -66,9 +66,6 @@ def words_of(language: str) -> dict[str, str]:
 class Words:
     """The words of the page for a study's language; English where there are none in it.
 
-    Attributes:
-        language: the language of the words.
-
     >>> Words("de-AT").language, Words("fr").language
     ('de', 'en')
     >>> Words("de").plain("send"), str(Words("fr")("send"))
@@ -293,15 +290,13 @@ def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
 
 
 def _example(mechanism: Mechanism, question: Question) -> Iterator[Markup]:
-    """The report that tells two answers apart most, as numbers of people.
-
-    Where that report is rare or none is listed, room for the same sentence about all reports that
-    speak for an answer: ``warner.js`` computes its numbers from the integers of the program.
-    """
+    """The report that tells two answers apart most, as numbers of people."""
     if question.spec["kind"] not in ("categorical", "integers"):
         return
     words, odds = question.words, odds_of(mechanism)
     if odds.sent is None or odds.sent_by_other is None or odds.sent < _TOO_RARE:
+        # Where that report is rare or none is listed, warner.js computes the numbers from the
+        # program.
         room = {key: f"{{{key}}}" for key in ("of", "same", "other")}  # for the script
         sentence = words.plain("law_example_here", **room, answer=question.answer(0))
         empty = Markup('<span data-law="{}" data-text="{}"{} hidden></span>')
@@ -379,12 +374,9 @@ def chosen_language(study: Study, language: str | None) -> str:
 
 
 def _promises(study: Study, language: str) -> dict[str, str]:
-    """What may be promised, and what has to be added: ``promisesOf`` of warner.js says the same.
-
-    First how well answers are hidden, ``strong``, or which less than that occur; ``together`` where
-    all answers together are hidden less than the one that is hidden least. Each with the questions
-    that it concerns, "" for all of them.
-    """
+    """What may be promised, and what is added, with the questions concerned, "" for all of them."""
+    # promisesOf of warner.js says the same. First how well answers are hidden: strong, or which
+    # less than that occur; together where all answers are hidden less than the least hidden one.
     levels = {name: strength(m.guarantee) for name, m in study.mechanisms.items()}
     least = max(levels.values())
     below = sorted({*levels.values()} - {Strength.STRONG}, reverse=True)

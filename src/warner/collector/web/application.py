@@ -69,10 +69,7 @@ class Settings:
 
 
 class Application:
-    """The application of one study, for any server of ASGI.
-
-    Who runs it starts and stops ``live``, which publishes what the owner sees.
-    """
+    """The application of one study for any ASGI server; who runs it starts and stops ``live``."""
 
     def __init__(
         self,
@@ -173,11 +170,9 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 class _Answer:
-    """Sends an answer.
+    """Sends an answer; the connection closes after one that is the last."""
 
-    The connection closes after one that is the last. A page reads no body, and what arrives of one
-    is then read by nobody.
-    """
+    # A page reads no body, and what arrives of one is then read by nobody.
 
     def __init__(self, send: Send) -> None:
         self._send, self.started, self.is_last = send, False, False

@@ -157,10 +157,8 @@ class Body:
             held.drop(size)
 
     async def drain(self) -> None:
-        """Throw away what is left of the body, for a short time.
-
-        A sender that is still writing when the connection closes would not read the answer.
-        """
+        """Throw away what is left of the body, for a short time."""
+        # A sender that is still writing when the connection closes would not read the answer.
         left = _DRAINED_BYTES
         try:
             async with asyncio.timeout(DRAINED_SECONDS):
@@ -190,10 +188,9 @@ class _Waiting:
 
 
 class Together:
-    """Counts the submissions of all requests that wait at one moment as one batch.
+    """Counts the submissions of all requests that wait at one moment as one batch."""
 
-    ``submit`` is the collector's method, whose future has a result when the batch is stored.
-    """
+    # ``submit`` is the collector's method; its future has a result when the batch is stored.
 
     def __init__(
         self, form: SubmissionFormat, submit: Callable[[Batch], concurrent.futures.Future[Accepted]]

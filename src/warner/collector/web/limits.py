@@ -108,16 +108,14 @@ def _too_many(reports: int, burst: float, seconds: float) -> HttpRefused:
 
 
 def _network(address: str) -> bytes:
-    """What counts as one sender: an address, or of IPv6 the network of 64 bits.
-
-    A person has a whole such network, and takes another address of it when wanted.
-    """
+    """What counts as one sender: an address, or of IPv6 the network of 64 bits."""
     if ":" not in address:
         return address.encode()
     try:
         parsed = ipaddress.IPv6Address(address.partition("%")[0])
     except ValueError:
         return address.encode()
+    # A person has a whole such network, and takes another address of it when wanted.
     mapped = parsed.ipv4_mapped
     return parsed.packed[:8] if mapped is None else str(mapped).encode()
 
@@ -140,11 +138,10 @@ class Held:
 
 
 class Tokens:
-    """Tells the owner's token from wrong ones, which are counted and limited.
+    """Tells the owner's token from wrong ones, which are counted and limited."""
 
-    The owner's token is always taken. It cannot be guessed, and nobody who shares an address with
-    the owner, or a proxy, shall be able to shut the owner out.
-    """
+    # The owner's token is always taken: it cannot be guessed, and nobody who shares an address with
+    # the owner, or a proxy, shall be able to shut the owner out.
 
     def __init__(self, owner: Owner, collector: Collector) -> None:
         self._owner, self._collector = owner, collector
@@ -169,10 +166,9 @@ class Connection(Protocol):
 
 
 class Connections:
-    """The open connections. One too many ends the one that has waited longest for a request.
+    """The open connections; one too many ends the one that has waited longest for a request."""
 
-    One sender has a quarter of them at most, so that others are served whatever it does.
-    """
+    # One sender has a quarter of them at most, so that others are served whatever it does.
 
     def __init__(self, most: int, proxies: Container[str] = ()) -> None:
         self._most, self._most_of_one, self._proxies = most, max(1, most // 4), proxies

@@ -120,11 +120,9 @@ class HttpRefused(Refused):
 
 
 def policy(form_action: str) -> str:
-    """The content security policy of a page.
-
-    Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
-    frame it. Where a form could send answers past the script, ``form-action 'none'`` forbids it.
-    """
+    """The content security policy of a page."""
+    # Nothing is loaded from elsewhere, no script or style stands in a page, and no other site may
+    # frame it. Where a form could send answers past the script, form-action 'none' forbids it.
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
@@ -245,10 +243,8 @@ class StaticFile:
 
 
 def packaged() -> dict[str, StaticFile]:
-    """The scripts and styles that pages load, by name.
-
-    They are read by way of the import system, because a package may be a zip file.
-    """
+    """The scripts and styles that pages load, by name."""
+    # By way of the import system, because a package may be a zip file.
     return {
         path.name: StaticFile(path.read_bytes(), TYPES[ending])
         for folder in _FOLDERS

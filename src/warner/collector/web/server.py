@@ -92,11 +92,10 @@ class ListenAddress:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. The head of a request must be short and arrive soon.
+    """One connection, whose requests must have a short head that arrives soon."""
 
-    Without that, an endless header would fill the memory, and connections that never say anything
-    would use up all that the system has.
-    """
+    # Otherwise an endless header would fill the memory, and silent connections would use up all
+    # that the system has.
 
     def __init__(self, connections: Connections, **made: Any) -> None:
         super().__init__(**made)
@@ -302,16 +301,14 @@ def run(
 
 
 def _room() -> tuple[int, int]:
-    """The most connections, and the most that wait to be accepted, for which there are files.
-
-    The system's soft limit of open files is raised as far as it may be.
-    """
+    """The most connections, and the most that wait to be accepted, for which there are files."""
     enough = MOST_CONNECTIONS + _BACKLOG + _OTHER_FILES
     if resource is None:
         return MOST_CONNECTIONS, _BACKLOG
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = enough if hard == resource.RLIM_INFINITY else min(enough, hard)
     if soft != resource.RLIM_INFINITY and soft < files:
+        # The soft limit of open files is raised as far as it may be.
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     # All that wait are accepted at one moment, and the first of them are not closed by then.
     backlog = min(_BACKLOG, files // 3)
@@ -354,10 +351,9 @@ def server_of(
 
 
 class _Brief(logging.Formatter):
-    """The first line of a message, without the traceback and without values.
+    """The first line of a message, without the traceback and without values."""
 
-    Texts of errors and of connections could hold an address or a part of a request.
-    """
+    # Texts of errors and of connections could hold an address or a part of a request.
 
     def format(self, record: logging.LogRecord) -> str:
         # Our own messages have no values but those that may be shown.

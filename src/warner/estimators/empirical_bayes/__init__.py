@@ -93,27 +93,20 @@ def lattice(least: float) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class SmallDomainPosterior:
-    """The posterior of K shares on a lattice of step 1/J.
+    """The posterior of K shares on a lattice of step 1/J."""
 
-    Attributes:
-        likelihood: (K, J + 1), the likelihood at the shares 0, 1/J, .., 1.
-        weights: (C,) the posterior weights of the C concentrations of the prior.
-        laws: (K, J + 1), the law of each share, given all data and the sum.
-    """
-
-    likelihood: np.ndarray
-    weights: np.ndarray
-    laws: np.ndarray
+    likelihood: np.ndarray  # (K, J + 1), the likelihood at the shares 0, 1/J, .., 1
+    weights: np.ndarray  # (C,) the posterior weights of the C concentrations of the prior
+    laws: np.ndarray  # (K, J + 1), the law of each share, given all data and the sum
 
     @classmethod
     def of(cls, likelihood: np.ndarray) -> SmallDomainPosterior:
         """Compute the posterior.
 
-        With f_x the likelihood of share x times its prior, the law of theta_x given the sum is
-        f_x(t) times the convolution of the other f at 1 - t.
-
         Shapes: likelihood (K, J + 1).
         """
+        # The law of theta_x given the sum is f_x(t), likelihood times prior, times the convolution
+        # of the other f at 1 - t.
         size, points = likelihood.shape
         length = 1 << (size * points - 1).bit_length()
         scores, posteriors = [], []
@@ -204,13 +197,11 @@ _Step: TypeAlias = tuple[np.ndarray, float, np.ndarray, np.ndarray]
 def with_whole_reports(
     data: LikelihoodData, noise: EstimateNoise, theta: np.ndarray
 ) -> EstimateNoise | None:
-    """Estimates from whole reports, by one step of their likelihood from ``theta`` (K,).
-
-    With s the score and I the information at theta, let B be the inverse of I on vectors that sum
-    to 0. Then y = theta + B (s - 1) is efficient, with variances diag(B) / n. Taken as independent
-    given the sum, the variances are K / (K - 1) times as large. Their mean says how many reports of
-    the old kind the new estimates are worth.
+    """Estimates from whole reports, by one step of their likelihood from ``theta`` (K,), or
+    None.
     """
+    # y = theta + B (s - 1) is efficient with variances diag(B) / n, B the inverse information on
+    # vectors that sum to 0. As independent given the sum they are K / (K - 1) times as large.
     channel, size = data.channel, theta.size
     if noise.q is None or noise.direct or channel.rows_per_report != 1 or size < 2:
         return None
@@ -250,18 +241,13 @@ def _newton_step(data: LikelihoodData, theta: np.ndarray) -> _Step:
 
 
 def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
-    """y (K,) and the trace of B, with the expected information I = A' diag(1 / d) A.
-
-    All reports are rows here, and products are fast, so B is not formed: conjugate gradients solve
-    for its products. The trace is the sum of z'B z over the unit vectors z of the most common
-    values, and its mean over vectors z of random signs at the other values, the same at every call.
-    With T of these its standard error is sqrt(2 / T) times the root of the sum of their squared
-    entries of B off the diagonal. For few values all z are unit vectors, and it is exact.
-
-    The inversion is the estimate of least squares with equal weights, and y has the weights 1 / d.
-    With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance, for
-    K unknown numbers from m reports leave (1 - K / m) of the differences to judge by.
-    """
+    """y (K,) and the trace of B, with the expected information I = A' diag(1 / d) A."""
+    # Conjugate gradients give products with B. The trace is the sum of z'B z over unit vectors z of
+    # the most common values, and its mean over T vectors of random signs at the others (standard
+    # error: sqrt(2 / T) times the root sum of squares of B off the diagonal). For few values it is
+    # exact.
+    # With c the coefficient of variation of d, y has about c^2 (1 - K / m) less variance than the
+    # inversion, whose weights are equal.
     channel, size = data.channel, theta.size
     d = channel.matvec(theta)
     unequal = float((d**2).mean() / d.mean() ** 2) - 1
@@ -287,11 +273,11 @@ def _scoring_step(data: LikelihoodData, theta: np.ndarray) -> _Step | None:
 def _inverse_products(
     channel: LikelihoodOperator, d: np.ndarray, right: np.ndarray
 ) -> np.ndarray | None:
-    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors that sum to 0.
-
-    Where d is constant, I is a multiple of the identity there, since any two values share equally
-    much. So the number of steps depends on how unequal the d (m,) are, and not on K.
+    """B r for each column r of ``right`` (K, C), by conjugate gradients on vectors that sum to
+    0.
     """
+    # The number of steps depends on how unequal the d (m,) are, not on K: for equal d, I is a
+    # multiple of the identity there.
     residual = right - right.mean(axis=0)
     solved, direction = np.zeros_like(residual), residual.copy()
     power = (residual**2).sum(axis=0)
@@ -405,16 +391,11 @@ class EmpiricalBayes(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class _Posterior:
-    """The posterior of the K shares.
+    """The posterior of the K shares."""
 
-    Attributes:
-        shares: (K,) the estimate.
-        variance: (K,).
-        draws: (count, rng) -> (count, K) distributions.
-    """
-
-    shares: np.ndarray
-    variance: np.ndarray
+    shares: np.ndarray  # (K,) the estimate
+    variance: np.ndarray  # (K,)
+    # (count, rng) -> (count, K) distributions
     draws: Callable[[int, np.random.Generator], np.ndarray]
 
 
@@ -431,23 +412,15 @@ def _small_domain(noise: EstimateNoise, steps: int, absolute: bool) -> _Posterio
 
 @dataclass(frozen=True, eq=False)
 class _SeparatePosteriors:
-    """K posteriors, one for each share.
+    """K posteriors, one for each share."""
 
-    Attributes:
-        shares: (K,).
-        values: (L,), the shares that have a law over atoms. The others are normal.
-        laws: (M, J), the laws of values that differ, or how to compute them again.
-        which: (L,), the law of each value.
-        atoms: (J,).
-        variance: (K,).
-    """
-
-    shares: np.ndarray
-    values: np.ndarray
+    shares: np.ndarray  # (K,)
+    values: np.ndarray  # (L,), the shares that have a law over atoms. The others are normal.
+    # (M, J), the laws of values that differ, or how to compute them again
     laws: np.ndarray | _TiltedLaws
-    which: np.ndarray
-    atoms: np.ndarray
-    variance: np.ndarray
+    which: np.ndarray  # (L,), the law of each value
+    atoms: np.ndarray  # (J,)
+    variance: np.ndarray  # (K,)
 
     def draws(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """(count, K) distributions: shares drawn one by one, then moved onto the sum."""
@@ -518,11 +491,9 @@ def _large_domain(noise: EstimateNoise, absolute: bool) -> _Posterior:
 def _without_collisions(
     data: LikelihoodData, noise: EstimateNoise, posterior: _Posterior
 ) -> EstimateNoise | None:
-    """Support counts of a pool of seeds, without the collisions with other values.
-
-    y = theta + (S - E[S | theta]) / gap at the posterior means theta. The collisions that are left
-    come from the posterior variances, see ``warner.estimators.empirical_bayes.noise``.
-    """
+    """Support counts of a pool of seeds, without the collisions with other values."""
+    # y = theta + (S - E[S | theta]) / gap at the posterior means theta; the collisions that are
+    # left come from the posterior variances.
     channel = data.channel
     if not isinstance(channel, HashPool) or noise.q is None or noise.gap is None:
         return None
@@ -546,13 +517,10 @@ def _cells(atoms: np.ndarray) -> np.ndarray:
 def _common_quantile(
     posteriors: np.ndarray, atoms: np.ndarray, target: float, alike: np.ndarray | None = None
 ) -> np.ndarray:
-    """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``.
-
-    ``alike`` (K,) is the number of values that each posterior is of; None for one each.
-
-    They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is the
-    same for all x. The mass of an atom lies evenly in its cell.
-    """
+    """(K,) the posteriors' quantiles at one level, the level at which they sum to ``target``."""
+    # They minimise sum_x E|t_x - theta_x| subject to sum t = target, for which 2 F_x(t_x) - 1 is
+    # the same for all x. An atom's mass lies evenly in its cell; ``alike`` (K,) values share a
+    # posterior.
     edges = _cells(atoms)
     below = np.concatenate([np.zeros((len(posteriors), 1)), np.cumsum(posteriors, axis=1)], axis=1)
     every = np.arange(len(posteriors))

@@ -21,20 +21,14 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class SupportCounts:
-    """The reports of one mechanism that support each value.
+    """The reports of one mechanism that support each value."""
 
-    Attributes:
-        n: number of reports.
-        share: (K,), the share of the reports that supports each value.
-        q, gap: (K,) each. At a true share t, the expected share of the reports is q + gap t.
-        direct: whether each report names exactly one value.
-    """
-
-    n: float
-    share: np.ndarray
+    n: float  # number of reports
+    share: np.ndarray  # (K,), the share of the reports that supports each value
+    # q, gap: (K,) each. At a true share t, the expected share of the reports is q + gap t.
     q: np.ndarray
     gap: np.ndarray
-    direct: bool
+    direct: bool  # whether each report names exactly one value
 
     def subset(self, index: np.ndarray) -> SupportCounts:
         return replace(self, share=self.share[index], q=self.q[index], gap=self.gap[index])
@@ -56,32 +50,22 @@ class SupportCounts:
 
 @dataclass(frozen=True, eq=False)
 class EstimateNoise:
-    """K unbiased estimates y of shares, and their noise.
-
-    At a true share t the estimate has the variance (null + slope t - t^2) / n. If a report supports
-    the value with probability mu = q + gap t, the estimate from the counts has the variance
-    mu (1 - mu) / (n gap^2). So null = q (1 - q) / gap^2 and slope = (1 - 2q) / gap. For other
-    channels the two numbers are exact, from the weights of the inverse
-    (``Channel.variance_at_zero``).
-
-    Attributes:
-        n: number of reports, or the number of such reports that give estimates with this noise.
-        y, null, slope: (K,) each.
-        q, gap: (K,) each, where reports support values; else None.
-        direct: whether each report names exactly one value.
-        prediction: the prediction from the order of the values, or None.
-        groups: for several mechanisms or budgets, the counts of each. Their likelihoods multiply,
-            and y only places the atoms.
+    """K unbiased estimates y of shares with variances (null + slope t - t^2) / n at true shares
+    t.
     """
 
-    n: float
-    y: np.ndarray
+    # For counts with mu = q + gap t the variance is mu (1 - mu) / (n gap^2), so null = q (1 - q) /
+    # gap^2 and slope = (1 - 2q) / gap. Else both are exact, from ``Channel.variance_at_zero``.
+
+    n: float  # number of reports, or of such reports as give estimates with this noise
+    y: np.ndarray  # y, null, slope: (K,) each
     null: np.ndarray
     slope: np.ndarray
-    q: np.ndarray | None
+    q: np.ndarray | None  # q, gap: (K,) each, where reports support values; else None
     gap: np.ndarray | None
-    direct: bool
-    prediction: NeighbourPrediction | None = None
+    direct: bool  # whether each report names exactly one value
+    prediction: NeighbourPrediction | None = None  # from the order of the values, or None
+    # The counts of each of several mechanisms: their likelihoods multiply, y only places atoms
     groups: tuple[SupportCounts, ...] = ()
 
     @classmethod
@@ -198,13 +182,9 @@ class EstimateNoise:
         return np.round(each / np.where(largest > 0, largest, 1.0), 12)
 
     def atoms(self, mean: float) -> np.ndarray:
-        """The atoms: the J shares on which the prior may have mass.
-
-        They are 0, steps of equal size in units of the noise near the data, and a geometric grid
-        below that resolution.
-
-        Returns (J,).
-        """
+        """The J shares on which the prior may have mass, (J,)."""
+        # 0, equal steps in units of the noise near the data, and a geometric grid below that
+        # resolution.
         kinds = same_columns([*self._kinds()])
         first = np.unique(kinds, return_index=True)[1]
         laws = np.stack([self.null, self.slope])[:, first]
@@ -252,11 +232,9 @@ class EstimateNoise:
     def distinct(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values with the same data, up to rounding.
 
-        Estimates of equal counts may differ in their last digits, as sums were taken in another
-        order. So estimates within ``SETTINGS.same_estimate`` of their noise are the same.
-
         Returns (K,).
         """
+        # Estimates of equal counts may differ in their last digits, as sums took another order.
         least = float(np.sqrt(self.variance(self.y).min())) * SETTINGS.same_estimate
         columns = [np.round(self.y / least), *self._kinds()]
         if self.prediction is not None:
@@ -300,12 +278,10 @@ class EstimateNoise:
 def same_columns(columns: Sequence[np.ndarray]) -> np.ndarray:
     """The kind (K,) of each of K tuples of numbers, in the order of the tuples.
 
-    Numbers are replaced by their ranks, one column after the other, which takes a sort of integers
-    for a column. Columns of one number take none.
-
     >>> same_columns([np.array([2.0, 1.0, 2.0]), np.array([0.0, 0.0, 5.0])]).tolist()
     [1, 0, 2]
     """
+    # By ranks, one column after the other: a sort of integers for a column, none if constant.
     kind = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         if (column != column[0]).any():
@@ -317,15 +293,11 @@ def same_columns(columns: Sequence[np.ndarray]) -> np.ndarray:
 def _pool_estimates(
     pool: HashPool, data: LikelihoodData, y: np.ndarray, q: np.ndarray, gap: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Unbiased estimates (K,) from a pool of seeds, the better of two, and their worth.
-
-    Counts have noise, and other values' shares in them: two values meet not in 1/g of the seeds but
-    in 1/g + e, where e has variance (1/g) (1 - 1/g) / seeds. The inverse of the pool's collisions
-    removes these shares at a cost in noise. It is the inverse of a sample covariance of
-    seeds (g - 1) observations. Where the exact cost takes too long to compute, its mean diagonal
-    is 1 / (1 - K / (seeds (g - 1))). Left in the estimates, the shares are more noise, of variance
-    sum theta^2 / (seeds (g - 1)). That is less where seeds outnumber reports.
-    """
+    """Unbiased estimates (K,) from a pool of seeds, the better of two, and their worth."""
+    # Two values meet in 1/g + e of the seeds, e of variance (1/g) (1 - 1/g) / seeds. The inverse of
+    # the collisions removes these shares at a cost in noise, exact or, where that takes too long, 1
+    # / (1 - K / (seeds (g - 1))). Left in, they are noise of variance sum theta^2 / (seeds (g -
+    # 1)), less where seeds outnumber reports.
     channel, size, n = data.channel, y.size, data.n
     even = np.full(size, 1 / size)
     mu = q + gap * even
@@ -344,11 +316,10 @@ def _pool_estimates(
 
 
 def _fill_gaps(steps: np.ndarray) -> np.ndarray:
-    """Sorted integers, with 1, 3, 7, 15, .. more next to either side of each gap.
-
-    They reach the middle of the gap. Otherwise the last atom before a gap would stand for half of
-    it, and its mass would outweigh how unlikely it is.
+    """Sorted integers, with 1, 3, 7, 15, .. more next to either side of each gap, up to its
+    middle.
     """
+    # Else the last atom before a gap would stand for half of it, with too much mass.
     gap = np.diff(steps)[:, None]
     far = 2 ** np.arange(1, 40) - 1
     inside = 2 * far <= gap
@@ -387,11 +358,8 @@ def move_to_sum(values: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def split_large_values(noise: EstimateNoise) -> tuple[np.ndarray, np.ndarray]:
-    """Split values into those on which the prior is fitted and the largest, held apart.
-
-    Values are held apart only if all values together would need too many atoms. Their estimates
-    are many standard deviations from one another, so they say nothing about each other.
-    """
+    """Split values into those on which the prior is fitted and the largest, held apart."""
+    # Only where all would need too many atoms; those apart say nothing about each other.
     order = np.argsort(noise.y)
     z = noise.place(noise.y)[order]
     # Each value brings the atoms within reach that the one below it does not.

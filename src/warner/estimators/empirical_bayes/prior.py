@@ -181,16 +181,13 @@ _SAFE_EXPONENT = 500.0
 
 
 def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
-    """Find the law h with a given mean that is nearest to the law g in likelihood.
-
-        h_j = g_j / (1 + lambda d_j),   d_j = a_j - mean
-
-    It maximises sum_j g_j log h_j. lambda is the root of the decreasing function
-    sum_j g_j d_j / (1 + lambda d_j), found by guarded Newton steps. There is no root if all mass of
-    g is on one side of the mean; g is then returned.
+    """Find the law h with a given mean that is nearest to the law g in likelihood, or g if none is.
 
     Shapes: g (J,), atoms (J,) -> (J,).
     """
+    # h_j = g_j / (1 + lambda d_j), d_j = a_j - mean, maximises sum_j g_j log h_j. lambda is the
+    # root of the decreasing sum_j g_j d_j / (1 + lambda d_j); none if all mass is on one side of
+    # the mean.
     d = atoms - mean
     support = d[g > 0]
     if not support.size or support.max() <= 0 or support.min() >= 0:
@@ -216,13 +213,11 @@ def with_mean(g: np.ndarray, atoms: np.ndarray, mean: float) -> np.ndarray:
 def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.ndarray]:
     """The F candidate laws on the atoms, each with the mean ``mean``, and their weights.
 
-    There are three kinds: Gamma laws of mean m / K (K such shares together are Dirichlet); such
-    laws with the rest of the mass on few large values, log-uniform on [1 / K, 1]; and laws with
-    some of the values absent. Gamma laws alone have half of the weight. An atom stands for the
-    interval between the midpoints to its two neighbours.
-
     Shapes: atoms (J,) -> (F, J).
     """
+    # Gamma laws of mean m / K, of half the weight; such laws with the rest of the mass on few large
+    # values, log-uniform on [1 / K, 1]; and laws with some values absent. An atom stands for the
+    # interval between the midpoints to its neighbours.
     from scipy.special import gammainc
 
     edges = np.concatenate([[0.0], (atoms[1:] + atoms[:-1]) / 2, [np.inf]])
@@ -264,15 +259,11 @@ def candidate_priors(atoms: np.ndarray, mean: float) -> tuple[np.ndarray, np.nda
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """A mixture of priors, one for each concentration of a Dirichlet process.
+    """A mixture of priors, one for each concentration of a Dirichlet process."""
 
-    Attributes:
-        base: (J,), the base law, an average of the candidates.
-        parts: for each concentration a tuple: its weight, the concentration, the posteriors (R, J)
-            of the rows it was fitted on, their sum (J,), and the correction (J,) of the mean.
-    """
-
-    base: np.ndarray
+    base: np.ndarray  # (J,), the base law, an average of the candidates
+    # for each concentration a tuple: its weight, the concentration, the posteriors (R, J) of the
+    # rows it was fitted on, their sum (J,), and the correction (J,) of the mean
     parts: list[tuple[float, float, np.ndarray, np.ndarray, np.ndarray]]
 
     def posteriors(self, likelihood: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -306,20 +297,15 @@ def fit_prior(
 ) -> LearnedPrior:
     """Learn the prior from rows of data.
 
-    1. The base is an average of the candidates. The weight of each is how well it explains the
-       data, p(y | sum theta = 1) = p(y) p(sum = 1 | y) / p(sum = 1), both sums taken as normal,
-       divided by its risk.
-    2. For each concentration c the prior is a Dirichlet process with this base, in collapsed
-       mean-field form. The posterior p_r of row r is proportional to
-       L_r (c base + sum of the other rows' posteriors), iterated until it no longer changes. Each
-       row is left out of its own prior. So a value that is unlike all others does not serve as its
-       own prior. The nonparametric maximum lacks this, and fails on few or separate values.
-       c = inf is the base alone.
-    3. Concentrations are weighted like the candidates, by their leave-one-out likelihood. The gain
-       from having left the row in, which a refit would lose, is subtracted.
-
     Shapes: likelihood L (R, J), counts (R,), atoms (J,).
     """
+    # 1. The base averages the candidates, each weighted by p(y | sum theta = 1) = p(y) p(sum = 1 |
+    # y) / p(sum = 1), both sums taken as normal, over its risk.
+    # 2. For each concentration c, a Dirichlet process in collapsed mean-field form: p_r is
+    # proportional to L_r (c base + sum of the other rows' posteriors). A row is left out of its own
+    # prior; the nonparametric maximum lacks this and fails on few or separate values.
+    # 3. Concentrations are weighted by leave-one-out likelihood, less the gain from having left the
+    # row in.
     size = float(counts.sum())
     floor = SETTINGS.risk_floor * mean**2
     power = 0.5 if absolute else 1.0
@@ -391,12 +377,10 @@ def tilt_to_sum(
 ) -> np.ndarray:
     """Multiply posteriors by exp(lambda a) so that their means sum to ``target``.
 
-    This is the saddle-point approximation of the posterior given the sum. To first order each mean
-    moves by lambda times its posterior variance. Values held apart have normal posteriors. Their
-    means move by lambda times their variances, and the sum of these moves is taken from the target.
-
     Shapes: posteriors (K, J), atoms (J,), noise (L,), alike (K,) -> (K, J).
     """
+    # The saddle-point approximation of the posterior given the sum. Values held apart are normal:
+    # their means move by lambda times their variances.
     times = np.ones(len(posteriors)) if alike is None else alike.astype(np.float64)
     apart = float(noise.sum())
     multiplier = 0.0
@@ -477,21 +461,13 @@ def _normalized(rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class NeighbourPrediction:
-    """A second observation of each share, from the other values.
-
-        min(theta_x, cap) = value_x + a normal error
-
-    This holds for the share theta_x of every value x, except for a few outliers.
-
-    Attributes:
-        value: (K,) the predicted shares.
-        variance: the variance of the error.
-        cap: shares above it are too few and too large to be predicted from the others.
+    """A second observation of each share: min(theta_x, cap) = value_x + a normal error, few
+    outliers.
     """
 
-    value: np.ndarray
-    variance: float
-    cap: float
+    value: np.ndarray  # (K,) the predicted shares
+    variance: float  # the variance of the error
+    cap: float  # shares above it are too few and too large to be predicted from the others
 
     def likelihood(self, atoms: np.ndarray) -> np.ndarray:
         """The likelihood of the predictions at possible shares.
@@ -510,21 +486,15 @@ class NeighbourPrediction:
 def predict_from_neighbours(y: np.ndarray, variance: np.ndarray) -> NeighbourPrediction | None:
     """Predict each share from the other values.
 
-    Estimates above a cap are cut to v = min(y, cap). Otherwise the few largest would dominate the
-    spectrum. Let d = v - mean(v), let m be d after filtering, and let h be the mean derivative of
-    m_x by d_x. Then z = m - h d is uncorrelated with the noise of v_x (Stein), and
-    v = mean + beta z + error + noise is a regression. Its slope beta measures how well z predicts.
-    The mean square of its residuals, less the variance of the noise, is the variance T of the
-    errors. With var theta = beta^2 var z + T,
-
-        z | theta ~ N(b (theta - mean), s^2)
-        b = beta var z / var theta,   s^2 = var z - b^2 var theta
-
-    and mean + z / b is an observation of theta with variance s^2 / b^2. T is raised by one standard
-    error, that of the mean square of K residuals.
-
     Shapes: y (K,), variance (K,).
     """
+    # Estimates are cut to v = min(y, cap), else the few largest dominate the spectrum. With d = v -
+    # mean, m its filtered form and h the mean derivative, z = m - h d is uncorrelated with the
+    # noise of v_x (Stein), and v = mean + beta z + error + noise is a regression. With T the
+    # variance of the errors, raised by one standard error, and var theta = beta^2 var z + T,
+    #     z | theta ~ N(b (theta - mean), s^2)
+    #     b = beta var z / var theta,   s^2 = var z - b^2 var theta
+    # so mean + z / b is an observation of theta with variance s^2 / b^2.
     size = y.size
     cap = _cut_at(y) if size >= SETTINGS.least_values_in_order else None
     if cap is None:
@@ -570,16 +540,13 @@ def _cut_at(y: np.ndarray) -> float | None:
 
 
 def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """Filter the spectrum of a vector.
-
-    U is the discrete Fourier transform of d, and p = |U|^2 / noise is its power at a frequency. The
-    filter is F = gain(p) U. Let m be the result. Its mean derivative is
-    h = sum_x (dm_x / dd_x) / K. At a complex frequency the derivatives of F sum to
-    2 gain + 2 p gain'. At the real frequency k = K / 2 they sum to gain + 2 p gain'. The derivative
-    gain' is the posterior variance of the gain, see ``gains``.
+    """Filter the spectrum U of a vector by F = gain(p) U, p = |U|^2 / noise; also its mean
+    derivative.
 
     Shapes: d (K,) -> (K,).
     """
+    # h = sum_x (dm_x / dd_x) / K: a complex frequency adds 2 gain + 2 p gain', the real frequency K
+    # / 2 gain + 2 p gain'. gain' is the posterior variance of the gain.
     spectrum = np.fft.rfft(d)
     p = np.abs(spectrum[1:]) ** 2 / max(noise, 1e-300)
     gain, slope = gains(p)
@@ -595,12 +562,10 @@ def filtered(d: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
 def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Posterior mean and variance of the gain P / (P + noise) at each of F frequencies.
 
-    P is the power of the truth. The observed power p = |U|^2 / noise is exponential with mean
-    1 + P / noise. The prior of P is learnt from all other frequencies, with more weight on the near
-    ones. It has mass at 0 and at 1/8, 1/4, .. times the power of the noise.
-
     Shapes: p (F,) -> (F,).
     """
+    # p is exponential with mean 1 + P / noise. The prior of P is learnt from all other frequencies,
+    # with more weight on near ones, on 0 and 1/8, 1/4, .. times the power of the noise.
     high = max(4, int(np.log2(max(float(p.max()), 2.0)) + 2))
     keep = 1 / (1 + np.concatenate([[0.0], 2.0 ** np.arange(-3, high)]))
     base = np.full(keep.size, 0.5 / (keep.size - 1))
