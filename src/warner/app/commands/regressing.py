@@ -63,8 +63,8 @@ def regress(
 
     REPORTS is a report file with public columns, which the study declares and nothing protects.
     FORMULA is ATTRIBUTE ~ COLUMN + COLUMN. ATTRIBUTE alone takes all public columns. Labels become
-    a column for each value but the first. Products, powers and functions need the package formulaic
-    (the extra 'formula').
+    a column for each value but the first of the alphabet, with which the others are compared.
+    Products, powers and functions need the package formulaic (the extra 'formula').
 
     \b
         warner regress reports.parquet "smokes ~ hospital"

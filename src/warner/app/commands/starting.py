@@ -42,14 +42,30 @@ from warner.studies.study import Study
 _PER_COLUMN = ("kind", "label", "values", "range", "grid")
 
 
+def _joined(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> str | None:
+    """Names of an option that may be repeated, as one text."""
+    return ",".join(names) or None
+
+
 @click.command()
 @click.argument("answers", type=click.Path(dir_okay=False), required=False)
 @study_output
-@click.option("--secret", metavar="NAME,NAME,...", help="The columns whose answers are protected.")
+@click.option(
+    "--secret",
+    metavar="NAME,NAME,...",
+    multiple=True,
+    callback=_joined,
+    help="The columns whose answers are protected. May be repeated.",
+)
 @click.option(
     "--public",
     metavar="NAME,NAME,...",
-    help="Columns that travel in the clear beside the reports, such as a ward or a week.",
+    multiple=True,
+    callback=_joined,
+    help="Columns that travel in the clear beside the reports, such as a ward or a week. May be "
+    "repeated.",
 )
 @click.option("--title", help="The name of the study.")
 @click.option(

@@ -61,6 +61,13 @@ def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: st
     assert study.domains["units"].spec() == {"kind": "integers", "low": 0, "high": 60}
 
 
+def test_secret_columns_may_be_named_one_by_one(here: Path) -> None:
+    one_by_one = ("--secret", "smokes", "--secret", "units,condition", "--public", "hospital")
+    run("new", "answers.csv", "-o", "a.toml", *ASKED, *STATED)
+    run("new", "answers.csv", "-o", "b.toml", *one_by_one, *STATED)
+    assert Path("a.toml").read_text() == Path("b.toml").read_text()
+
+
 def test_what_nobody_stated_is_refused_at_its_line_until_it_is_decided(here: Path) -> None:
     said = run("new", "answers.csv", "-o", "study.toml", *ASKED).stderr
     assert "Still to be decided: the values of smokes, units, condition, hospital." in said
