@@ -540,7 +540,8 @@ def frame(columns: Mapping[str, Any], backend: str = "pyarrow") -> Any:
         return nw.from_dict(dict(columns), backend=cast(Any, backend)).to_native()
     except (ValueError, TypeError, ModuleNotFoundError):
         rule = "must name an installed data frame library"
-        error = ArgumentError("backend", rule, repr(backend), "For example 'pyarrow'")
+        remedy = 'For example pyarrow, which pip install "warner[files]" brings'
+        error = ArgumentError("backend", rule, repr(backend), remedy)
     raise error
 
 
