@@ -558,7 +558,7 @@ class LikelihoodOperator(ABC):
                 The shares of reports then vary more than with a report per person.
 
         Raises:
-            ArgumentError: the rows are those of observed reports alone.
+            ArgumentError: the channel has rows for observed reports only.
         """
         raise ArgumentError(
             "bootstrap",

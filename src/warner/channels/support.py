@@ -729,7 +729,7 @@ class SupportRows(SupportInverse, NearlyConstantRows):
     def _mixed_moments(
         self, w: FloatArray, members: slice, columns: FloatArray, squares: FloatArray
     ) -> FloatArray:
-        """The cross moments are those of the observed reports, at every distribution.
+        """The cross moments of the observed reports, which serve every distribution.
 
         The bits of other values hardly depend on the distribution.
         """

@@ -348,10 +348,11 @@ class Device:
     def violation(self) -> str | None:
         """How the reports of this device break the promise to its owner; None if they keep it.
 
-        The promise is ULDP at the epsilon of the common mechanism [P2 prop 11]. Its sensitive
-        values are those of everybody and the owner's secret values. Every secret value must be sent
-        as a placeholder. If the common mechanism is enumerable, all reports are also compared under
-        all answers, in exact arithmetic. Otherwise the law of the common mechanism bounds the rest.
+        The promise is ULDP at the epsilon of the common mechanism [P2 prop 11]. It protects
+        what is sensitive for everybody, and the owner's secret values. Every secret value must
+        be sent as a placeholder. If the common mechanism is enumerable, all reports are also
+        compared under all answers, in exact arithmetic. Otherwise the law of the common
+        mechanism bounds the rest.
 
         Returns:
             The violation in words that name no value, or None.

@@ -251,10 +251,10 @@ def public_columns(by: Any, names: Sequence[str] | None = None) -> dict[str, Dom
     elif isinstance(by, Sequence) and all(isinstance(name, str) for name in by):
         public = dict.fromkeys(by)
     if not public or (names is not None and any(name not in names for name in public)):
-        rule = "must be a column of the frame, a list of columns, or {name: values}"
-        raise ArgumentError(
-            "by", rule, show(by), None if names is None else f"Columns: {few(names)}"
-        )
+        what = "public column" if names is None else "column of the frame"
+        rule = f"must be a {what}, a list of columns, or {{name: values}}"
+        remedy = None if names is None else f"Columns: {few(names)}"
+        raise ArgumentError("by", rule, show(by), remedy)
     return public
 
 

@@ -509,9 +509,9 @@ def sql(
     """Print one SQL statement that counts the reports in a table.
 
     The reports stay where they are. The result has a row for each value of each attribute, and
-    the checks: rows without a report, rows with a value that is none, and rows of bits that the
-    mechanism cannot have sent. It also says of which study it is, and warner tally --counts refuses
-    another one. Save it as CSV with its line of names. The tally is the one that counting a file of
+    the checks: rows without a report, rows with a value that no report has, and rows of bits
+    that the mechanism cannot have sent. It names its study, and warner tally --counts refuses
+    another. Save it as CSV with its line of names. The tally is the one that counting a file of
     these reports gives. A database does not know whether reports are simulated: say --simulated
     where they are.
 

@@ -284,8 +284,8 @@ def _planned(attribute: str, mechanism: Mechanism, choices: Mapping[str, Any]) -
 def audit(file: str, samples: int | None, smallest_group: int, output: Output) -> None:
     """Compute the exact epsilon of every mechanism in FILE: a study, a report file or a tally.
 
-    It also lists the public columns, which no epsilon is of, and warns of groups by them that are
-    so small that they can point at a person.
+    It also lists the public columns, which no epsilon protects, and warns where their values make
+    groups so small that they can point at a person.
 
     The exit status is 1 if any mechanism spends more than was requested, or if the reports in FILE
     are simulated with a seed.

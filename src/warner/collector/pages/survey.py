@@ -235,7 +235,7 @@ class Part:
 def parts(
     study: Study, protected: Sequence[Question], public: Sequence[Question], words: Words
 ) -> list[Part]:
-    """The parts of a report in their order, of which the first is the head of the body."""
+    """The parts of a report in their order; the first is the head of the body."""
     number = "part_id_invited" if study.collect.access == "invited" else "part_id"
     listed: list[tuple[str, int, Markup]] = [
         (words("part_header"), HEAD_BYTES, words("part_header_meaning")),

@@ -25,7 +25,7 @@ class Settings:
     Shares are in units of 1, and noise is in units of its standard deviation.
     """
 
-    # ---- estimator.py
+    # ---- The estimator
     # A second pass is made where the reports are worth this many times as much. Less than 1 % more
     # reports does not repay the pass.
     worthwhile_gain: float = 1.01
@@ -33,7 +33,7 @@ class Settings:
     # without the predictions, which bounds the time of a fit.
     most_rows: int = 256
 
-    # ---- whole_reports.py
+    # ---- Whole reports
     # Whole reports are used from this many reports per value on. With fewer, one Newton step is
     # far from efficient. Tuned.
     reports_per_value: float = 10
@@ -54,7 +54,7 @@ class Settings:
     # Steps of the conjugate gradients; 20 are usual, and 60 where most people have one value.
     step_iterations: int = 200
 
-    # ---- small_domain.py
+    # ---- Few values
     # Largest domain with the exact sum. Measured: the two methods err about equally at 10 values;
     # at 20 values the learnt prior errs a few per cent less.
     small_domain: int = 7
@@ -77,7 +77,7 @@ class Settings:
     coarsest_lattice: int = 2**8
     finest_lattice: int = 2**12
 
-    # ---- noise.py
+    # ---- Noise
     # Distance of atoms: a prior with finer structure than 0.4 sd cannot be told from one without.
     atom_step: float = 0.4
     # Atoms reach this far from any estimate: beyond 4.5 sd a normal law has 7e-6 of its mass.
@@ -101,7 +101,7 @@ class Settings:
     # inverse, a fraction of a second.
     exact_pool_work: float = 1e8
 
-    # ---- neighbours.py
+    # ---- Neighbours
     # Smallest domain with predictions: 32 values have 16 frequencies. Below, a pattern in the
     # spectrum is mostly chance. Tuned.
     least_values_in_order: int = 32
@@ -138,7 +138,7 @@ class Settings:
     # Smallest sd of a prediction: half of ``atom_step``, which could not tell finer ones.
     finest_prediction: float = 0.2
 
-    # ---- prior.py
+    # ---- The prior
     # Shapes of the Gamma laws: from a few large shares to all alike. Tuned as a grid.
     gamma_shapes: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 12.0, 50.0, 300.0)
     # Mean of the bulk in units of 1/K; the other values are few and large. Tuned as a grid.
