@@ -21,7 +21,7 @@ from warner.domains.base import (
     TextForm,
 )
 from warner.domains.categorical import Categorical
-from warner.domains.derived import Optional, Padded, Subset, Tagged, whole, with_missing
+from warner.domains.derived import Optional, Padded, Subset, Tagged, with_missing
 from warner.domains.grid import Grid, Points
 from warner.domains.interval import Integers, Interval
 from warner.domains.product import Product
@@ -85,6 +85,5 @@ __all__ = [
     "Tagged",
     "TextForm",
     "from_spec",
-    "whole",
     "with_missing",
 ]

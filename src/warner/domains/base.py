@@ -26,6 +26,7 @@ _WRAP = "Wrap a single answer in a list"
 _SCALARS = {"integer": "int", "floating": "float", "bool_": "bool", "str_": "str"}
 WITHOUT_ANSWER = "warner.domains.with_missing says what a missing answer means"
 _BUILT_IN = frozenset({str, int, bool, float})
+_FLOATS = frozenset({float, np.float64, np.float32, np.float16})
 
 INTEGER_TYPES = (int, np.integer)
 NUMBER_TYPES = (int, float, np.integer, np.floating)
@@ -69,7 +70,8 @@ def numbers(
     Returns (n,).
     """
     given = sequence(values, one_each=width is None)
-    whole = np.floating not in allowed
+    integers = np.floating not in allowed
+    given = whole(given) if integers else given
     if not isinstance(given, np.ndarray) or given.dtype == object:
         if width is not None:
             for i, answer in enumerate(given):
@@ -78,12 +80,13 @@ def numbers(
         flat: Sequence[Any] = (
             list(given) if width is None else [number for answer in given for number in answer]
         )
+        flat = whole(flat) if integers else flat
         refuse_types(flat, allowed, width or 1)
         flat = built_in(flat)
-        array = _integers(flat) if whole else np.asarray([as_float(number) for number in flat])
+        array = _integers(flat) if integers else np.asarray([as_float(number) for number in flat])
         given = array if width is None else array.reshape(-1, width)
     shape_fits = given.ndim == 1 if width is None else given.shape[1:] == (width,)
-    if not shape_fits or given.dtype.kind not in ("iu" if whole else "iuf"):
+    if not shape_fits or given.dtype.kind not in ("iu" if integers else "iuf"):
         got = f"{given.dtype} of shape {given.shape}"
         raise ArgumentTypeError("values", f"must be {rule}", got)
     return given
@@ -104,6 +107,23 @@ def encoded_at(encode: Callable[[Any], np.ndarray], answers: Any, places: np.nda
     except ValuesError as error:
         problem = error.reindexed(places)
     raise problem
+
+
+def whole(answers: Any) -> Any:
+    """Answers, a list or an array (n,), with 1 for 1.0, as pandas writes integers beside gaps.
+
+    Other answers stay as they are.
+    """
+    if isinstance(answers, np.ndarray) and answers.dtype.kind == "f":
+        if (np.abs(answers) <= 2**53).all() and (answers == np.rint(answers)).all():
+            return answers.astype(np.int64)
+        answers = list(answers)
+    is_typed = isinstance(answers, np.ndarray) and answers.dtype != object
+    if is_typed or _FLOATS.isdisjoint(map(type, answers)):
+        return answers
+    return [
+        int(v) if type(v) in _FLOATS and abs(v) <= 2**53 and v % 1 == 0 else v for v in answers
+    ]
 
 
 def _integers(parts: Sequence[Any]) -> np.ndarray:
@@ -154,6 +174,8 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
         got = kind(parts[bad[0]])
         if got in ("None", "NaN"):
             remedy = WITHOUT_ANSWER
+        elif "int" in names and type(parts[bad[0]]) in _FLOATS:
+            remedy = "Round the numbers first, as 12.5 to 12"
         first, *more = dict.fromkeys(i // per_answer for i in bad)
         raise ValuesError(first, rule, got, remedy, more=more)
 

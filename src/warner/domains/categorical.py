@@ -19,13 +19,14 @@ from warner.domains.base import (
     built_in,
     refuse_types,
     sequence,
+    whole,
 )
 
 # The types that an answer may have, by the type of a label.
 _ANSWER_TYPES: dict[type, tuple[type, ...]] = {
     str: (str,),
     int: (int, np.integer),
-    bool: (bool, np.bool_),
+    bool: (bool, np.bool_, int, np.integer),  # 1 and 0 are true and false
 }
 _BUILT_IN = frozenset(_ANSWER_TYPES)
 SPELLING = (
@@ -83,6 +84,7 @@ class Categorical(Domain):
         self._types = tuple({t for label in labels for t in _ANSWER_TYPES[type(label)]})
         self._object = np.empty(self.size, dtype=object)
         self._object[:] = labels
+        self._has_numbers = any(type(label) is not str for label in labels)
         fit_int64 = all(type(label) is int and abs(label) < 2**63 for label in labels)
         self._order = np.argsort(np.array(labels), kind="stable") if fit_int64 else None
 
@@ -105,6 +107,9 @@ class Categorical(Domain):
             if answers.ndim != 1:
                 got = f"shape {answers.shape}"
                 raise ArgumentTypeError("values", "must be one-dimensional", got)
+        if self._has_numbers:
+            answers = whole(answers)
+        if isinstance(answers, np.ndarray):
             if answers.dtype.kind in "iu" and self._order is not None:
                 return self._encode_integers(answers, self._order)
             answers = answers.tolist()

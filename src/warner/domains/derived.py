@@ -294,7 +294,7 @@ class Optional(Domain):
         present, missing = np.flatnonzero(~absent), np.flatnonzero(absent)
         # A person's nonresponse is encoded as an answer would be, so that time does not tell it.
         stand_ins = [self._stand_in] * len(absent)
-        for given, places in ((whole(answers, absent), present), (stand_ins, missing[:1])):
+        for given, places in ((answers, present), (stand_ins, missing[:1])):
             if places.size:
                 index[places] = encoded_at(encode, given, places)
         index[missing] = nonresponse
@@ -354,21 +354,6 @@ def with_missing(domain: Domain, policy: str, empty: Sequence[str] = ("",)) -> D
     changed = copy.copy(domain)
     changed.missing = missing
     return changed
-
-
-def whole(answers: Any, absent: np.ndarray) -> Any:
-    """Answers whose integers became floats because NaN stood among them, as integers again.
-
-    Args:
-        answers: a list or an array of n answers.
-        absent: (n,) which of them are missing.
-    """
-    if not (isinstance(answers, np.ndarray) and answers.dtype.kind == "f" and absent.any()):
-        return answers
-    zeroed = np.where(absent if answers.ndim == 1 else absent[:, None], 0.0, answers)
-    if (np.abs(zeroed) <= 2**53).all() and (zeroed == np.rint(zeroed)).all():
-        return zeroed.astype(np.int64)
-    return answers
 
 
 def _require_single(domain: Any) -> None:

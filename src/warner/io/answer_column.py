@@ -52,7 +52,10 @@ class AnswerColumn:
         if not empty:
             return np.array(is_missing, dtype=bool)
         if _is_text(column):
-            listed = pc.is_in(pc.cast(column, pa.string()), value_set=pa.array(empty, pa.string()))
+            texts, spelled = pc.cast(column, pa.string()), pa.array(empty, pa.string())
+            if missing.numbers:
+                texts, spelled = as_whole(texts, self.decimal_comma), as_whole(spelled)
+            listed = pc.is_in(texts, value_set=spelled)
         elif missing.numbers and _is_number(column):
             numbers = pa.array(missing.numbers, pa.float64())
             listed = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=numbers)
@@ -79,7 +82,7 @@ class AnswerColumn:
         inside = replace(self, domain=given)
         if not absent.any():
             # Other batches may have missing answers.
-            return inside._present(_as_integers(column), encode)
+            return inside._present(column, encode)
         # Where nobody answered, some value gives the type.
         index = np.repeat(encode(given.decode([0])), len(absent), axis=0)
         if not absent.all():
@@ -102,7 +105,7 @@ class AnswerColumn:
         places = np.flatnonzero(chosen)
         problem = None
         try:
-            return replace(self, row=-1)._present(_as_integers(column.take(places)), encode)
+            return replace(self, row=-1)._present(column.take(places), encode)
         except ValuesError as error:
             problem = error.reindexed(places).offset_by(self._where, self.row + 1)
         raise problem
@@ -130,9 +133,15 @@ class AnswerColumn:
     def _labels(self, column: pa.Array, labels: list[str], any_case: bool) -> np.ndarray:
         """Indices of texts that must be among ``labels``."""
 
-        if any_case:
-            column = pc.ascii_lower(column)
-        index = pc.index_in(pc.cast(column, pa.string()), value_set=pa.array(labels))
+        texts, listed = pc.cast(column, pa.string()), pa.array(labels)
+        texts = pc.ascii_lower(texts) if any_case else texts
+        index = pc.index_in(texts, value_set=listed)
+        if index.null_count:
+            texts = as_whole(texts, self.decimal_comma)
+            if any_case:  # the labels are truth values
+                for number, label in (("1", "true"), ("0", "false")):
+                    texts = pc.if_else(pc.equal(texts, number), label, texts)
+            index = pc.coalesce(index, pc.index_in(texts, value_set=listed))
         outside = pc.is_null(index).to_numpy(zero_copy_only=False)
         if outside.any():
             # Rows without labels have the index 0 while the other rows are looked at.
@@ -148,6 +157,8 @@ class AnswerColumn:
 
         if form.number is float and self.decimal_comma:
             column = self._with_points(column)
+        if form.number is int and form.parts is None:
+            column = as_whole(column, self.decimal_comma)
         good = pc.match_substring_regex(column, form.pattern).to_numpy(zero_copy_only=False)
         if not good.all():
             self._refuse(column, ~good & _are_empty(column), form.rule, _EMPTY, encode)
@@ -212,9 +223,6 @@ class AnswerColumn:
             problem = error.offset_by(self._where, self.row + 1)
         except ArgumentTypeError:
             rule, remedy = f"must hold {self.domain.noun}", "Convert the column first"
-            form = self.domain.text
-            if form is not None and form.number is int and _are_floats(column):
-                remedy = "Round the numbers, as 12.5 to 12, and convert the column to integers"
             got = f"a column of {column.type}"
             problem = ValuesError(self.row + 1, rule, got, remedy, self._where)
         raise problem
@@ -248,20 +256,11 @@ def _is_number(column: pa.Array) -> bool:
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
-def _are_floats(column: pa.Array) -> bool:
-    """Whether a column holds floats."""
-
-    return bool(pa.types.is_floating(column.type))
-
-
-def _as_integers(column: pa.Array) -> pa.Array:
-    """Integers that became floats because NaN or null stood among them, as integers again."""
-
-    if pa.types.is_floating(column.type):
-        numbers = column.to_numpy(zero_copy_only=False)
-        if (np.abs(numbers) <= 2**53).all() and (numbers == np.rint(numbers)).all():
-            return pc.cast(column, pa.int64())
-    return column
+def as_whole(column: pa.Array, comma: bool = False) -> pa.Array:
+    """Texts with 1 for 1.0, as other programs write integers beside gaps."""
+    # 1.000 can be a thousand, so it stays as it is.
+    end = "[.,]" if comma else "[.]"
+    return pc.replace_substring_regex(column, f"^(-?[0-9]+){end}0{{0,2}}$", r"\1")
 
 
 def _alike(column: pa.Array, labels: list[str]) -> np.ndarray:

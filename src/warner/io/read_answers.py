@@ -20,7 +20,7 @@ from warner._core.extras import pa, pc, pq
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
-from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn
+from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn, as_whole
 from warner.io.csv_format import SEPARATOR
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
@@ -393,7 +393,7 @@ _MOST = 0.9
 _MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
 _WHOLE = "(0|[1-9][0-9]{0,17})"  # 007 is a label
 _PATTERNS: dict[Kind, str] = {
-    "integers": f"^-?{_WHOLE}$",
+    "integers": f"^-?{_WHOLE}([.]0{{0,2}})?$",
     "numbers": f"^-?({_WHOLE}(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]{{1,2}})?$",
     "dates": "^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4})$",
     "cells": "^(\\[[0-9]{1,9}, ?[0-9]{1,9}\\]|[0-9]{1,9}, ?[0-9]{1,9})$",
@@ -522,10 +522,12 @@ def _first_line(path: str) -> str | None:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """A column without a dictionary, with texts of one type."""
+    """A column without a dictionary, with texts of one type, and floats as texts."""
 
     column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    return pc.cast(column, pa.string()) if pa.types.is_large_string(column.type) else column
+    # Integers beside gaps became floats, so these are looked at.
+    as_text = pa.types.is_large_string(column.type) or pa.types.is_floating(column.type)
+    return pc.cast(column, pa.string()) if as_text else column
 
 
 def _kind_of_type(column: pa.Array) -> Kind | None:
@@ -539,7 +541,7 @@ def _kind_of_type(column: pa.Array) -> Kind | None:
         return "booleans"
     if types.is_integer(kind):
         return "integers"
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_decimal(kind):
         return "numbers"
     return "dates" if types.is_temporal(kind) else "labels"
 
@@ -580,9 +582,7 @@ def _ends(column: pa.Array, pattern: str) -> list[float]:
         texts = _answered(column)
         texts = texts.filter(pc.match_substring_regex(texts, pattern))
         number = pa.int64() if pattern == _PATTERNS["integers"] else pa.float64()
-        column = pc.cast(pc.replace_substring(texts, ",", "."), number)
-    if pa.types.is_floating(column.type):
-        column = column.filter(pc.is_finite(column))
+        column = pc.cast(as_whole(pc.replace_substring(texts, ",", ".")), number)
     ends = pc.min_max(column).as_py()
     return [] if ends["min"] is None else [ends["min"], ends["max"]]
 

@@ -50,7 +50,7 @@ def test_the_kind_is_that_of_most_answers(tmp_path: Path, answers: list[str], ki
 def test_the_type_of_a_parquet_column_is_its_kind(tmp_path: Path) -> None:
     columns = {
         "integers": pa.array([1, 2], pa.int8()),
-        "numbers": pa.array([1.0, 2.0]),
+        "numbers": pa.array([1.0, 2.5]),
         "booleans": pa.array([True, None]),
         "dates": pa.array([datetime.date(2024, 1, 1)] * 2),
         "labels": pa.array(["a", "b"]).dictionary_encode(),
