@@ -121,9 +121,7 @@ def whole(answers: Any) -> Any:
     is_typed = isinstance(answers, np.ndarray) and answers.dtype != object
     if is_typed or _FLOATS.isdisjoint(map(type, answers)):
         return answers
-    return [
-        int(v) if type(v) in _FLOATS and abs(v) <= 2**53 and v % 1 == 0 else v for v in answers
-    ]
+    return [int(v) if type(v) in _FLOATS and abs(v) <= 2**53 and v % 1 == 0 else v for v in answers]
 
 
 def _integers(parts: Sequence[Any]) -> np.ndarray:

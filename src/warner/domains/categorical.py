@@ -103,10 +103,9 @@ class Categorical(Domain):
 
     def encode(self, values: Any) -> np.ndarray:
         answers = sequence(values)
-        if isinstance(answers, np.ndarray):
-            if answers.ndim != 1:
-                got = f"shape {answers.shape}"
-                raise ArgumentTypeError("values", "must be one-dimensional", got)
+        if isinstance(answers, np.ndarray) and answers.ndim != 1:
+            got = f"shape {answers.shape}"
+            raise ArgumentTypeError("values", "must be one-dimensional", got)
         if self._has_numbers:
             answers = whole(answers)
         if isinstance(answers, np.ndarray):

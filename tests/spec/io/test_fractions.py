@@ -55,7 +55,9 @@ BOOLEANS = Categorical([False, True])
 
 
 @pytest.mark.parametrize("domain", [Categorical([0, 1]), Integers(0, 1), BOOLEANS])
-@pytest.mark.parametrize("text", ["q\n1.0\n0.0\n", "q;p\n1,0;2\n0,00;2\n", "q\n1\n0\n", "q\n1.\n0\n"])
+@pytest.mark.parametrize(
+    "text", ["q\n1.0\n0.0\n", "q;p\n1,0;2\n0,00;2\n", "q\n1\n0\n", "q\n1.\n0\n"]
+)
 def test_a_whole_float_in_a_text_file_is_what_it_looks_like(domain: Domain, text: str) -> None:
     Path("a.csv").write_text(text)
     assert [batch["q"].tolist() for batch in read_values("a.csv", {"q": domain})] == [[1, 0]]
@@ -80,7 +82,10 @@ def test_a_gap_makes_floats_of_a_column_and_changes_no_answer(domain: Domain) ->
         ([1.0, 0.5], "position 1: must be .*int; got a number. Round the numbers first"),
         (np.array([1.0, 0.5]), "position 1: must be .*int; got a number"),
         ([1.0, float("inf")], "position 1: must be .*int; got a number"),
-        (np.array([1.0, np.nan]), "position 1: must be .*int; got NaN. warner.domains.with_missing"),
+        (
+            np.array([1.0, np.nan]),
+            "position 1: must be .*int; got NaN. warner.domains.with_missing",
+        ),
         ([1.0, 2], "position 1: not in the domain of 2 values; got an integer"),
         (["True"], "position 0: must be .*int; got a string"),
     ],
