@@ -16,8 +16,6 @@ from warner._core.text import of_hundred, visible
 from warner.app.draft import Planned as PlannedAttribute
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit
-from warner.design.benchmark import Benchmark
-from warner.design.comparison import Comparison
 from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.proposal import Proposal
@@ -42,43 +40,9 @@ WEIGHT = (
 )
 
 
-def show_comparison(attribute: str, ranking: Comparison) -> None:
-    """Print estimators from the least error to the largest."""
-    rows = [
-        {
-            "method": repr(result.method),
-            "error": f"{result.error:.4g} +- {result.margin:.1g}",
-            "excess": ""
-            if result is ranking.best
-            else f"{result.excess_error:.3g} +- {result.excess_margin:.1g}",
-            "best on": f"{result.best_share:.0%}",
-            "holds": f"{result.holds * len(ranking.truths):.0f} of {len(ranking.truths)}",
-        }
-        for result in ranking.results
-    ]
-    columns = [
-        Column("method"),
-        Column("error", unit="number"),
-        Column("excess", "more than the best", "number"),
-        Column("best on", unit="number", priority=1),
-        Column("holds", "order holds on", "number", priority=2),
-    ]
-    reports = plural(ranking.n, "report", "reports")
-    truths = plural(len(ranking.truths), "plausible truth", "plausible truths")
-    least = [(truth, next(iter(truth.errors))) for truth in ranking.truths]
-    notes = [
-        "The number after +- is a standard error. 'best on' is the share of the tallies on which "
-        "no other method errs less. 'order holds on' counts the truths on which the method errs "
-        "at least as much as the first; for the first, those on which no other errs less.",
-        *(f"  Truth {t.name}: {name} errs least, {t.errors[name]:.4g}." for t, name in least),
-        *(f"Advised against. {text}" for text in ranking.advice.values()),
-        *_left_out(ranking.left_out),
-    ]
-    title = (
-        f"{attribute}: {ranking.loss_name}, mean over {ranking.runs} simulated tallies of "
-        f"{reports}, from {truths}"
-    )
-    show(Table(columns, rows, notes, title), "")
+def show_table(attribute: str, table: Table) -> None:
+    """Print a comparison of one attribute, from the least error to the largest."""
+    show(replace(table, title=f"{attribute}: {table.title}"), "")
 
 
 def show_meaning(meaning: Mapping[str, Any]) -> None:
@@ -120,52 +84,24 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
     show(Table(columns, rows, notes, meaning["title"]))
 
 
-def show_benchmark(attribute: str, result: Benchmark) -> None:
-    """Print the mean losses of mechanisms with methods."""
-    runs = plural(result.runs, "run", "runs")
-    title = f"{attribute}: mean losses over {runs} of each setting"
-    show(replace(result.table(), title=title), "")
-
-
 def show_plan(attribute: str, ranking: Plan, chosen: Mechanism) -> None:
     """Print a ranking of mechanisms, with the study's own mechanism marked."""
-    none = ranking.no_protection
+    table = ranking.table()
+    results = (*ranking.results, ranking.no_protection)
     rows = [
-        {
-            "name": result.name + " (in the study)" * _is_own(result, chosen),
-            "error": f"{result.error:.4g}" + (f" +- {result.margin:.1g}" if result.margin else ""),
-            "times": result.error / none.error,
-            "weight": in_people(result.influence),
-            "judged": result.judged,
-            "people": result.people,
-            "power": None if result.power is None else f"{result.power:.2f}",
-        }
-        for result in (*ranking.results, none)
+        {**row, "mechanism": result.name + " (in the study)" * _is_own(result, chosen)}
+        for row, result in zip(table.rows, results, strict=True)
     ]
-    columns = [
-        Column("name", "mechanism"),
-        Column("error", "expected error", "number"),
-        Column("times", "compared with no protection", "times"),
-        Column("weight", "weight of one report", "number", priority=1),
-        Column("judged", "judged by", priority=2),
-    ]
-    if none.people is not None:
-        columns.append(Column("people", "people needed", "people"))
-    if none.power is not None:
-        columns.append(Column("power", f"power with {ranking.n:,}", "number"))
-    sensitive = (
-        ""
-        if chosen.sensitive_mask is None
-        else f", {int(chosen.sensitive_mask.sum())} of them sensitive"
-    )
+    mask = chosen.sensitive_mask
+    sensitive = "" if mask is None else f", {int(mask.sum())} of them sensitive"
     title = (
         f"{attribute}: {chosen.domain.size} values{sensitive}, epsilon {chosen.requested:.4g}, "
         f"{plural(ranking.n, 'person', 'people')}, {LOSS_NAMES[ranking.loss]}"
     )
-    show(Table(columns, rows, title=title))
+    show(replace(table, rows=rows, notes=[], title=title))
     if ranking.wanted is not None:
         _show_difference(ranking, ranking.wanted)
-    show(*_about_ranking(ranking, chosen), *_left_out(ranking.left_out))
+    show(*_about_ranking(ranking, chosen), *table.notes)
 
 
 def _is_own(result: RankedMechanism, chosen: Mechanism) -> bool:
@@ -178,7 +114,7 @@ def _about_ranking(ranking: Plan, chosen: Mechanism) -> Iterator[str]:
         yield (
             "The error is that of the estimate that warner estimate makes, in the unit of the "
             "values. It is simulated at a made distribution with its mode at a quarter of the "
-            "range; warner.plan(theta=...) takes another. The number after +- is a standard error."
+            "range; warner.plan(theta=...) takes another. "
         )
     elif not any(_is_own(result, chosen) for result in ranking.results):
         yield _about_own(chosen, ranking)
@@ -227,11 +163,6 @@ def _about_own(chosen: Mechanism, ranking: Plan) -> str:
         if count > 1:
             return f"The {count} reports of {single} in the study have expected error {error:.4g}."
     return f"The {name} of the study has expected error {error:.4g}."
-
-
-def _left_out(left_out: Mapping[str, str]) -> list[str]:
-    """Why candidates are not in a ranking."""
-    return [f"{name} is left out: {why.removesuffix('.')}." for name, why in left_out.items()]
 
 
 # Below the first, the odds of an answer change by less than 1 in 20; above the second, one report

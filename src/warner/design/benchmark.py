@@ -150,7 +150,8 @@ class Benchmark(Tabular):
         columns = [Column(key, unit=units.get(key, "text")) for key in varying]
         columns.append(Column("mean", "mean loss", "number"))
         columns.append(Column("margin", "standard error", "number"))
-        return Table(columns, rows, self._reasons(), repr(self))
+        title = f"mean losses over {self.runs} runs of each setting"
+        return Table(columns, rows, self._reasons(), title)
 
     def to_latex(self, loss: str | None = None, digits: int = 3) -> str:
         r"""The mean losses as a table in LaTeX, for the package booktabs.

@@ -283,6 +283,23 @@ class Comparison(Ranking[RankedMethod]):
         """The loss in words."""
         return LOSSES[self.loss].words
 
+    def _title(self) -> str:
+        truths = f"{len(self.truths)} plausible truth{'s' * (len(self.truths) != 1)}"
+        return (
+            f"{self.loss_name}, mean over {self.runs} simulated tallies of {self.n:,} "
+            f"report{'s' * (self.n != 1)}, from {truths}"
+        )
+
+    def _notes(self) -> list[str]:
+        least = [(truth, next(iter(truth.errors))) for truth in self.truths]
+        return [
+            "'best on' is the share of the tallies on which no other method errs less. 'order "
+            "holds on' is the share of the truths on which the method errs at least as much as "
+            "the first; for the first, on which no other errs less.",
+            *(f"Truth {t.name}: {name} errs least, {t.errors[name]:.4g}." for t, name in least),
+            *(f"Advised against. {text}" for text in self.advice.values()),
+        ]
+
     def _excess(self, result: RankedMethod) -> tuple[float, float]:
         return result.excess_error, result.excess_margin
 

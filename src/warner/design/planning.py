@@ -291,16 +291,25 @@ class Plan(Ranking[RankedMechanism]):
     COLUMNS = (
         Column("mechanism"),
         Column("error", "expected error", "number"),
-        Column("margin", "standard error", "number", 1),
+        Column("margin", "standard error", "number", 3),
+        Column("times", "compared with no protection", "times"),
+        Column("influence", "weight of one report, in people", "number", 1),
+        Column("judged", "judged by", priority=2),
         Column("people", "people needed", "people"),
         Column("power", unit="number"),
-        Column("influence", "influence of one report", "number", 1),
-        Column("judged", "judged by", priority=2),
     )
 
     no_protection: RankedMechanism
     wanted: WantedDifference | None = None
     by_epsilon: tuple[BudgetRow, ...] = ()
+
+    def _table_rows(self) -> list[dict[str, Any]]:
+        """The mechanisms, and no protection last."""
+        least = self.no_protection
+        return [
+            {**result.row(), "times": result.error / least.error}
+            for result in (*self.results, least)
+        ]
 
 
 @dataclass(frozen=True)

@@ -73,23 +73,35 @@ class Ranking(Tabular, Generic[Result]):
 
     def table(self) -> Table:
         """The ranking for people, with a picture of each error and two standard errors on pages."""
-        rows = self.rows()
-        ends = [result.error + 2 * result.margin for result in self.results]
+        rows = self._table_rows()
+        ends = [row["error"] + 2 * row["margin"] for row in rows]
         largest = max([end for end in ends if math.isfinite(end)], default=0.0)
         drawn = []
-        for result, row in zip(self.results, rows, strict=True):
-            at, width = min(result.error, largest), 2 * result.margin
+        for row in rows:
+            at, width = min(row["error"], largest), 2 * row["margin"]
             drawn.append({**row, "drawn": at, "low": at - width, "high": at + width})
         # A column that says nothing of any result is left out: people that nobody asked for.
         columns = [column for column in self.COLUMNS if any(row.get(column.key) for row in rows)]
         ties = [str(next(iter(result.row().values()))) for result in self.ties]
         alike = f"Not told apart from the first by two standard errors: {', '.join(ties)}."
+        left_out = left_out_texts(self.left_out)
         return Table(
             [*columns, Column("drawn", "", "bar", ends=("low", "high"))],
             drawn,
-            [alike if ties else "", *(f"Left out: {n}, {why}" for n, why in self.left_out.items())],
-            f"Mean {self.loss} error for {self.n:,} people, from the least to the largest",
+            [*self._notes(), alike if ties else "", *left_out],
+            self._title(),
         )
+
+    def _table_rows(self) -> list[dict[str, Any]]:
+        """The rows of the table; a ranking may add to those of its results."""
+        return self.rows()
+
+    def _notes(self) -> list[str]:
+        """What people must know to read the table."""
+        return []
+
+    def _title(self) -> str:
+        return f"Mean {self.loss} error for {self.n:,} people, from the least to the largest"
 
     def to_latex(self) -> str:
         """The table for LaTeX with the package booktabs."""
@@ -121,6 +133,11 @@ class Ranking(Tabular, Generic[Result]):
             "results": self.rows(),
             "left_out": dict(self.left_out),
         }
+
+
+def left_out_texts(left_out: Mapping[str, str]) -> list[str]:
+    """Why candidates are not in a ranking, as sentences."""
+    return [f"{name} is left out: {why.removesuffix('.')}." for name, why in left_out.items()]
 
 
 def to_nine_digits(error: float) -> float:

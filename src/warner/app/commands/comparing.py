@@ -15,10 +15,10 @@ from warner._core.progress import steps
 from warner.app.commands.options import Output, additions, attributes, csv_of_rows, written
 from warner.app.draft import Draft, mechanism_of
 from warner.app.requested import asked_tallies
-from warner.app.show_designs import show_benchmark, show_comparison
+from warner.app.show_designs import show_table
 from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
-from warner.design.benchmark import benchmark as benchmark_of
-from warner.design.comparison import LOSSES, compare as compare_methods, usual_methods
+from warner.design.benchmark import Benchmark, benchmark as benchmark_of
+from warner.design.comparison import LOSSES, Comparison, compare as compare_methods, usual_methods
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism
@@ -154,16 +154,21 @@ def _of_tallies(
     if plot_path is not None:
         save(ranking(rankings), plot_path)
         say_written(plot_path)
+    _write(rankings, output)
+
+
+def _write(results: Mapping[str, Comparison] | Mapping[str, Benchmark], output: Output) -> None:
+    """Print or write the results of some attributes."""
 
     def show() -> None:
-        for name, result in rankings.items():
-            show_comparison(name, result)
+        for name, result in results.items():
+            show_table(name, result.table())
 
     output.write(
         show,
-        lambda: {name: result.to_json() for name, result in rankings.items()},
+        lambda: {name: result.to_json() for name, result in results.items()},
         lambda: csv_of_rows(
-            ({"attribute": name, **row} for name, r in rankings.items() for row in r.rows()),
+            ({"attribute": name, **row} for name, r in results.items() for row in r.rows()),
             is_simulated=False,
         ),
     )
@@ -214,19 +219,7 @@ def _of_study(
             raise ArgumentError("--plot", rule, ", ".join(results), "Name it by --only")
         next(iter(results.values())).plot(plot_path)
         say_written(plot_path)
-
-    def show() -> None:
-        for name, result in results.items():
-            show_benchmark(name, result)
-
-    output.write(
-        show,
-        lambda: {name: result.to_json() for name, result in results.items()},
-        lambda: csv_of_rows(
-            ({"attribute": name, **row} for name, r in results.items() for row in r.rows()),
-            is_simulated=False,
-        ),
-    )
+    _write(results, output)
 
 
 def _maker(draft: Draft, name: str) -> Callable[[Domain, float], Mechanism]:
