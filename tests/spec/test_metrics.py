@@ -92,9 +92,6 @@ def test_range_and_quantile_errors_refuse_what_has_no_such_error() -> None:
 # Metrics take shares that sum to one within rounding.
 
 
-pytestmark = pytest.mark.filterwarnings("error")
-
-
 def test_metrics_take_shares_that_sum_to_one_within_rounding() -> None:
     theta = np.full(3, 1 / 3) * (1 + 9e-13)
     assert sum_of_squares(theta, np.full(3, 1 / 3)) < 1e-20

@@ -296,7 +296,7 @@ class Plan(Ranking[RankedMechanism]):
         Column("influence", "weight of one report, in people", "number", 1),
         Column("judged", "judged by", priority=2),
         Column("people", "people needed", "people"),
-        Column("power", unit="number"),
+        Column("power", "power with these people", "number"),
     )
 
     no_protection: RankedMechanism

@@ -14,9 +14,6 @@ from warner.estimators import Status
 from warner.estimators.base import LikelihoodData
 from warner.metrics import quantiles
 
-pytestmark = pytest.mark.filterwarnings("error")
-
-
 EPSILONS = [1e-6, 1.0, 20.0]
 
 

@@ -421,9 +421,6 @@ def test_every_loss_has_words_and_a_place_in_the_command(tmp_path: Path) -> None
     assert done.exit_code == 0 and "nine deciles" in done.output
 
 
-pytestmark = pytest.mark.filterwarnings("error")
-
-
 SLOW = (warner.estimators.literature.BiasCorrection, warner.LogSpline)  # their bootstraps
 
 
