@@ -9,7 +9,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -79,15 +79,32 @@ def recorded() -> Iterator[Written]:
         _RECORD.reset(token)
 
 
+def require_new(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there: what can be made only once is never replaced."""
+    target = Path(path)
+    # A pipe or a device takes what is written to it, and replaces nothing.
+    if target.is_file() or target.is_dir():
+        raise _is_there(path)
+
+
+def _is_there(path: str | os.PathLike[str]) -> FileError:
+    rule = "is there already, and reports never replace a file"
+    remedy = "Choose another name. If the reports in it are of the same answers, use those"
+    return FileError(without_secrets(str(path)), rule, None, f"{remedy}: new ones spend as much")
+
+
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
+def whole_file(path: str | os.PathLike[str], replace: bool = True) -> Iterator[str]:
     """Give a temporary file to write, which becomes ``path`` when the block ends without an error.
 
     A reader sees the old file or the whole new file, also after a power cut, because the content
     reaches the disk before the name. The temporary file is readable by its owner alone, and is
     removed after an error or Ctrl-C. Links are followed, and an existing file keeps its
-    permissions. A pipe or a device is not replaced: the content is copied to it at the end.
+    permissions. A pipe or a device is not replaced: the content is copied to it at the end. Without
+    ``replace`` a file that is there is refused, before the block and at its end.
     """
+    if not replace:
+        require_new(path)
     target = Path(path).resolve()
     regular = target.is_file() or not target.exists()
     problem: FileError | None = None
@@ -112,7 +129,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
                 mode = target.stat().st_mode & 0o777 if exists else 0o666 & ~_umask()
                 os.chmod(temporary, mode)
                 _to_disk(temporary)
-                os.replace(temporary, target)
+                (os.replace if replace else _put_first)(temporary, target)
                 _to_disk(target.parent)
             else:
                 with open(temporary, "rb") as source, open(target, "wb") as sink:
@@ -120,9 +137,31 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
                 copied = True
         finally:
             if (record := _RECORD.get()) is not None:
-                # The temporary file is gone once it has the name.
-                is_whole = copied or not os.path.exists(temporary)
+                # The temporary file is gone once it has the name, or has both names.
+                is_whole = copied or not os.path.exists(temporary) or _are_one(temporary, target)
                 (record.whole if is_whole else record.stopped).append(str(path))
+
+
+def _put_first(temporary: str, target: Path) -> None:
+    """Give a file its name, where no other process was faster."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        pass
+    except OSError:
+        # A file system without links: whoever makes the empty file may replace it.
+        with suppress(FileExistsError):
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.replace(temporary, target)
+            return
+    else:
+        os.unlink(temporary)
+        return
+    raise _is_there(target)
+
+
+def _are_one(path: str, other: Path) -> bool:
+    return other.exists() and os.path.samefile(path, other)
 
 
 def _to_disk(path: str | Path) -> None:
@@ -148,9 +187,9 @@ def _umask() -> int:
     return mask
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], data: bytes, replace: bool = True) -> None:
     """Write ``data`` to a file completely or not at all: see :func:`whole_file`."""
-    with whole_file(path) as temporary:
+    with whole_file(path, replace) as temporary:
         Path(temporary).write_bytes(data)
 
 

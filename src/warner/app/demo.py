@@ -15,6 +15,7 @@ import numpy as np
 
 from warner import io as files
 from warner._core.atomic_files import write_whole
+from warner._core.errors import ArgumentError
 from warner._core.sampling import Source
 from warner.app.show_estimates import show_estimate
 from warner.app.terminal import show
@@ -40,7 +41,13 @@ def run(folder: Path, rng: np.random.Generator | None, simulation: bool) -> None
     """Randomise, count and estimate education and marital status of UCI Adult."""
     folder.mkdir(parents=True, exist_ok=True)
     data = resources("warner.app") / "data"
-    write_whole(folder / "study.toml", (data / "adult.toml").read_bytes())
+    example = (data / "adult.toml").read_bytes()
+    standing = [folder / name for name in _FILES if (folder / name).exists()]
+    if standing and not (standing[0].name == _FILES[0] and standing[0].read_bytes() == example):
+        rule = "must be a new folder, or one of an earlier demonstration"
+        raise ArgumentError("--output", rule, str(folder), "Choose another name")
+    (folder / "reports.parquet").unlink(missing_ok=True)
+    write_whole(folder / "study.toml", example)
     study = Study.load(folder / "study.toml")
     # The answers stay in memory: the collector never has them.
     answers = io.BytesIO(gzip.decompress((data / "adult.csv.gz").read_bytes()))

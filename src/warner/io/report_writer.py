@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.atomic_files import temporary_file, whole_file
+from warner._core.atomic_files import require_new, temporary_file, whole_file
 from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError
 from warner._core.progress import stage
@@ -47,7 +47,8 @@ class ReportWriter:
     its name. After an error no file is left.
 
     Args:
-        path: a file with the suffix of a format, or ``-`` for CSV on standard output.
+        path: a new file with the suffix of a format, or ``-`` for CSV on standard output. A file
+            that is there is refused: reports are made once, and the answers may be gone.
         mechanisms: {attribute: mechanism}.
         simulation: mark the file as a simulation. Simulated reports mark the file without this flag
             too. With the flag, real reports may be among the simulated ones.
@@ -69,6 +70,7 @@ class ReportWriter:
     Raises:
         ArgumentError: another suffix, blocks that cannot be written, too many columns, names of
             attributes that make equal names of columns, or a group that no file can be named after.
+        FileError: a file that is there already.
 
     >>> import tempfile
     >>> from warner import Categorical, RandomizedResponse
@@ -123,8 +125,10 @@ class ReportWriter:
         if len({name.casefold() for name in names}) < len(names):
             rule = "must differ by more than upper and lower case"
             raise ArgumentError("attributes", rule, ", ".join(self._mechanisms))
+        if path != "-":
+            require_new(path)
         self._target: AbstractContextManager[str] = (
-            _standard_output() if path == "-" else whole_file(path)
+            _standard_output() if path == "-" else whole_file(path, replace=False)
         )
         self._source = Source(rng)
         self._marked = simulation or self._source.simulated
@@ -368,6 +372,7 @@ def write_reports(
     Raises:
         ArgumentError, MismatchError, ReportError: as in :class:`ReportWriter`.
         EmptyError: no reports.
+        FileError: a file that is there already.
     """
     named = {"value": reports} if isinstance(reports, Reports) else reports
     mechanisms = {a: from_header(r.header) for a, r in named.items()}

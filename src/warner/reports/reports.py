@@ -186,10 +186,13 @@ class Reports:
         suffix is ``.warner``.
 
         Args:
-            path: the file.
+            path: a new file. One that is there is refused: reports are made once.
             keep_order: as in :meth:`to_bytes`.
+
+        Raises:
+            FileError: a file that is there already.
         """
-        write_whole(path, self.to_bytes(keep_order))
+        write_whole(path, self.to_bytes(keep_order), replace=False)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reports:

@@ -37,10 +37,10 @@ def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
         copy = read_reports(str(tmp_path / name))["value"]
         assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)
     for suffix in ("parquet", "csv"):
-        write_reports(reports, str(tmp_path / f"reports.{suffix}"), keep_order=True)
+        write_reports(reports, str(tmp_path / f"rows.{suffix}"), keep_order=True)
     rows_per_report = [
         Reports.load(tmp_path / "reports.warner"),
-        *(read_reports(str(tmp_path / f"reports.{s}"))["value"] for s in ("parquet", "csv")),
+        *(read_reports(str(tmp_path / f"rows.{s}"))["value"] for s in ("parquet", "csv")),
     ]
     for copy in rows_per_report:
         assert copy.header == reports.header

@@ -15,6 +15,7 @@ from warner._core.atomic_files import (
     whole_file,
     write_whole,
 )
+from warner._core.errors import FileError
 
 
 def test_an_interruption_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_an_interruption_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) 
     assert (tmp_path / "old.json").read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("function", ["open", "close", "chmod", "fsync", "replace"])
+@pytest.mark.parametrize("function", ["open", "close", "chmod", "fsync", "replace", "link"])
 def test_no_step_of_writing_leaves_a_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
 ) -> None:
@@ -44,10 +45,10 @@ def test_no_step_of_writing_leaves_a_temporary_file(
 
     monkeypatch.setattr(atomic_files.os, function, interrupted)
     with recorded() as written, pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "a.json", b"whole")
+        write_whole(tmp_path / "a.json", b"whole", replace=function != "link")
     monkeypatch.undo()
     left = [path.name for path in tmp_path.iterdir()]
-    assert left == (["a.json"] if function == "replace" else [])
+    assert left == (["a.json"] if function in ("replace", "link") else [])
     assert len(written.whole) == len(left)
 
 
@@ -84,3 +85,22 @@ def test_a_forked_process_leaves_the_files_of_its_parent(tmp_path: Path) -> None
             os._exit(0)
         os.waitpid(child, 0)
     assert (tmp_path / "new.json").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_who_write_a_file_that_is_made_once_the_first_one_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Rejects a program that looks whether the file is there, and replaces it later."""
+    if not links:
+        monkeypatch.setattr(os, "link", lambda a, b: (_ for _ in ()).throw(PermissionError()))
+    path = tmp_path / "r.csv"
+    with (
+        pytest.raises(FileError, match=r"is there already.*Choose another name"),
+        whole_file(path, replace=False) as temporary,
+    ):
+        Path(temporary).write_bytes(b"second")
+        write_whole(path, b"first", replace=False)
+    with pytest.raises(FileError, match="is there already"):
+        write_whole(path, b"third", replace=False)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.csv"] and path.read_bytes() == b"first"

@@ -301,6 +301,7 @@ def test_without_fsspec_duckdb_reads_by_itself(
     _tally(*count)
     pq.write_table(TABLE[:36], "lake/ward=north/a.parquet", compression="none")
     assert "was changed after it was counted" in _tally(*count, ok=False).stderr
+    Path("lake/ward=north/a.parquet").unlink()
     write_reports(
         PLAN.mechanisms["setting"].randomize(["a"]), "lake/ward=north/a.parquet", "setting"
     )

@@ -50,3 +50,12 @@ def test_the_intervals_that_are_counted_are_those_that_are_shown() -> None:
     assert held(result, truth) == len(truth)
     assert int(((plain[:, 0] <= truth) & (truth <= plain[:, 1])).sum()) < len(truth)
     assert held(result, np.full(len(truth), 2.0)) == 0
+
+
+def test_the_demo_replaces_only_an_earlier_demo(here: Path) -> None:
+    Path("study.toml").write_text("title = 'mine'")
+    said = run("demo", "-o", ".", ok=False)
+    assert "must be a new folder, or one of an earlier demonstration" in said.output
+    assert Path("study.toml").read_text() == "title = 'mine'"
+    for seed in ("4", "5"):
+        run("demo", "-o", "d", "--seed", seed)

@@ -356,7 +356,7 @@ def test_a_stated_group_must_agree_with_the_column_of_a_file(here_of_group_files
         run("randomize", "study.toml", "a.csv", "--group", "North", "-o", "r.csv")
         Path("r.csv").unlink()
     run("randomize", "study.toml", "--group", "North", "-o", "r.csv", text="sex,smokes\nf,no\n")
-    run("randomize", "study.toml", "--group", "North", "--bare", "-o", "r.csv", text="f,no\n")
+    run("randomize", "study.toml", "--group", "North", "--bare", "-o", "r2.csv", text="f,no\n")
 
 
 def test_it_says_that_no_file_is_written_for_a_group_of_nobody(here_of_group_files: Path) -> None:

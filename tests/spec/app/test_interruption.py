@@ -61,12 +61,11 @@ def pressed(
     ("when", "args"),
     [
         (("randomising", 3000), ("randomize", "study.toml", "answers.csv", "-o", "new.parquet")),
-        (("randomising", 3000), ("randomize", "study.toml", "answers.csv", "-o", "old.csv")),
         (("randomising", 3000), ("randomize", "study.toml", "answers.csv")),
         (("computing the digest", 0), ("randomize", "study.toml", "answers.csv", "-o", "new.csv")),
         (("computing the digest", 0), ("tally", "r.csv", "-o", "new.json")),
         (("counting", 3000), ("tally", "r.csv", "-o", "new.json")),
-        (("counting", 1), ("tally", "r.parquet", "-o", "new.json")),
+        (("counting", 1), ("tally", "r.parquet", "-o", "old.json")),
         (("counting", 3000), ("tally", "r.csv", "--ways", "2", "-o", "new.json")),
         (("adding tallies", 1), ("merge", "t.json", "t2.json", "-o", "new.json")),
         (("estimating", 1), ("estimate", "t.json", "-o", "new.json")),
@@ -90,7 +89,7 @@ def test_ctrl_c_leaves_what_was_there(
         run("randomize", "study.toml", "answers.csv", "-o", name)
     run("tally", "r.csv", "-o", "t.json")
     run("tally", "r2.csv", "-o", "t2.json")
-    Path("old.csv").write_text("old")
+    Path("old.json").write_text("old")
     files = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
     done = pressed(monkeypatch, when, *args)
     assert done.exit_code == 130, done.output + str(done.exception)

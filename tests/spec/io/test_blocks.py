@@ -77,7 +77,7 @@ def test_rows_are_cut_by_counts_alone(
     monkeypatch.setattr(report_writer, "_ROW_GROUP", 700)
     seen = []
     for size, answer in ((2000, 0), (137, 19), (700, None)):
-        reports, path = _reports(2000, answer), str(tmp_path / "r.parquet")
+        reports, path = _reports(2000, answer), str(tmp_path / f"{size}.parquet")
         with ReportWriter(
             path, MECHANISMS, True, keep_order=keep_order, rng=np.random.default_rng(2), blocks=True
         ) as writer:

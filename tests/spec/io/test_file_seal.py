@@ -54,11 +54,11 @@ def test_what_a_seal_does_not_stop_the_law_does(here: Path) -> None:
                     for c in mechanism.schema.empty(0)
                 }
             ),
-            "f.csv",
+            f"{name}.csv",
         )
-        assert tally_file("f.csv")["value"].n == 3
-        _resealed("f.csv", changes[name])
+        assert tally_file(f"{name}.csv")["value"].n == 3
+        _resealed(f"{name}.csv", changes[name])
         with pytest.raises((warner.errors.ReportError, warner.errors.FileError), match=words[name]):
-            tally_file("f.csv")
+            tally_file(f"{name}.csv")
         with pytest.raises((warner.errors.ReportError, warner.errors.FileError)):
             read_reports("f.csv")

@@ -106,6 +106,7 @@ def test_all_but_the_reports_is_the_same_whatever_the_answers(
 
         monkeypatch.setattr(report_writer, "Shuffle", Watched)
         monkeypatch.setattr("warner.app.terminal.Lines", Watcher)
+        Path(f"r.{suffix}").unlink(missing_ok=True)
         said = run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         if order and suffix == "csv":
             # The text of a row group of reports has a length of its own.
@@ -148,6 +149,7 @@ def test_files_of_equal_reports_are_equal_whatever_the_answers(
         monkeypatch.setattr(os, "urandom", lambda n, words=words: words.bytes(n))
         run("randomize", "study.toml", raw, "-o", f"r.{suffix}", *order)
         written.append(Path(f"r.{suffix}").read_bytes())
+        Path(f"r.{suffix}").unlink()
     assert all(data == written[0] for data in written)
 
 
@@ -178,6 +180,7 @@ def test_people_are_written_in_random_order_each_with_all_her_reports(
     mechanisms = open_mechanisms(people)
     write_reports(people, path)
     first = read_reports(path)["a"].columns["report"]
+    Path(path).unlink()
     with ReportWriter(path, mechanisms) as writer:
         for start in range(0, 2000, 77):
             writer.write({name: r[start : start + 77] for name, r in people.items()})
@@ -187,8 +190,8 @@ def test_people_are_written_in_random_order_each_with_all_her_reports(
         # In a random order half of all neighbours ascend, give or take 13 (one standard deviation).
         assert abs(int((np.diff(order.astype(int)) > 0).sum()) - 1000) < 100
     assert (a != first).any()
-    write_reports(people, path, keep_order=True)
-    assert read_reports(path)["a"].columns["report"].tolist() == list(range(2000))
+    write_reports(people, f"kept.{suffix}", keep_order=True)
+    assert read_reports(f"kept.{suffix}")["a"].columns["report"].tolist() == list(range(2000))
 
 
 def open_mechanisms(people: dict[str, Reports]) -> dict[str, warner.mechanisms.Mechanism]:
@@ -204,8 +207,8 @@ def test_saved_reports_are_in_random_order_unless_asked(here: Path) -> None:
         order = copy.columns["report"].astype(int)
         assert sorted(order.tolist()) == list(range(2000))
         assert abs(int((np.diff(order) > 0).sum()) - 1000) < 100
-    reports.save("r.warner", keep_order=True)
-    assert Reports.load("r.warner").columns["report"].tolist() == list(range(2000))
+    reports.save("kept.warner", keep_order=True)
+    assert Reports.load("kept.warner").columns["report"].tolist() == list(range(2000))
 
 
 def test_the_command_line_keeps_the_order_only_where_asked(here: Path) -> None:
@@ -239,9 +242,10 @@ def test_content_reaches_the_disk_before_the_name_does(
     def kind(handle: int) -> str:
         return "folder" if os.path.samestat(os.fstat(handle), os.stat(here)) else "file"
 
-    synced, replaced = os.fsync, os.replace
+    synced, replaced, linked = os.fsync, os.replace, os.link
     monkeypatch.setattr(os, "fsync", lambda handle: (done.append(kind(handle)), synced(handle)))
     monkeypatch.setattr(os, "replace", lambda a, b: (done.append("rename"), replaced(a, b)))
+    monkeypatch.setattr(os, "link", lambda a, b: (done.append("rename"), linked(a, b)))
     write_whole("x", b"content")
     write_reports(COIN.randomize([0, 1]), "r.parquet")
     assert done == ["file", "rename", "folder"] * 2
@@ -277,3 +281,18 @@ def test_reports_of_too_many_columns_are_refused_before_anything_is_made(here: P
         with pytest.raises(warner.errors.ArgumentError, match=r"65,536 columns.*got 8,388,608"):
             ReportWriter(name, {"a": long})
         assert not (here / name).exists()
+
+
+def test_reports_never_replace_a_file(here: Path) -> None:
+    Path("a.csv").write_text("q\n" + "no\nyes\n" * 50)
+    reports = COIN.randomize([0, 1])
+    for name in ("r.parquet", "r.csv", "r.warner"):
+        Path(name).write_bytes(b"old")
+        for write in (reports.save, lambda path: write_reports(reports, path)):
+            if name != "r.warner" or write == reports.save:
+                with pytest.raises(warner.errors.FileError, match=r"is there already.*another"):
+                    write(name)
+        if name != "r.warner":
+            said = run("randomize", "one.toml", "a.csv", "-o", name, ok=False)
+            assert f"{name}: is there already, and reports never replace a file" in said.output
+        assert Path(name).read_bytes() == b"old"

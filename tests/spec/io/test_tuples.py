@@ -46,7 +46,7 @@ def test_bad_tuples_in_a_file_are_refused(suffix: str, tmp_path: Path) -> None:
         bad = {name: array.copy() for name, array in reports.columns.items()}
         bad[column][1] = value
         forged = warner.Reports(reports.header, bad)
-        path = str(tmp_path / f"r.{suffix}")
+        path = str(tmp_path / f"{column}.{suffix}")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Mechanism, "check", lambda self, r: None)
             write_reports(forged, path)

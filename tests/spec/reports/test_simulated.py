@@ -29,18 +29,22 @@ def _simulated() -> Reports:
 
 def test_simulated_reports_keep_their_mark_wherever_they_go(here: Path) -> None:
     real, simulated = COIN.randomize([0, 1, 2, 1] * 50), _simulated()
-    for reports, mark in ((real, False), (simulated, True), (COIN.reports([0, 1]), False)):
+    for name, reports, mark in (
+        ("real", real, False),
+        ("simulated", simulated, True),
+        ("given", COIN.reports([0, 1]), False),
+    ):
         assert reports.simulated is mark and reports[:1].simulated is mark
         assert Reports.from_bytes(reports.to_bytes()).simulated is mark
-        reports.save("r.warner")
-        rows_per_report = [reports, Reports.load("r.warner")]
+        reports.save(f"{name}.warner")
+        rows_per_report = [reports, Reports.load(f"{name}.warner")]
         for suffix in ("csv", "parquet"):
-            write_reports(reports, f"r.{suffix}")
-            assert open_reports(f"r.{suffix}").simulation is mark
-            rows_per_report.append(read_reports(f"r.{suffix}")["value"])
-            write_reports(rows_per_report[-1], f"again.{suffix}")
-            rows_per_report.append(read_reports(f"again.{suffix}")["value"])
-            tally = tally_file(f"again.{suffix}")["value"]
+            write_reports(reports, f"{name}.{suffix}")
+            assert open_reports(f"{name}.{suffix}").simulation is mark
+            rows_per_report.append(read_reports(f"{name}.{suffix}")["value"])
+            write_reports(rows_per_report[-1], f"{name}2.{suffix}")
+            rows_per_report.append(read_reports(f"{name}2.{suffix}")["value"])
+            tally = tally_file(f"{name}2.{suffix}")["value"]
             assert tally.simulated is mark
         for copy in rows_per_report:
             assert copy.simulated is mark
