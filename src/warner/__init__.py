@@ -22,14 +22,13 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
-from lazy_loader import attach_stub as _attach_stub
-
 from warner._core.foreign_tables import ForeignTable as _ForeignTable, register_reader as _register
+from warner._core.names import attach as _attach
 
 __version__ = "0.1.0"
 
 # A module is imported when one of its names is first asked for, so each program loads what it uses.
-__getattr__, _, _names = _attach_stub(__name__, __file__)
+__getattr__, _, _names = _attach(__name__, __file__)
 
 # Packages that are there without an import of their own, beside the names that serve most studies.
 _PACKAGES = ("design", "metrics", "results", "spark")

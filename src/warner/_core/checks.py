@@ -76,6 +76,9 @@ def probability(name: str, value: Any) -> float:
 
 def confidence_level(value: Any) -> float:
     """Return the level of an interval or a test as a float in [0.5, 1)."""
+    if isinstance(value, str):
+        remedy = "Such as 0.95. The interval of one value is result[value].interval()"
+        raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
     level = probability("level", value)
     if level < 0.5:
         rule = "must be the probability that an interval holds, at least 0.5"

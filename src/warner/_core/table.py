@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from warner._core import html
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
+from warner._core.names import Hinting
 from warner._core.text import decimals_of_percent, duration, number, visible
 
 Row = Mapping[str, Any]
@@ -402,7 +403,7 @@ class Table:
         return replace(self, columns=(*columns, *self.columns), rows=rows)
 
 
-class Tabular:
+class Tabular(Hinting):
     """A result that is a table. A base of classes with a method ``table``."""
 
     def table(self) -> Table:

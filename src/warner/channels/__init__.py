@@ -15,6 +15,6 @@ S_x the share of the reports that support x. The unbiased estimate is (S_x - q) 
 report contributes the variance mu (1 - mu) / (p - q)^2, mu = q + (p - q) theta_x.
 """
 
-from lazy_loader import attach_stub
+from warner._core.names import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,5 +1,5 @@
 """Decisions before and around a survey: theory, plans, audits, comparisons."""
 
-from lazy_loader import attach_stub
+from warner._core.names import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.names import explained
 from warner._core.sampling import Source
 from warner._core.table import Column, Table, Tabular, entry
 from warner._core.text import canonical
@@ -491,6 +492,7 @@ def _tuples_violation(mechanism: Combined, total: Guarantee, records: list[bytes
 # The public function of the audits.
 
 
+@explained
 def audit(
     mechanism: Mechanism | Device, samples: int | None = None, claim: Guarantee | None = None
 ) -> Audit:

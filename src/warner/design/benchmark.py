@@ -25,6 +25,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
+from warner._core.names import called_here, explained
 from warner._core.processes import JsonLines, Workers
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE, bibtex_of
@@ -44,23 +45,6 @@ from warner.results.recommend import estimator_of, estimators_of
 
 _FORMAT = {"format": "warner-benchmark", "schema": 1}
 _ROUNDING = 1 + 1e-9  # of a budget that a function computes in another way
-_LITERATURE_NAMES = {  # names of the literature
-    "K-RR": "RandomizedResponse",
-    "KRR": "RandomizedResponse",
-    "GRR": "RandomizedResponse",
-    "RR": "RandomizedResponse",
-    "SUE": "UnaryEncoding symmetric",
-    "RAPPOR": "UnaryEncoding symmetric",
-    "OUE": "UnaryEncoding optimized",
-    "OLH": "LocalHashing",
-    "SS": "SubsetSelection",
-    "HR": "HadamardResponse",
-    "PG": "ProjectiveGeometryResponse",
-    "PGR": "ProjectiveGeometryResponse",
-    "SW": "SquareWave",
-    "PM": "Piecewise",
-    "SR": "StochasticRounding",
-}
 _TOGETHER = 10  # runs that one process does at a time
 
 Losses = dict[str, float]
@@ -259,6 +243,7 @@ def _mean(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
 
 
+@explained
 def benchmark(
     truth: Any,
     domain: Domain,
@@ -287,7 +272,7 @@ def benchmark(
             truth; or {name: either of them}.
         domain: the K values.
         mechanisms: classes or functions of a domain and a budget, names of :func:`warner.plan` such
-            as ``"UnaryEncoding optimized"``, or {name: one of them}.
+            as ``"UnaryEncoding variant='oue'"``, or {name: one of them}.
         methods: estimators, names such as ``"mle"`` or ``"em:100"``, or {name: one of them}.
         epsilon: budget in nats, or several.
         n: number of people, or several.
@@ -387,8 +372,8 @@ def _maker(given: Any, domain: Domain) -> tuple[str, Maker]:
         }
         if given not in makers:
             rule = f"must be one of {', '.join(makers)}"
-            here = _LITERATURE_NAMES.get(given.upper())
-            remedy = meant(given, makers) if here is None else f"Here it is {here!r}"
+            here = called_here(given)
+            remedy = meant(given, makers) if here not in makers else f"Here it is {here!r}"
             raise ArgumentError("mechanisms", rule, show(given), remedy)
         return given, makers[given]
     if isinstance(given, functools.partial):

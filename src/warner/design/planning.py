@@ -22,6 +22,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     WarnerError,
 )
+from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.table import Column
 from warner._core.text import canonical
@@ -71,8 +72,8 @@ Judgement = TypeVar("Judgement")
 # Mechanisms that protect all values equally.
 _PROTECT_ALL: dict[str, Maker] = {
     "RandomizedResponse": RandomizedResponse,
-    "UnaryEncoding symmetric": UnaryEncoding,
-    "UnaryEncoding optimized": partial(UnaryEncoding, variant="oue"),
+    "UnaryEncoding": UnaryEncoding,
+    "UnaryEncoding variant='oue'": partial(UnaryEncoding, variant="oue"),
     "LocalHashing": LocalHashing,
     "SubsetSelection": SubsetSelection,
     "HadamardResponse": HadamardResponse,
@@ -176,7 +177,7 @@ def _per_unit(make: Maker, distance: float) -> Maker:
 def options_of(make: Maker) -> dict[str, Any]:
     """The options that a maker passes to its mechanism, as a study file states them.
 
-    >>> options_of(_PROTECT_ALL["UnaryEncoding optimized"]), options_of(SquareWave)
+    >>> options_of(_PROTECT_ALL["UnaryEncoding variant='oue'"]), options_of(SquareWave)
     ({'variant': 'oue'}, {})
     """
     return dict(getattr(make, "keywords", {}))
@@ -369,6 +370,7 @@ class _Survey:
                 yield BudgetRow(nats, name, people)
 
 
+@explained
 def plan(
     domain: Domain,
     epsilon: float,
@@ -463,7 +465,7 @@ def plan(
         del makers["LocalHashing"]
         slow["LocalHashing"] = (
             f"its error is simulated up to {_LARGEST_HASHED_SIMULATED} values; "
-            "UnaryEncoding optimized has about the same"
+            "UnaryEncoding variant='oue' has about the same"
         )
     # What is wrong with the arguments of a closed form is so for all mechanisms.
     refusals = (ArgumentError,) if loss == "w1" else ()

@@ -247,12 +247,12 @@ _OF_NUMBERS = ("SquareWave", "Piecewise")
 _RUNS, _FEWER, _LEAST = 9, 4, 2  # simulated tallies of up to 512 values, up to 4096, and beyond
 _NEAR = 1.3  # errors within 30 % of the least one are compared at all distributions
 _SECANTS = 6
-# Their errors are at least those of another candidate: UnaryEncoding optimized for LocalHashing,
-# whose reports cannot be listed, and Laplace for noise on integers. Exponential spends half of its
-# epsilon on its normaliser.
+# Their errors are at least those of another candidate: UnaryEncoding with variant='oue'
+# for LocalHashing, whose reports cannot be listed, and Laplace for noise on integers. Exponential
+# spends half of its epsilon on its normaliser.
 _LEFT_OUT = ("LocalHashing", "Geometric", "TruncatedGeometric", "Exponential")
-# Of places also those that err about as much as UnaryEncoding optimized and PlanarGeometric.
-_LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding symmetric", "PlanarLaplace")
+# Of places also those that err about as much as these, and as PlanarGeometric.
+_LEFT_OUT_OF_PLACES = (*_LEFT_OUT, "UnaryEncoding", "PlanarLaplace")
 
 Scenarios: TypeAlias = tuple[Scenario, ...]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from warner._core.checks import as_float, choice, kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ValuesError
+from warner._core.names import Hinting
 from warner._core.pickles import without_cached
 from warner._core.text import canonical
 
@@ -369,7 +370,7 @@ REFUSED = Missing("refuse", ())
 LARGEST_SIZE = 2**26
 
 
-class Domain(ABC):
+class Domain(Hinting, ABC):
     """The K possible answers to one question, and their indices 0..K-1.
 
     A subclass implements ``encode``, ``decode``, ``spec`` and ``from_spec``, and overrides the

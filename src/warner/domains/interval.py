@@ -156,6 +156,8 @@ class Integers(Domain):
 
     def __init__(self, low: int, high: int) -> None:
         self.low = integer("low", low, -(2**62), 2**62)
+        if integer("high", high, -(2**62), 2**63) <= self.low:
+            raise ArgumentError("high", f"must be greater than low = {self.low}", show(high))
         self.high = integer("high", high, self.low + 1, self.low + LARGEST_SIZE - 1)
         self.size = self.high - self.low + 1
 

@@ -7,6 +7,6 @@ imports a mechanism. To add one: write a class with ``_fit`` in a file here, lis
 ``warner.estimators.literature`` holds published methods that are kept for comparison only.
 """
 
-from lazy_loader import attach_stub
+from warner._core.names import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -24,6 +24,7 @@ from warner._core.errors import (
     IdentifiabilityError,
     ImpossibleReportError,
 )
+from warner._core.names import Hinting
 from warner._core.pickles import packed, unpacked
 from warner._core.processes import SMALL, one_thread
 from warner._core.progress import stage
@@ -517,7 +518,7 @@ _PRINTED = 8  # shares that a repr prints
 _FAR_OFF = 1e-6  # far above rounding errors; warner.testing has a narrower limit
 
 
-class Estimator(ABC):
+class Estimator(Hinting, ABC):
     """A method that estimates a distribution from reports.
 
     A subclass is a frozen dataclass of the method's options. It defines ``_fit`` and ``summary``.

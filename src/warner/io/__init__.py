@@ -1,5 +1,5 @@
 """Files and frames: answers in, reports in and out, and reports counted where they are stored."""
 
-from lazy_loader import attach_stub
+from warner._core.names import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,6 +4,6 @@ A file declares one family: schema, law, sampler and channel. What every mechani
 stands in :mod:`warner.mechanisms.base`.
 """
 
-from lazy_loader import attach_stub
+from warner._core.names import attach
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

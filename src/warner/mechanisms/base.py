@@ -25,6 +25,7 @@ from warner._core.errors import (
 )
 from warner._core.exact import check_epsilon, realise
 from warner._core.foreign_tables import ColumnNames, foreign_table
+from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import bibtex_of
@@ -74,7 +75,7 @@ _LONG = 10.0  # seconds that are announced
 ENUMERABLE = 2**16  # probabilities that an audit compares one by one
 
 
-class Mechanism(ABC):
+class Mechanism(Hinting, ABC):
     """A local randomiser on a domain: its law, its sampler, its tallies and its channel. Abstract.
 
     Args:
@@ -350,6 +351,7 @@ class Mechanism(ABC):
         """
         return self.domain.encode(values)
 
+    @explained
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
         """Randomise one answer per person, independently.
 
@@ -366,6 +368,9 @@ class Mechanism(ABC):
             ValuesError: an answer outside the domain, named by its position; nothing is sent then.
             EmptyError: no answers.
         """
+        if isinstance(values, Reports | Tally):
+            remedy = "Count reports with mechanism.tally(reports)"
+            raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
         source = Source(rng)
         columns = self.randomize_encoded(self.encode(values), source)
         return Reports(self.header, columns, source.simulated)
@@ -517,7 +522,8 @@ class Mechanism(ABC):
                 "reports",
                 "must be Reports",
                 kind(reports),
-                "Pass mechanism.reports(outputs), or a data frame with a column of them",
+                "Make them with mechanism.randomize(answers). Reports that were made elsewhere go "
+                "through mechanism.reports(outputs)",
             )
         require_same(self.header, reports.header, "mechanism and reports")
         if len(reports) == 0:
@@ -536,6 +542,7 @@ class Mechanism(ABC):
                 )
         self.schema.check(reports.columns)
 
+    @explained
     def tally(
         self,
         reports: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
+from warner._core.names import explained
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
 from warner.domains import Domain
@@ -199,6 +200,7 @@ def regress(
 ) -> MeanRegression: ...
 
 
+@explained
 def regress(
     reports: Reports,
     covariates: Any,

@@ -24,6 +24,7 @@ import numpy as np
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.checks import kind
 from warner._core.errors import MOST_POSITIONS, ArgumentTypeError, FileError, ReportError
+from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
 from warner._core.text import canonical
 from warner.reports.schema import ReportSchema
@@ -34,7 +35,7 @@ DIGEST_BYTES = 32  # of the SHA-256 at the end
 _HEAD = len(MAGIC) + 4  # where the head begins
 
 
-class Reports:
+class Reports(Hinting):
     """n reports of one mechanism, as read-only columns, with the header that names it.
 
     ``mechanism.randomize`` and ``mechanism.reports`` make them. The constructor checks shapes. It

@@ -44,6 +44,7 @@ from warner._core.errors import (
     MismatchError,
     WarnerError,
 )
+from warner._core.names import Hinting
 from warner._core.pickles import narrow
 from warner._core.text import canonical, unreadable
 from warner.domains import Domain
@@ -76,7 +77,7 @@ MOST_PER_PERSON = 10_000  # reports of one person, in all
 _SHOWN = 20  # groups in a notebook
 
 
-class Tally:
+class Tally(Hinting):
     """Counts of reports, with the header of the mechanism that made them.
 
     Made by ``mechanism.tally(reports)``, and for each group of people by ``mechanism.tally(reports,

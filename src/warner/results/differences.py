@@ -34,6 +34,7 @@ from warner._core.errors import (
     EmptyError,
     MismatchError,
 )
+from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.table import MOST, Column, Table, Tabular, as_text
 from warner.channels import LARGEST_DENSE, LikelihoodOperator
@@ -228,6 +229,7 @@ _INTERVALS = {
 }
 
 
+@explained
 def compare_groups(
     a: Any,
     b: Any = None,

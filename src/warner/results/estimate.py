@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from warner._core.checks import choice
 from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning
+from warner._core.names import explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
 from warner._core.references import SOFTWARE
@@ -170,6 +171,10 @@ class Estimate(Solution):
         if self.groups is not None:
             return self.groups.table.position(value) is not None
         return place_of(self.domain, value) is not None
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs of a value and its share; of groups, of public values and their estimate."""
+        return ((value, self[value]) for value in self)
 
     def __getitem__(self, value: Any) -> Any:
         """The estimated share of one value, a float with its interval.
@@ -751,6 +756,7 @@ class Estimate(Solution):
         return picture
 
 
+@explained
 def estimate(
     tally: TalliesOfGroups | Iterable[Tally],
     method: Estimator | str | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
+from warner._core.names import explained
 from warner._core.progress import steps
 from warner.domains import Domain, Product
 from warner.estimators.base import LikelihoodData
@@ -179,6 +180,7 @@ class GraphicalModel:
         ]
 
 
+@explained
 def graphical_model(
     tally: Tally | Iterable[Tally],
     attributes: Sequence[str] | None = None,

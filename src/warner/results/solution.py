@@ -16,6 +16,7 @@ from warner._core.errors import (
     ArgumentError,
     ArgumentTypeError,
 )
+from warner._core.names import Hinting
 from warner.channels import LikelihoodOperator, SummedChannel, lifted, summed
 from warner.domains import Domain
 from warner.estimators import Estimator
@@ -28,7 +29,7 @@ Weights = ArrayLike | Callable[[np.ndarray], ArrayLike] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Hinting):
     """The data of an estimation problem, the estimator and its fit: a record that computes nothing.
 
     Attributes:

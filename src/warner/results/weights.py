@@ -22,6 +22,7 @@ import numpy as np
 
 from warner._core.checks import choice, kind, real, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError
+from warner._core.names import explained
 from warner._core.progress import steps
 from warner._core.table import Table, Tabular
 from warner.metrics import project
@@ -197,6 +198,7 @@ class WeightedEstimate(Tabular):
         }
 
 
+@explained
 def weighted(
     groups: Any,
     margins: Mapping[Any, Mapping[Any, float]] | None = None,

@@ -12,6 +12,7 @@ from typing import Any
 
 from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
+from warner._core.names import called_here
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
 from warner.mechanisms import Mechanism, Repeated, with_nonresponse
@@ -101,8 +102,11 @@ def table_problems(
     if name in MECHANISMS:
         problems += _option_problems(where, spec, form.options(spec), misspelt, ignored)
     elif name is not None:
-        rule, near_name = f"must be one of {', '.join(MECHANISMS)}", meant(name, MECHANISMS)
-        text = message(f"{where}.mechanism", rule, show(name), near_name)
+        here = called_here(str(name))
+        is_here = here is not None and here.split()[0] in MECHANISMS
+        hint = f"Here it is {here}" if is_here else meant(name, MECHANISMS)
+        rule = f"must be one of {', '.join(MECHANISMS)}"
+        text = message(f"{where}.mechanism", rule, show(name), hint)
         problems.append(Problem(("mechanism",), text))
     if has_domain:
         problems += domain_problems(where, spec)

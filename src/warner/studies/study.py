@@ -18,6 +18,7 @@ from warner._core import html
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
 from warner._core.foreign_tables import ColumnNames, foreign_table
+from warner._core.names import Hinting
 from warner._core.sampling import Source
 from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
@@ -55,7 +56,7 @@ GROUP_COLUMN = "group"
 _SHOWN = 4  # names of attributes in a repr
 
 
-class Study:
+class Study(Hinting):
     """Attributes and their mechanisms, as a study file states them.
 
     Attributes:

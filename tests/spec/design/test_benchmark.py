@@ -245,7 +245,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
     ("changed", "said"),
     [
         ({"mechanisms": ["RandomisedResponse"]}, "Is 'RandomizedResponse' meant"),
-        ({"mechanisms": ["OUE"]}, "Here it is 'UnaryEncoding optimized'"),
+        ({"mechanisms": ["OUE"]}, "Here it is \"UnaryEncoding variant='oue'\""),
         ({"mechanisms": ["k-RR"]}, "Here it is 'RandomizedResponse'"),
         ({"mechanisms": [lambda domain, epsilon: None]}, "need names"),
         ({"mechanisms": [RandomizedResponse(NUMBERS, 1.0)]}, "must be classes"),

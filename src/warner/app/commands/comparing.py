@@ -67,8 +67,8 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
     "mechanisms",
     multiple=True,
     metavar="NAME",
-    help='With --truth: a mechanism to compare, such as UnaryEncoding or "UnaryEncoding '
-    'optimized". May be repeated. Default: that of the study.',
+    help="With --truth: a mechanism to compare, such as UnaryEncoding or \"UnaryEncoding "
+    "variant='oue'\". May be repeated. Default: that of the study.",
 )
 @click.option(
     "--epsilon",

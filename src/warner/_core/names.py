@@ -1,0 +1,234 @@
+"""Names and arguments that users bring from elsewhere: errors say what they are called here."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from lazy_loader import attach_stub
+
+from warner._core.errors import WarnerError, message
+from warner._core.text import meant
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _by_word(table: dict[str, str]) -> dict[str, str]:
+    return {word: here for words, here in table.items() for word in words.split()}
+
+
+# Names of the literature, as in the glossaries of docs/mechanisms.md and docs/estimators.md, and of
+# other packages: in lower case, without hyphens and underscores. Behind a class stand its options.
+_NAMES = _by_word(
+    {
+        "rr krr grr de directencoding": "RandomizedResponse",
+        "rappor basicrappor sue symmetricunaryencoding": "UnaryEncoding",
+        "oue optimizedunaryencoding optimisedunaryencoding": "UnaryEncoding variant='oue'",
+        "olh lh optimizedlocalhashing optimallocalhashing": "LocalHashing",
+        "blh": "LocalHashing buckets=2",
+        "ss": "SubsetSelection",
+        "hr": "HadamardResponse",
+        "pg pgr": "ProjectiveGeometryResponse",
+        "urr": "UtilityOptimizedRR",
+        "urap": "UtilityOptimizedRappor",
+        "pum": "PersonalizedULDP",
+        "sw": "SquareWave",
+        "pm": "Piecewise",
+        "sr duchi": "StochasticRounding",
+        "laplacian laplacemechanism": "Laplace",
+        "geoindistinguishability": "PlanarLaplace",
+        "pckv pckvue": "KeyValue key='unary'",
+        "pckvgrr": "KeyValue key='direct'",
+        "dprivacy": "MetricLDP",
+        "em ibu": "ExpectationMaximization",
+        "mle": "MaximumLikelihood",
+        "inv normsub basecut": "Inversion",
+        "ems": "SmoothedEM",
+        "mr": "MixtureReduction",
+        "iiw": "WienerFilter",
+        "compare difference differences": "compare_groups",
+        "randomize randomise perturb": "mechanism.randomize(answers)",
+        "tally tallyby count": "mechanism.tally(reports)",
+        "fit": "estimate",
+    }
+)
+
+# What methods are called elsewhere; of several the first that the object has.
+_METHODS = _by_word(
+    {
+        "summary describe show": "table()",
+        "todict asdict": "to_json()",
+        "toframe topandas todf topolars dataframe": "to_frame() table().to_frame()",
+        "tocsv toexcel": "table().csv() io.write_reports(...)",
+        "toparquet write": "io.write_reports(...)",
+        "ci confint confidenceinterval intervals": "interval() table()",
+        "std se stderr standarderror": "interval(kind='wald')",
+        "shares estimates values proportions theta": "probabilities",
+        "difference differences compare": "warner.compare_groups(tally)",
+        "fit predict decode estimate": "warner.estimate(mechanism.tally(reports))",
+        "perturb privatize sanitize obfuscate randomise sample": "randomize(answers)",
+        "aggregate count counts tallyby": "tally(reports) table",
+    }
+)
+
+_ARGUMENTS = _by_word(
+    {
+        "seed randomstate": "For a repeatable simulation pass rng=numpy.random.default_rng(42)",
+        "p prob probability": "The probability p of the true value among K follows from epsilon: "
+        "epsilon = log(p (K - 1) / (1 - p))",
+        "eps budget": "Is 'epsilon' meant?",
+        "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
+    }
+)
+
+_PACKAGES = (
+    "mechanisms",
+    "estimators",
+    "estimators.literature",
+    "domains",
+    "privacy",
+    "design",
+    "results",
+    "io",
+    "errors",
+    "metrics",
+)
+
+
+def called_here(word: str) -> str | None:
+    """The name of a class here, with its options, by its name in the literature.
+
+    >>> called_here("k-RR"), called_here("OUE")
+    ('RandomizedResponse', "UnaryEncoding variant='oue'")
+    """
+    return _NAMES.get(_plain(word))
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("_", "").replace("-", "")
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], Any]:
+    """The lazy names of a package by its stub; another name is refused with what is meant."""
+    lookup, list_names, names = attach_stub(package, file)
+
+    def get(name: str) -> Any:
+        if name in names or name.startswith("__"):
+            return lookup(name)
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "_handle_fromlist":  # looks whether it is a module
+            raise AttributeError(name)
+        # The statement "from warner import ..." does not show the text of an AttributeError.
+        imported = dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM"
+        text = _no_such_name(package, name, names)
+        raise ImportError(text) if imported else AttributeError(text)
+
+    return get, list_names, names
+
+
+def _no_such_name(package: str, name: str, names: list[str]) -> str:
+    """The message about a name that a package does not have."""
+    head, _, options = (called_here(name) or name).partition(" ")
+    options = f"({options})" if options else ""
+    for home in ("", *(f".{each}" for each in _PACKAGES)):
+        if head in import_module(f"warner{home}").__all__:
+            return message(f"{package}.{name}", f"is warner{home}.{head}{options} here")
+    if head != name:
+        return message(f"{package}.{name}", f"is {head}{options} here")
+    remedy = meant(name, names) or f"dir({package}) lists all names"
+    return message(f"{package}.{name}", "does not exist", None, remedy)
+
+
+class Hinting:
+    """A class whose objects say what is meant where they have no such attribute."""
+
+    if not TYPE_CHECKING:  # for a type checker every attribute would exist
+
+        def __getattr__(self, name: str) -> Any:
+            # Python's own error for what other packages look for, and of a property.
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            names = [each for each in dir(self) if not each.startswith("_")]
+            here = [
+                each
+                for each in _METHODS.get(_plain(name), "").split()
+                if each.startswith(("warner.", "io.")) or each.partition("(")[0] in names
+            ]
+            kind = type(self).__name__
+            remedy = meant(name, names) or f"help({kind}) lists what there is"
+            remedy = f"Here it is {here[0]}" if here else remedy
+            raise AttributeError(message(f"{kind}.{name}", "does not exist", None, remedy))
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls):
+            cls.__init__ = explained(cls.__init__)  # type: ignore[method-assign]
+
+
+def explained(function: Callable[P, T]) -> Callable[P, T]:
+    """A function that says of arguments that it does not take what it takes."""
+    problem_of = _problem_of
+
+    def call(*args: P.args, **keywords: P.kwargs) -> T:
+        try:
+            return function(*args, **keywords)
+        except TypeError as error:
+            problem = problem_of(function, args, keywords, error)
+            if problem is None:
+                raise
+        raise problem
+
+    # With the globals of the function, by which doctest finds the examples of a module.
+    here = FunctionType(call.__code__, function.__globals__, closure=call.__closure__)
+    return wraps(function)(here)
+
+
+def _problem_of(
+    function: Callable[..., Any], args: Any, keywords: Any, error: TypeError
+) -> TypeError | None:
+    """What is wrong with the arguments of a call; None where the error is about something else."""
+    # A TypeError of Python, and no error of warner: code that leaves out a mechanism because it
+    # refuses a domain must not leave out a wrong call.
+    if isinstance(error, WarnerError):
+        return None
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **keywords)
+    except TypeError:
+        pass
+    else:
+        return None
+    name, parameters = function.__name__, [*signature.parameters.values()]
+    if args and parameters[0].name == "self":
+        name = f"{type(args[0]).__name__}.{name}".removesuffix(".__init__")
+        args, parameters = args[1:], parameters[1:]
+    parameters = [
+        each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+    ]
+    names = [each.name for each in parameters]
+    by_place = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    needed = [each.name for each in parameters if each.default is each.empty]
+    call = f"{name}({', '.join(needed)}{', ...' * (len(needed) < len(names))})"
+    rest = [each for each in names if each not in needed]
+    usage = f"Write {call}" + f"; others are {', '.join(rest)}" * bool(rest)
+    for given in keywords:
+        if given not in names:
+            remedy = _ARGUMENTS.get(_plain(given)) or meant(given, names) or usage
+            return TypeError(message(name, f"has no argument {given!r}", None, remedy))
+    if len(args) > len(by_place):
+        remedy = f"Write {name}([...])" if len(names) == 1 else usage
+        rule = f"takes {len(by_place)} argument{'s' * (len(by_place) != 1)} by place"
+        return TypeError(message(name, f"{rule}: {', '.join(by_place)}", str(len(args)), remedy))
+    twice = [each for each in by_place[: len(args)] if each in keywords]
+    if twice:
+        return TypeError(message(name, f"has {twice[0]!r} twice", None, usage))
+    missing = [each for each in needed if each not in [*by_place[: len(args)], *keywords]]
+    rule = f"needs the argument{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    return TypeError(message(name, rule, None, usage))

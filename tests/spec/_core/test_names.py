@@ -1,0 +1,120 @@
+"""Names and arguments from elsewhere: what an error says of them."""
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+import warner
+from warner import Categorical, RandomizedResponse, estimate
+
+DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+REPORTS = DEVICE.randomize(["no"] * 60 + ["yes"] * 40)
+RESULT = estimate(DEVICE.tally(REPORTS))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "text"),
+    [
+        (warner, "GRR", "is warner.RandomizedResponse here"),
+        (warner, "kRR", "is warner.RandomizedResponse here"),
+        (warner, "OUE", "is warner.UnaryEncoding(variant='oue') here"),
+        (warner, "RAPPOR", "is warner.UnaryEncoding here"),
+        (warner, "Laplacian", "is warner.Laplace here"),
+        (warner, "PM", "is warner.mechanisms.Piecewise here"),
+        (warner, "EMS", "is warner.estimators.literature.SmoothedEM here"),
+        (warner, "Mechanism", "is warner.mechanisms.Mechanism here"),
+        (warner, "randomise", "is mechanism.randomize(answers) here"),
+        (warner, "Estimte", "Is 'estimate' meant?"),
+        (warner, "zzz", "dir(warner) lists all names"),
+        (warner.mechanisms, "RandomisedResponse", "Is 'RandomizedResponse' meant?"),
+        (RESULT, "summary", "Here it is table()"),
+        (RESULT, "ci", "Here it is interval()"),
+        (RESULT, "to_dict", "Here it is to_json()"),
+        (RESULT, "probabilites", "Is 'probabilities' meant?"),
+        (DEVICE, "fit", "Here it is warner.estimate(mechanism.tally(reports))"),
+        (DEVICE, "perturb", "Here it is randomize(answers)"),
+        (REPORTS, "zzz", "help(Reports) lists what there is"),
+        (DEVICE.domain, "lables", "Is 'labels' meant?"),
+    ],
+)
+def test_a_name_that_is_not_there(module: object, name: str, text: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, name)
+    assert text in str(caught.value)
+    assert not hasattr(module, name)
+
+
+def test_an_import_says_so_too() -> None:
+    with pytest.raises(ImportError, match=r"is warner\.RandomizedResponse here"):
+        from warner import GRR  # type: ignore[attr-defined]  # noqa: F401
+
+
+def test_every_name_of_the_literature_leads_somewhere() -> None:
+    for word in warner._core.names._NAMES:
+        with pytest.raises(AttributeError, match=" is (warner|mechanism)\\."):
+            getattr(warner, f"{word.upper()}_")
+
+
+class _Broken(RandomizedResponse):
+    @property
+    def broken(self) -> int:
+        raise AttributeError("of the property")
+
+
+def test_errors_of_properties_and_of_private_names_stay() -> None:
+    with pytest.raises(AttributeError, match="of the property"):
+        _ = _Broken(DEVICE.domain, 1.0).broken
+    with pytest.raises(AttributeError, match="has no attribute '_zzz'"):
+        _ = DEVICE._zzz  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("call", "texts"),
+    [
+        (lambda: DEVICE.randomize(["no"], seed=42), ["'seed'", "rng=numpy.random.default_rng"]),
+        (lambda: warner.plan(1.0, DEVICE.domain), ["needs the argument n", "plan(domain, epsilon"]),
+        (lambda: warner.plan(DEVICE.domain, 1.0, 9, los="l1"), ["'los'", "Is 'loss' meant?"]),
+        (lambda: warner.plan(DEVICE.domain, 1.0, 9, n=9), ["has 'n' twice"]),
+        (lambda: RandomizedResponse(DEVICE.domain, p=0.75), ["'p'", "epsilon = log("]),
+        (lambda: RandomizedResponse(DEVICE.domain, eps=1.0), ["Is 'epsilon' meant?"]),
+        (lambda: RandomizedResponse(DEVICE.domain, 1.0, 2.0), ["takes 2 arguments", "got 3"]),
+        (lambda: RandomizedResponse(1.0, DEVICE.domain), ["must be a Domain"]),
+        (lambda: Categorical("yes", "no"), ["Write Categorical([...])"]),
+        (lambda: warner.Integers(5), ["needs the argument high"]),
+        (lambda: warner.SubsetSelection(DEVICE.domain, 1.0, k=2), ["others are size"]),
+        (lambda: estimate(), ["needs the argument tally"]),
+        (lambda: DEVICE.randomize(REPORTS), ["must be answers", "mechanism.tally(reports)"]),
+        (lambda: DEVICE.tally(["no", "yes"]), ["mechanism.randomize(answers)"]),
+        (lambda: RESULT.interval("yes"), ["result[value].interval()"]),
+    ],
+)
+def test_a_call_that_does_not_fit(call, texts) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(TypeError) as caught:
+        call()
+    for text in texts:
+        assert text in str(caught.value)
+
+
+def test_a_type_error_of_the_callers_own_code_stays() -> None:
+    class Odd(Categorical):
+        def __init__(self) -> None:
+            super().__init__(["a", "b"])
+            len(3)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="has no len"):
+        Odd()
+
+
+def test_explained_functions_stay_what_they_are() -> None:
+    assert list(inspect.signature(RandomizedResponse).parameters) == ["domain", "epsilon"]
+    assert pickle.loads(pickle.dumps(warner.plan)) is warner.plan
+    assert warner.plan.__globals__ is vars(inspect.getmodule(warner.plan))
+    assert copy.deepcopy(DEVICE) == DEVICE == pickle.loads(pickle.dumps(DEVICE))
+
+
+def test_items_of_a_result() -> None:
+    assert dict(RESULT.items()) == {label: RESULT[label] for label in RESULT}
+    wards = estimate({"north": DEVICE.tally(REPORTS), "south": DEVICE.tally(REPORTS).of_others()})
+    assert [key for key, _ in wards.items()] == list(wards)
