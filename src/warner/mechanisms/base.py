@@ -322,7 +322,7 @@ class Mechanism(Hinting, ABC):
         Shapes: index (n,).
         """
 
-    def check_combinable(self, argument: str) -> None:  # noqa: B027 - most mechanisms can be
+    def check_combinable(self, argument: str) -> None:
         """Refuse a mechanism that cannot be combined with other reports of the same person.
 
         Args:

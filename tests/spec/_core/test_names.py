@@ -53,7 +53,7 @@ def test_an_import_says_so_too() -> None:
 
 def test_every_name_of_the_literature_leads_somewhere() -> None:
     for word in warner._core.names._NAMES:
-        with pytest.raises(AttributeError, match=" is (warner|mechanism)\\."):
+        with pytest.raises(AttributeError, match=r" is (warner|mechanism)\."):
             getattr(warner, f"{word.upper()}_")
 
 

@@ -67,7 +67,7 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
     "mechanisms",
     multiple=True,
     metavar="NAME",
-    help="With --truth: a mechanism to compare, such as UnaryEncoding or \"UnaryEncoding "
+    help='With --truth: a mechanism to compare, such as UnaryEncoding or "UnaryEncoding '
     "variant='oue'\". May be repeated. Default: that of the study.",
 )
 @click.option(
