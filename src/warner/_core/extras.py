@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from warner._core.errors import MissingExtraError
 
-__all__ = ["arrow_csv", "duckdb", "imported", "pa", "pc", "pq"]
+__all__ = ["arrow_csv", "duckdb", "feather", "imported", "pa", "pc", "pq"]
 
 _EXTRAS = {
     "altair": "plot",
@@ -20,6 +20,7 @@ _EXTRAS = {
     "formulaic": "formula",
     "httptools": "serve",
     "jinja2": "serve",
+    "openpyxl": "excel",
     "ot": "emd",
     "psycopg": "postgres",
     "pyarrow": "files",
@@ -66,8 +67,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv as arrow_csv
+    import pyarrow.feather as feather
     import pyarrow.parquet as pq
 else:
     duckdb = _Extra("duckdb")
     pa, pc = _Extra("pyarrow"), _Extra("pyarrow.compute")
     arrow_csv, pq = _Extra("pyarrow.csv"), _Extra("pyarrow.parquet")
+    feather = _Extra("pyarrow.feather")

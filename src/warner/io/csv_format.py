@@ -10,20 +10,25 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, BinaryIO
 
 from warner._core.errors import FileError
 from warner._core.extras import arrow_csv, pa
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
+from warner.io.answer_tables import answer_table, columns_of
 from warner.io.file_format import (
     NO_PUBLIC,
+    ROWS_PER_BATCH,
     FileFormat,
     ReportSink,
     refuse_repeated,
+    refuse_reports,
     require_columns,
 )
 from warner.io.public_values import arrow_type
+from warner.reports.reports import MAGIC
 from warner.reports.rules import smallest_dtype
 
 # -----------------------------------------------------------------------------------------------
@@ -36,7 +41,11 @@ _OTHERS = {
     b"PK\x03\x04": ("a spreadsheet (.xlsx or .ods) or another zip file", _SPREADSHEET),
     b"\xd0\xcf\x11\xe0": ("an Excel file (.xls)", _SPREADSHEET),
     b"PAR1": ("a Parquet file", "Let its name end in .parquet"),
+    b"ARROW1": ("a Feather file", "Save it as CSV or Parquet"),
     b"%PDF": ("a PDF file", "Export the table as CSV"),
+    b"$FL": ("an SPSS file", "Export the table as CSV"),
+    b"<stata_dta>": ("a Stata file", "Export the table as CSV"),
+    b"\x1f\x8b": ("a file that is compressed by gzip", "Let its name end in .gz"),
 }
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _PIECE = 2**20
@@ -49,16 +58,14 @@ def as_utf8(begin: bytes, stream: Any, shown: str) -> tuple[bytes, io.RawIOBase]
     for first, (what, remedy) in _OTHERS.items():
         if begin.startswith(first):
             raise FileError(shown, "must be CSV", what, remedy)
+    pieces: Iterator[bytes] = chain([begin], iter(lambda: bytes(stream.read(_PIECE)), b""))
     encoding = next((name for mark, name in _MARKS.items() if begin.startswith(mark)), None)
-    if encoding is None:
-        if _is_utf8(begin):
-            return begin, _After(begin, stream)
+    if encoding is not None or not _is_utf8(begin):
         # Windows-1252 holds all printed characters of Latin-1. A letter that is thereby misread is
         # in no label, so that its answer is refused.
-        encoding = "cp1252"
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    text = decoder.decode(begin).removeprefix("\ufeff").encode()
-    return text, _Decoded(text, decoder, stream)
+        pieces = _decoded(pieces, encoding or "cp1252")
+    first = next(pieces, b"")
+    return first, _Stream(_without_blank_end(chain([first], pieces)))
 
 
 def _is_utf8(begin: bytes) -> bool:
@@ -70,38 +77,43 @@ def _is_utf8(begin: bytes) -> bool:
     return True
 
 
-class _After(io.RawIOBase):
-    """A stream from its beginning, of which ``begin`` was read before."""
+def _decoded(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """A text in another encoding as UTF-8."""
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    yield decoder.decode(next(pieces)).removeprefix("\ufeff").encode()
+    for piece in pieces:
+        yield decoder.decode(piece).encode()
 
-    def __init__(self, begin: bytes, stream: Any) -> None:
-        self._begin, self._stream = begin, stream
+
+def _without_blank_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """A text without blank lines at its end, which are of nobody; within it they are of someone."""
+    held = b""
+    for piece in pieces:
+        text = held + piece
+        kept = text.rstrip(b"\r\n")
+        held = text[len(kept) :]
+        yield kept
+    yield b"\n" if held else b""  # the only line of a text may be blank
+
+
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, b""
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        if self._begin:
-            stop = size if size >= 0 else len(self._begin)
-            begin, self._begin = self._begin[:stop], self._begin[stop:]
-            return begin
-        return bytes(self._stream.read(size if size >= 0 else None))
-
-
-class _Decoded(io.RawIOBase):
-    """A text in another encoding as UTF-8; ``begin`` of it was read before."""
-
-    def __init__(self, begin: bytes, decoder: codecs.IncrementalDecoder, stream: Any) -> None:
-        self._begin, self._decoder, self._stream = begin, decoder, stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._begin and (data := bytes(self._stream.read(_PIECE))):
-            self._begin = self._decoder.decode(data).encode()
-        stop = size if size >= 0 else len(self._begin)
-        begin, self._begin = self._begin[:stop], self._begin[stop:]
-        return begin
+        parts, length = [self._left], len(self._left)  # a short read would end a block of lines
+        while (size < 0 or length < size) and (piece := next(self._pieces, None)) is not None:
+            parts.append(piece)
+            length += len(piece)
+        whole = b"".join(parts)
+        stop = size if size >= 0 else length
+        self._left = whole[stop:]
+        return whole[:stop]
 
 
 _START, _END = b"#warner ", b"#end "  # the first and the last line of a report file
@@ -181,12 +193,23 @@ class CsvFormat(FileFormat):
     def answers(
         self, path: str | BinaryIO, names: list[str], bare: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` as text, a batch at a time; an empty line holds empty cells."""
+        """The columns ``names`` as text, a batch at a time; a blank line holds empty cells.
+
+        Blank lines at the end hold none.
+        """
 
         source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
         shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
         first = source.read(_ANSWER_BLOCK)
+        if first.startswith((_START, MAGIC)):
+            refuse_reports(shown)
         if not bare:
+            table = answer_table(first, source, shown, names)
+            if table is not None:
+                refuse_repeated(names, table.names)
+                require_columns(shown, names, table.names)
+                yield from columns_of(table, names).to_batches(ROWS_PER_BATCH)
+                return
             first = SEPARATOR.sub(b"", first, 1)
         begin, whole = as_utf8(first, source, shown)
         # Without empty lines, the numbers of all rows after them would shift.

@@ -207,9 +207,18 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     if spelt:
         remedy += f". {', '.join(spelt)}: there but for upper and lower case, or spaces around"
     elif len(missing) == len(names):
-        remedy += ". Name them in the first line; a CSV file without names is read with --bare"
+        remedy += (
+            ". Name them in the first line, one column for each question and one row for each "
+            "person; a CSV file without names is read with --bare"
+        )
     listed = ", ".join(map(repr, missing))
     rule = f"has no column {listed}" if len(missing) == 1 else f"has no columns {listed}"
+    raise FileError(path, rule, None, remedy)
+
+
+def refuse_reports(path: str) -> None:
+    """Refuse reports where answers are expected: they would be randomised twice."""
+    rule, remedy = "holds reports, which are randomised already", "Name the file of answers"
     raise FileError(path, rule, None, remedy)
 
 

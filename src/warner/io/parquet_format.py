@@ -26,6 +26,7 @@ from warner.io.file_format import (
     FileFormat,
     ReportSink,
     refuse_repeated,
+    refuse_reports,
     require_columns,
 )
 from warner.io.public_values import arrow_type
@@ -221,6 +222,8 @@ class ParquetFormat(FileFormat):
     ) -> Iterator[pa.RecordBatch]:
 
         file = pq.ParquetFile(path)
+        if b"warner" in (file.schema_arrow.metadata or {}):
+            refuse_reports(str(path))
         require_columns(str(path), names, file.schema_arrow.names)
         refuse_repeated(names, file.schema_arrow.names)
         yield from file.iter_batches(ROWS_PER_BATCH, columns=names)

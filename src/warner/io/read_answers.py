@@ -1,4 +1,4 @@
-"""Reading answers: CSV, Parquet or standard input as indices, a batch at a time.
+"""Reading answers: files or standard input as indices, a batch at a time.
 
 There is no loop over people: Arrow does the work on whole columns.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +22,13 @@ from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
 from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn, as_whole
+from warner.io.answer_tables import answer_table
 from warner.io.csv_format import SEPARATOR
 from warner.io.file_format import ROWS_PER_BATCH
 from warner.io.formats import answer_batches
 from warner.mechanisms import Mechanism
 
+_RAGGED = re.compile(r"Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+)")
 _READ_BY = "\x1f"  # between an attribute and how it is read
 
 
@@ -39,14 +42,15 @@ def read_values(
     """Return the answers in a file, a batch of rows at a time.
 
     All batches except the last have the same number of rows. The number depends on ``domains``
-    and not on the file, so that batches do not tell how long the answers are. An empty line of CSV
-    is a row of empty cells.
+    and not on the file, so that batches do not tell how long the answers are. A blank line of CSV
+    is a row of empty cells, unless only blank lines follow: these are of nobody.
 
     The answers of an attribute whose domain drops missing answers decide on whole rows: a person
     who gave none is left out, with all other answers.
 
     Args:
-        path: a file name, an open CSV file, or ``-`` for CSV on standard input.
+        path: the name of a file of CSV, Parquet, JSON, JSON lines, Feather or Excel, which is
+            recognised by its content; an open file, or ``-`` for standard input.
         domains: the domain or the mechanism of each attribute to read. An attribute of pairs of a
             key and a value has two columns, ``name_key`` and ``name_value``. Attributes that are
             randomised together have one column each.
@@ -63,7 +67,8 @@ def read_values(
         ValuesError: answers outside their domain, with columns and rows. The whole file is read
             then, and all of them are named.
         EmptyError: no rows, or nobody who is not left out.
-        FileError: not CSV or Parquet, or a column is missing or occurs twice.
+        FileError: another format, or a column is missing or occurs twice.
+        MissingExtraError: an Excel file, without the extra ``excel``.
     """
     size = rows_at_a_time(
         sum(m.schema.bytes_per_report for m in domains.values() if isinstance(m, Mechanism)),
@@ -210,7 +215,7 @@ def _parts(
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            problem = _problem(shown, error)
+            problem = _problem(shown, error, bare)
         if problem is not None:
             raise problem
         if batch is None:
@@ -298,15 +303,21 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     return joined
 
 
-def _problem(shown: str, error: Exception) -> WarnerError:
+def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
         return FileError(shown, "cannot be opened", reason, "Check the path")
     if "Empty CSV" in str(error):
         return EmptyError(shown, "is empty", None, "Pass at least one row")
+    if ragged := _RAGGED.search(str(error)):
+        row, width, cells = map(int, ragged.groups())
+        counted = "1 cell" if cells == 1 else f"{cells} cells"
+        rule = f"data row {row - (not bare):,} has {counted}, and the first line has {width}"
+        remedy = "Is it cut off? A cell that holds the character between cells stands in quotes"
+        return FileError(shown, rule, None, remedy)
     rule = "is not readable as CSV (UTF-8) or Parquet, or is truncated"
-    return FileError(shown, rule, None, "Every row must have the same columns")
+    return FileError(shown, rule, None, "Fetch the file again, or save it again")
 
 
 def encoded_batch(
@@ -390,7 +401,7 @@ Kind = Literal["labels", "integers", "numbers", "dates", "cells", "booleans"]
 # A kind is that of at least 9 in 10 answers. So one unusual answer does not change what is said of
 # a column, unless the column is at the border already.
 _MOST = 0.9
-_MISSING = ["", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
+_MISSING = ["", "#N/A", "NA", "N/A", "n/a", "na", "NaN", "nan", "null", "NULL", "None", "-", "."]
 _WHOLE = "(0|[1-9][0-9]{0,17})"  # 007 is a label
 _PATTERNS: dict[Kind, str] = {
     "integers": f"^-?{_WHOLE}([.]0{{0,2}})?$",
@@ -490,6 +501,10 @@ def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
         with contextlib.suppress(pa.ArrowException, OSError):
             return None, list(pq.read_schema(path).names)
         return None, list(columns)  # what reads the answers says what is wrong with the file
+    with contextlib.suppress(OSError), pa.input_stream(path) as stream:
+        table = answer_table(stream.read(_LONGEST_LINE), stream, path, columns)
+        if table is not None:
+            return None, table.names
     line = _first_line(path)
     if line is None:
         return None, list(columns)

@@ -13,7 +13,7 @@ from warner.errors import MissingExtraError
 
 @pytest.mark.parametrize(
     ("name", "extra"),
-    [("duckdb", "files"), ("pyarrow", "files"), ("altair", "plot"), ("rich", "cli")],
+    [("duckdb", "files"), ("pyarrow", "files"), ("altair", "plot"), ("openpyxl", "excel")],
 )
 def test_a_missing_package_names_the_command(
     name: str, extra: str, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ import warner
 from tests.spec.io._people import ONE, STUDY, run
 from warner import Study
 from warner._core import sampling
+from warner.domains import with_missing
 from warner.io import csv_format, read_answers, read_values, report_writer, tally_file
 
 
@@ -35,10 +36,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["", "\n"])
-def test_an_empty_line_is_an_empty_cell(here: Path, end: str, last: str) -> None:
-    text = end.join(["yes", "", "", "no", ""]) + ("" if not last else end)
-    found = ["yes", "", "", "no"] + ([""] if last else [])
+@pytest.mark.parametrize("last", ["", "\n", "\n\n\n"])
+def test_an_empty_line_is_an_empty_cell_and_of_nobody_at_the_end(
+    here: Path, end: str, last: str
+) -> None:
+    text = end.join(["yes", "", "", "no", ""]) + last.replace("\n", end)
+    found = ["yes", "", "", "no"]
     domains = {"q": warner.Categorical(["", "no", "yes"])}
     for bare in (True, False):
         Path("a.csv").write_bytes((text if bare else "q" + end + text).encode())
@@ -50,6 +53,39 @@ def test_an_empty_line_is_an_empty_cell(here: Path, end: str, last: str) -> None
         list(read_values("a.csv", {"q": warner.Categorical(["no", "yes"])}))
     with pytest.raises(warner.errors.ValuesError, match=r"data row 2: .* got an empty cell"):
         list(read_values("a.csv", {"q": warner.Categorical(["yes", "NO"])}))
+
+
+@pytest.mark.parametrize("block", [3, 2**14])
+def test_one_answer_may_be_blank(
+    here: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    """Rejects people made of blank lines, where a blank is nonresponse."""
+    monkeypatch.setattr(csv_format, "_PIECE", block)
+    domain = with_missing(warner.Categorical(["no", "yes"]), "answer")
+    for text, found in (
+        ("\n", [2]),  # one person's device sends nothing but a blank
+        ("yes\n\n\n", [1]),
+        ('yes\n""\n\n', [1, 2]),  # as programs write the blank of one person
+        ("\n\n\n\nno\n", [2, 2, 2, 2, 0]),
+    ):
+        Path("a.csv").write_text(text)
+        (batch,) = read_values("a.csv", {"q": domain}, True)
+        assert batch["q"].tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("smokes,age\nno,3\nno\n", "data row 2 has 1 cell, and the first line has 2. Is it cut"),
+        ("smokes,age\nno,3,secret\n", "data row 1 has 3 cells, and the first line has 2"),
+        ("smokes;age\n\nno;3;secret\n", "data row 2 has 3 cells, and the first line has 2"),
+    ],
+)
+def test_a_row_of_another_length_is_named(here: Path, text: str, words: str) -> None:
+    Path("a.csv").write_text(text)
+    with pytest.raises(warner.errors.FileError, match=words) as caught:
+        list(read_values("a.csv", Study.load("study.toml").mechanisms))
+    assert "secret" not in str(caught.value) and caught.value.__context__ is None
 
 
 def test_an_empty_line_among_several_columns_is_a_row_of_empty_cells(here: Path) -> None:

@@ -163,7 +163,7 @@ def test_bad_rows_of_later_batches_are_counted_too(
 
 
 def test_a_public_column_has_no_policy_to_recommend(here: Path) -> None:
-    Path("a.csv").write_text("ward\nnorth\n\n")
+    Path("a.csv").write_text("ward\n\nnorth\n")
     with pytest.raises(ValuesError, match="got an empty cell") as caught:
         _read({"ward": Categorical(["north", "south"])})
     assert "missing =" not in str(caught.value)

@@ -94,8 +94,10 @@ def randomize(
 ) -> None:
     """Randomise the answers in VALUES as the study file STUDY says.
 
-    VALUES is a CSV or Parquet file; - is CSV on standard input. An empty line is a row of empty
-    cells. An answer outside its domain stops the command, and no file is written. All such rows of
+    VALUES is a file of CSV, Parquet, JSON, JSON lines, Feather or Excel (with the extra 'excel',
+    the sheet that has the columns), whatever its name; - is standard input. It has one row for each
+    person and one column for each question. A blank line is a row of empty cells, except at the
+    end. An answer outside its domain stops the command, and no file is written. All such rows of
     the file are named by their position.
 
     A missing answer is refused, unless the study says missing = "answer" for the attribute:

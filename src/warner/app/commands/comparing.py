@@ -59,8 +59,7 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
 @click.option(
     "--truth",
     metavar="VALUES",
-    help="Of a study: a CSV or Parquet file of made-up or public answers, whose shares are the "
-    "truth.",
+    help="Of a study: a file of made-up or public answers, whose shares are the truth.",
 )
 @click.option(
     "--mechanism",

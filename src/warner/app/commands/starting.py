@@ -152,8 +152,8 @@ def new(
 ) -> None:
     """Write a first study file, with comments on what to decide.
 
-    It looks at the file ANSWERS, CSV or Parquet, and asks on a terminal. Without ANSWERS and
-    --secret it asks for everything.
+    It looks at the file ANSWERS, one that warner randomize reads, and asks on a terminal. Without
+    ANSWERS and --secret it asks for everything.
 
     Nothing that a person answered reaches the study or a message, unless --values-from-data or
     --copy says so. The study states the kind of each column: labels, whole numbers, numbers,

@@ -1,0 +1,229 @@
+"""Files of answers that are read whole: JSON, JSON lines, Feather and Excel.
+
+Cells become texts, as those of CSV are, except those of Feather, which has types.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import dropwhile
+from typing import Any, NamedTuple
+
+from warner._core.checks import kind
+from warner._core.errors import FileError, ValuesError, WarnerError
+from warner._core.extras import feather, imported, pa, pc
+
+_MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel file unzips to
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*(["\[{\]0-9-]|null|true|false))')
+_FEATHER = (b"ARROW1", b"FEA1")
+_PRINTED = re.compile(r"\S")
+_AGAIN = "Fetch the file again, or save it again"
+
+
+class AnswerTable(NamedTuple):
+    """A table of answers: the names of all columns, and a function that reads some of them."""
+
+    names: list[str]
+    read: Callable[[Sequence[str]], list[Any]]  # Arrow arrays, or lists of cells
+
+
+def answer_table(begin: bytes, rest: Any, shown: str, names: Sequence[str]) -> AnswerTable | None:
+    """The table in a stream, of which ``begin`` was read; None for what is read as CSV."""
+    # ``names`` are columns that are asked for: they choose the sheet of an Excel file.
+    reader: Callable[[bytes, str, Sequence[str]], AnswerTable | None]
+    if _JSON.match(begin):
+        reader = _json
+    elif begin.startswith(_FEATHER):
+        reader = _feather
+    elif begin.startswith(b"PK\x03\x04"):
+        reader = _excel
+    else:
+        return None
+    data = begin + bytes(rest.read(_MOST_BYTES))
+    if len(data) > _MOST_BYTES:
+        raise _too_large(shown)
+    return reader(data, shown, names)
+
+
+def columns_of(table: AnswerTable, names: Sequence[str]) -> pa.Table:
+    """Some columns of a table for Arrow."""
+    return pa.table([_array(*pair) for pair in zip(names, table.read(names), strict=True)], names)
+
+
+def _too_large(shown: str) -> FileError:
+    rule = f"holds more than {_MOST_BYTES >> 20} MiB"
+    return FileError(shown, rule, None, "Save it as CSV or Parquet, which are read in pieces")
+
+
+def _array(name: str, cells: Any) -> Any:
+    """A column as texts, except where it has a type."""
+    if not isinstance(cells, list):
+        # Polars writes texts that other columns of Arrow do not compare with.
+        return pc.cast(cells, pa.string()) if pa.types.is_string_view(cells.type) else cells
+    texts: list[str | None] = []
+    for row, cell in enumerate(cells, 1):
+        if isinstance(cell, list | dict):
+            rule, remedy = "must be one value", "Write one column for each question"
+            raise ValuesError(row, rule, kind(cell), remedy, f"column {name!r}, data row")
+        texts.append(_text(cell))
+    return pa.array(texts, pa.string())
+
+
+def _text(cell: Any) -> str | None:
+    """A cell as it would stand in CSV: 1 for 1.0, and a date without the hour 0:00."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, datetime) and cell == datetime(cell.year, cell.month, cell.day):
+        return cell.date().isoformat()
+    return str(cell)
+
+
+def _feather(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
+    """A table in the format of Feather, which is a file of Arrow."""
+    with contextlib.suppress(pa.ArrowException, OSError, KeyError):
+        table = feather.read_table(pa.BufferReader(data))
+        return AnswerTable(table.column_names, lambda names: [table[name] for name in names])
+    raise FileError(shown, "is not readable as Feather, or is truncated", None, _AGAIN)
+
+
+# -----------------------------------------------------------------------------------------------
+# JSON: a list of objects, one for each person, the objects one after the other, or columns.
+
+
+def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
+    """The table in a text of JSON, or of JSON lines."""
+    people, problem = [], None
+    try:
+        people = list(_json_values(data.decode("utf-8-sig")))
+    except json.JSONDecodeError as error:  # its words quote nothing, but it holds the file
+        problem = f" at line {error.lineno:,}"
+    except (ValueError, RecursionError):
+        problem = ""
+    if problem is not None:
+        raise FileError(shown, f"is not readable as JSON{problem}, or is truncated", None, _AGAIN)
+    if len(people) == 1:
+        people = _people(people[0], shown) if isinstance(people[0], dict) else people[0]
+    for row, person in enumerate(people, 1):
+        if not isinstance(person, dict):
+            rule = f"must hold one object for each person, and data row {row:,} is none"
+            raise FileError(shown, rule, None, 'As in [{"smokes": "never"}, {"smokes": "often"}]')
+    every = list(dict.fromkeys(name for person in people for name in person))
+    return AnswerTable(every, lambda names: [[p.get(name) for p in people] for name in names])
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """The values of a text, with numbers as they are written."""
+    missing = {"NaN": None}  # which Python writes for a missing number
+    decoder = json.JSONDecoder(
+        parse_float=str, parse_int=str, parse_constant=lambda word: missing.get(word, word)
+    )
+    at = 0
+    while start := _PRINTED.search(text, at):
+        value, at = decoder.raw_decode(text, start.start())
+        yield value
+
+
+def _people(whole: dict[str, Any], shown: str) -> list[dict[str, Any]]:
+    """One person, or the people of columns: of lists, or of {row: cell} as pandas writes them."""
+    if str(whole.get("format")).startswith("warner-"):
+        remedy = "Name the file of answers"
+        raise FileError(shown, "was written by warner, and holds no answers", None, remedy)
+    if not whole or not all(isinstance(cells, list | dict) for cells in whole.values()):
+        return [whole]
+    rows = {tuple(c) if isinstance(c, dict) else range(len(c)) for c in whole.values()}
+    if len(rows) > 1:
+        raise FileError(shown, "has columns whose rows are not the same", None, _AGAIN)
+    columns = [list(c.values()) if isinstance(c, dict) else c for c in whole.values()]
+    return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+# -----------------------------------------------------------------------------------------------
+# Excel: the sheet whose first row has the names of the columns.
+
+
+def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
+    """The table in a workbook; None in another zip file."""
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as parts:
+        if "xl/workbook.xml" not in parts.namelist():
+            return None
+        if sum(part.file_size for part in parts.infolist()) > _MOST_BYTES:
+            raise _too_large(shown)
+    headers = _safely(shown, partial(_headers, data))
+    fits = [title for title, header in headers.items() if set(names) <= set(header)]
+    if len(fits) > 1:
+        rule = f"has {', '.join(names)} on more than one sheet"
+        raise FileError(shown, rule, ", ".join(fits), "Keep the sheet with the answers")
+    title = (fits or list(headers))[0]
+    read = partial(_cells, data, title, headers[title])
+    return AnswerTable(headers[title], lambda names: _safely(shown, partial(read, names)))
+
+
+def _safely(shown: str, work: Callable[[], Any]) -> Any:
+    """The result of reading a workbook; warnings and errors of openpyxl may quote cells."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return work()
+        except WarnerError:
+            raise
+        except Exception:
+            pass
+    rule, remedy = "is no Excel file that openpyxl can read", "Save it again in Excel, or as CSV UTF-8"
+    raise FileError(shown, rule, None, remedy)
+
+
+def _headers(data: bytes) -> dict[str, list[str]]:
+    """The names in the first row of each sheet."""
+    firsts = {sheet.title: next(_rows(sheet), ()) for sheet in _workbook(data).worksheets}
+    return {title: [_text(cell.value) or "" for cell in row] for title, row in firsts.items()}
+
+
+def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> list[list[Any]]:
+    """Columns of a sheet. Empty rows at its end are of nobody."""
+    places = {name: header.index(name) for name in names}
+    every = _rows(_workbook(data)[title], len(header))
+    rows = [[cell.value for cell in row] for row in every][1:]
+    if any(row[place] is None for row in rows for place in places.values()):
+        _refuse_formulas(data, title, places)
+    while rows and not any(value is not None for value in rows[-1]):
+        rows.pop()
+    return [[row[place] for row in rows] for place in places.values()]
+
+
+def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None:
+    """Refuse formulas that no program has computed: their cells look as if they were empty."""
+    width = max(places.values()) + 1
+    both = (_rows(_workbook(data, data_only)[title], width) for data_only in (True, False))
+    for number, (row, formulas) in enumerate(zip(*both, strict=False)):
+        for name, place in places.items():
+            value, is_formula = row[place], formulas[place].data_type == "f"
+            # The type "str" is that of a formula whose value is an empty text.
+            if is_formula and value.value is None and value.data_type != "str":
+                rule, remedy = "must have its value in the file", "Save the file again in Excel"
+                where = f"column {name!r}, data row"
+                raise ValuesError(number, rule, "a formula alone", remedy, where)
+
+
+def _workbook(data: bytes, data_only: bool = True) -> Any:
+    """A workbook whose rows are read one by one, with values or with formulas."""
+    openpyxl = imported("openpyxl", "an Excel file")
+    return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=data_only)
+
+
+def _rows(sheet: Any, width: int | None = None) -> Iterator[Sequence[Any]]:
+    """The rows of a sheet from the first that is not empty."""
+    sheet.reset_dimensions()  # other programs state a size that is too small
+    rows = sheet.iter_rows(max_col=width)
+    return dropwhile(lambda row: all(cell.value is None for cell in row), rows)
