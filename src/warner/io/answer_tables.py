@@ -180,7 +180,10 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
             raise
         except Exception:
             pass
-    rule, remedy = "is no Excel file that openpyxl can read", "Save it again in Excel, or as CSV UTF-8"
+    rule, remedy = (
+        "is no Excel file that openpyxl can read",
+        "Save it again in Excel, or as CSV UTF-8",
+    )
     raise FileError(shown, rule, None, remedy)
 
 

@@ -56,9 +56,7 @@ def test_an_empty_line_is_an_empty_cell_and_of_nobody_at_the_end(
 
 
 @pytest.mark.parametrize("block", [3, 2**14])
-def test_one_answer_may_be_blank(
-    here: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
+def test_one_answer_may_be_blank(here: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """Rejects people made of blank lines, where a blank is nonresponse."""
     monkeypatch.setattr(csv_format, "_PIECE", block)
     domain = with_missing(warner.Categorical(["no", "yes"]), "answer")

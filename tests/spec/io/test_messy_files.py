@@ -91,7 +91,9 @@ def test_commas_and_points_in_one_column_are_not_guessed(here: Path) -> None:
 
 
 def test_files_that_are_no_text_are_named_with_a_remedy(here: Path) -> None:
-    assert "Save it again in Excel, or as CSV UTF-8" in _refusal(b"PK\x03\x04\x14\x00\x06\x00 sheet")
+    assert "Save it again in Excel, or as CSV UTF-8" in _refusal(
+        b"PK\x03\x04\x14\x00\x06\x00 sheet"
+    )
     assert "Excel" in _refusal(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
     assert "end in .parquet" in _refusal(b"PAR1\x15\x04")
     assert "PDF" in _refusal(b"%PDF-1.7\n")
