@@ -158,7 +158,7 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
     with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(data)) as parts:
         if "xl/workbook.xml" not in parts.namelist():
             return None
-        if sum(part.file_size for part in parts.infolist()) > _MOST_BYTES:
+        if sum(member.file_size for member in parts.infolist()) > _MOST_BYTES:
             raise _too_large(shown)
     headers = _safely(shown, partial(_headers, data))
     fits = [title for title, header in headers.items() if set(names) <= set(header)]
@@ -198,11 +198,11 @@ def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> 
     places = {name: header.index(name) for name in names}
     every = _rows(_workbook(data)[title], len(header))
     rows = [[cell.value for cell in row] for row in every][1:]
-    if any(row[place] is None for row in rows for place in places.values()):
+    if any(row[position] is None for row in rows for position in places.values()):
         _refuse_formulas(data, title, places)
     while rows and not any(value is not None for value in rows[-1]):
         rows.pop()
-    return [[row[place] for row in rows] for place in places.values()]
+    return [[row[position] for row in rows] for position in places.values()]
 
 
 def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None:
@@ -210,8 +210,8 @@ def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None
     width = max(places.values()) + 1
     both = (_rows(_workbook(data, data_only)[title], width) for data_only in (True, False))
     for number, (row, formulas) in enumerate(zip(*both, strict=False)):
-        for name, place in places.items():
-            value, is_formula = row[place], formulas[place].data_type == "f"
+        for name, position in places.items():
+            value, is_formula = row[position], formulas[position].data_type == "f"
             # The type "str" is that of a formula whose value is an empty text.
             if is_formula and value.value is None and value.data_type != "str":
                 rule, remedy = "must have its value in the file", "Save the file again in Excel"

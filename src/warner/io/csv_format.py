@@ -90,9 +90,9 @@ def _without_blank_end(pieces: Iterator[bytes]) -> Iterator[bytes]:
     held = b""
     for piece in pieces:
         text = held + piece
-        kept = text.rstrip(b"\r\n")
-        held = text[len(kept) :]
-        yield kept
+        lines = text.rstrip(b"\r\n")
+        held = text[len(lines) :]
+        yield lines
     yield b"\n" if held else b""  # the only line of a text may be blank
 
 
