@@ -26,7 +26,7 @@ from warner.results.intervals import at_every_look, share_columns
 from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
-from warner.results.tables import reports_of
+from warner.results.tables import reports_of, tells_nothing
 from warner.results.weights import WeightedEstimate
 
 INTERVALS = {
@@ -117,7 +117,7 @@ def show_estimate(
         value, share, *others = _columns(level, result, used)
         true_shares = [] if truth is None else [Column("truth", unit="share")]
         columns = [value, *true_shares, share, *_mark_column(rows), *others]
-        notes += [_about_intervals(used, target), _about_shrunk(rows)]
+        notes += [tells_nothing(result, every), _about_intervals(used, target), _about_shrunk(rows)]
         show(Table(columns, rows, notes, _title(result)))
         if result.domain.nonresponse is not None:
             _show_answered(result.answered(), level, target, at_every_look(kind))

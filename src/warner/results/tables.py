@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +21,18 @@ from warner.results.intervals import (
     available_kind,
     interval_column,
     intervals_of_table,
+    normal_quantile,
     share_columns,
     share_row,
     with_plan,
 )
+from warner.results.share_noise import ShareNoise
 from warner.results.solution import Solution
 
 _MOST = 20  # rows in a notebook; of more values the largest shares are shown
 _MOST_VALUES, _MOST_ROWS = 5, 100  # of groups in a notebook: values of each, rows in all
+_TELLS_NOTHING = 0.5  # the mean width of intervals, as a part of all that could be
+_WORTH = 0.05  # half the width that a survey is mostly asked for
 
 
 def reports_of(n: int, simulated: bool) -> str:
@@ -176,17 +181,52 @@ def estimate_table(
         ]
         used = result.interval_kind(target, kind)
         average = ", which hold on average over groups" * (used == "posterior")
-        notes = [f"Intervals: {used}, {target}{average}."]
+        listed = result.rows(level, target, kind)
+        notes = [f"Intervals: {used}, {target}{average}.", tells_nothing(result, listed)]
         if result.groups.time is not None:
             notes.append(result.groups.spent_text)
-        return Table(columns, result.rows(level, target, kind), notes, about, simulated)
+        return Table(columns, listed, notes, about, simulated)
     shares = rows(result, level, target, kind)
     if any(row["shrunk_from"] is not None for row in shares):
         shrunk = [Column("shrunk_from", "shrunk from", "share", priority=1)]
     else:
         shrunk = [Column("shrunk_from", unit="data")]
     notes = [f"Intervals: {available_kind(result, target, kind)}, {target}.", _mean(result)]
+    notes.append(tells_nothing(result, shares))
     return Table([*share_columns(level), *shrunk], shares, notes, about, simulated)
+
+
+def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence on reports that tell next to nothing, by the rows of their table; else ""."""
+    data, z, domain = result.data, normal_quantile(0.95), result.domain.answered
+    needed = "'warner plan' says how many people are needed"
+    if result.groups is None and domain.dimension == 1 and domain.points is not None:
+        # Single shares of many numbers are known badly where the mean is known well, and under a
+        # prior of smoothness they have narrow intervals whatever the reports say. So numbers are
+        # judged by the information on the mean if all people had the least or the largest number.
+        ends = np.zeros((result.domain.size, 2))
+        ends[[domain.points.argmin(), domain.points.argmax()], [0, 1]] = 1.0
+        low, high = np.stack([data.channel.matvec(end) for end in ends.T])
+        seen = low + high > 0
+        information = data.n * float(((high - low)[seen] ** 2 * 2 / (low + high)[seen]).sum())
+        error = z / math.sqrt(max(information, 1e-300))
+        width = 2 * error
+        known = f"\N{PLUS-MINUS SIGN}{min(100 * error, 50):.0f} %"
+        about, unit = f"the mean is known to {known} of the range at best", " %"
+    elif rows and result.has_intervals:
+        width = float(np.mean([row["high"] - row["low"] for row in rows]))
+        about, unit = f"an interval is {100 * width:.0f} points wide on average", " points"
+        error = 0.0
+    else:
+        return ""
+    if width <= _TELLS_NOTHING:
+        return ""
+    if result.groups is None:
+        error = error or z * float(ShareNoise.of(data, "population").deviations(z).mean())
+        reports = float(f"{data.n * (error / _WORTH) ** 2:.2g}")
+        goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
+        needed = f"For {goal} about {reports:,.0f} reports are needed"
+    return f"These reports tell next to nothing: {about}. {needed}."
 
 
 def notebook_table(result: Any) -> Table:

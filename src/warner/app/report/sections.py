@@ -50,14 +50,13 @@ from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import label
 from warner.results.named_summaries import Named, summary_rows
-from warner.results.tables import name_of
+from warner.results.tables import name_of, tells_nothing
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
 _MOST_DIFFERENCES = 40
 _MOST_SENTENCES = 8
 _LEVEL_OF_TESTS = 0.05
-_TELLS_NOTHING = 0.8  # width of the narrowest interval of a share
 
 
 @dataclass(frozen=True)
@@ -153,20 +152,17 @@ class Question:
 
     def in_short(self) -> str:
         """The result in one sentence."""
+        rows = self._keys or self._shares.rows
+        if nothing := tells_nothing(self.estimate, rows):
+            return f"{self.lead} {nothing}"
         if self._summary_rows:
             parts = [
                 "{}: {} ({})".format(row["text"], *figures_of(row))
                 for row in self._summary_rows[:3]
             ]
             return f"{self.lead} {_upper('; '.join(parts))}."
-        rows = self._keys or self._shares.rows
         if not rows:
             return f"{self.lead} See the table below."
-        if min(row["high"] - row["low"] for row in rows) > _TELLS_NOTHING:
-            return (
-                f"{self.lead} The noise is too large for this number of people: the reports tell "
-                "next to nothing."
-            )
         named = [f"{_quoted(name_of(row['value']))}: {_figures(row)}" for row in _to_name(rows)]
         return f"{self.lead} {'; '.join(named)}."
 

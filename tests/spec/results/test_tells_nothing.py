@@ -1,0 +1,55 @@
+"""Reports that tell next to nothing: one sentence under every table of them."""
+
+import numpy as np
+import pytest
+
+from warner import Categorical, Integers, RandomizedResponse, SquareWave, estimate
+from warner.mechanisms import Mechanism
+
+AGES = Integers(0, 100)
+LABELS = Categorical(["a", "b", "c"])
+
+
+def _note(mechanism: Mechanism, n: int, **groups: object) -> str:
+    answers = mechanism.domain.decode(np.arange(n) % 2)
+    reports = mechanism.randomize(answers, np.random.default_rng(5))
+    return str(estimate(mechanism.tally(reports, **groups)).table())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "needed"),
+    [
+        (RandomizedResponse(LABELS, 0.01), 2000, "For ±5 points about 3"),
+        (RandomizedResponse(LABELS, 1.0), 20, "For ±5 points about 2,600 reports"),
+        (SquareWave(AGES, 0.01), 2000, "For ±5 % about 15,000,000"),
+        (SquareWave(AGES, 0.1), 1000, "the mean is known to ±50 % of the range at best"),
+    ],
+)
+def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:
+    note = " ".join(_note(mechanism, n).split())
+    assert "These reports tell next to nothing" in note and needed in note
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [
+        (RandomizedResponse(LABELS, 1.0), 500),
+        # Single shares are hardly known, and the mean is.
+        (SquareWave(AGES, 1.0), 1000),
+    ],
+)
+def test_reports_that_tell_something_go_without(mechanism: Mechanism, n: int) -> None:
+    assert "next to nothing" not in _note(mechanism, n)
+
+
+def test_groups_too() -> None:
+    mechanism, wards = RandomizedResponse(LABELS, 0.1), {"ward": np.arange(900) % 3}
+    assert "next to nothing" in _note(mechanism, 900, by=wards)
+
+
+def test_fifty_times_the_reports_are_no_longer_called_so() -> None:
+    # The stated number is what makes intervals of five points, far below the bound.
+    mechanism = RandomizedResponse(LABELS, 1.0)
+    reports = mechanism.randomize(["a", "b"] * 950, np.random.default_rng(5))
+    widths = np.diff(estimate(mechanism.tally(reports)).interval(), axis=1)
+    assert widths.mean() / 2 == pytest.approx(0.05, rel=0.15)
