@@ -211,8 +211,8 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         information = data.n * float(((high - low)[seen] ** 2 * 2 / (low + high)[seen]).sum())
         error = z / math.sqrt(max(information, 1e-300))
         width = 2 * error
-        known = f"\N{PLUS-MINUS SIGN}{min(100 * error, 50):.0f} %"
-        about, unit = f"the mean is known to {known} of the range at best", " %"
+        limits = f"\N{PLUS-MINUS SIGN}{min(100 * error, 50):.0f} %"
+        about, unit = f"the mean is known to {limits} of the range at best", " %"
     elif rows and result.has_intervals:
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
         about, unit = f"an interval is {100 * width:.0f} points wide on average", " points"
