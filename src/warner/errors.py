@@ -1,6 +1,6 @@
 """Every error that warner raises on purpose. All are refinements of :class:`WarnerError`.
 
-:class:`MethodWarning` is its only warning.
+:class:`MethodWarning` and :class:`FrameWarning` are its only warnings.
 
 WarnerError
   ArgumentError (ValueError)          an argument breaks a rule
@@ -25,6 +25,7 @@ from warner._core.errors import (
     BudgetError,
     EmptyError,
     FileError,
+    FrameWarning,
     IdentifiabilityError,
     ImpossibleReportError,
     MethodWarning,
@@ -42,6 +43,7 @@ __all__ = [
     "BudgetError",
     "EmptyError",
     "FileError",
+    "FrameWarning",
     "IdentifiabilityError",
     "ImpossibleReportError",
     "MethodWarning",

@@ -271,8 +271,9 @@ def test_public_names_are_what_can_be_imported() -> None:
 
 
 def test_errors_refine_builtins() -> None:
-    assert issubclass(warner.errors.MethodWarning, UserWarning)
-    for name in set(warner.errors.__all__) - {"WarnerError", "MethodWarning"}:
+    warnings = {"MethodWarning", "FrameWarning"}
+    assert all(issubclass(getattr(warner.errors, name), UserWarning) for name in warnings)
+    for name in set(warner.errors.__all__) - {"WarnerError", *warnings}:
         thing = getattr(warner.errors, name)
         assert issubclass(thing, warner.errors.WarnerError)
         assert issubclass(thing, ValueError | TypeError | ImportError)

@@ -14,9 +14,10 @@ WarnerError
 ├── EmptyError (ValueError)             no data
 └── MissingExtraError (ImportError)     an optional dependency is not installed
 
-and the warning
+and the warnings
 
 MethodWarning (UserWarning)             a method that is advised against for these reports
+FrameWarning (UserWarning)              a frame that does not say what made its reports
 
 Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
 answer is shown by its position and kind alone, because messages end up in logs.
@@ -209,3 +210,7 @@ class MissingExtraError(WarnerError, ImportError):
 
 class MethodWarning(UserWarning):
     """A method that is advised against for the reports or the domain; it names a better one."""
+
+
+class FrameWarning(UserWarning):
+    """A frame that does not say which mechanism made its reports; it has the order of codes."""

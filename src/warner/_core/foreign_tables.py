@@ -3,12 +3,18 @@
 A device needs numpy alone, so the rooms of a device know no data frames. A reader of frames is
 registered here when it is imported. A function that is given an object asks whether a reader knows
 it.
+
+What a frame says about itself is read here too: the header of its reports, and the index by which
+pandas names its rows.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
+
+from warner._core.errors import ArgumentError, FileError
 
 ColumnNames = str | Mapping[str, str] | None
 """Which columns hold reports: one name, {name in the schema: name in the frame}, or None."""
@@ -51,3 +57,82 @@ def foreign_table(data: Any) -> ForeignTable | None:
         if (table := reader(data)) is not None:
             return table
     return None
+
+
+# -----------------------------------------------------------------------------------------------
+# The header of a frame: JSON text in ``attrs`` of pandas, or in the metadata of an Arrow schema.
+# Report files in Parquet have it in the same place, and pandas writes its ``attrs`` to Parquet.
+
+
+_HEADER, _OF_PANDAS = "warner", "PANDAS_ATTRS"
+
+
+def with_header(frame: Any, header: Mapping[str, Any]) -> Any:
+    """A frame of pandas or PyArrow with a header; any other frame as it is."""
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False)
+    if isinstance(getattr(frame, "attrs", None), dict):
+        frame.attrs[_HEADER] = text
+    elif hasattr(frame, "replace_schema_metadata"):
+        return frame.replace_schema_metadata(metadata_of(text))
+    return frame
+
+
+def metadata_of(header: str) -> dict[str, str]:
+    """The metadata of an Arrow schema with a header, which pandas keeps when it reads Parquet."""
+    return {_HEADER: header, _OF_PANDAS: json.dumps({_HEADER: header})}
+
+
+def header_of(data: Any) -> dict[str, Any] | None:
+    """The header that a frame, or the metadata of a file, states; None where there is none."""
+    stated = data if isinstance(data, Mapping) else getattr(data, "attrs", None)
+    if type(data).__module__.startswith("pyarrow."):
+        stated = data.schema.metadata
+    given = stated.items() if isinstance(stated, Mapping) else ()
+    named = {k.decode() if isinstance(k, bytes) else k: v for k, v in given}
+    try:
+        text = named.get(_HEADER) or json.loads(named.get(_OF_PANDAS, "{}")).get(_HEADER)
+        header = json.loads(text or "null")
+        if header is None or isinstance(header["attributes"], dict):
+            return dict(header) if header else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    rule = "has a header of warner that was altered"
+    raise FileError("data", rule, None, "Take the reports from where they were made")
+
+
+# -----------------------------------------------------------------------------------------------
+# The index of a pandas column or frame. It stays in memory, because it can name people.
+
+
+def index_of(values: Any) -> Any:
+    """The index of a pandas column or frame, or of a dict of columns; None where there is none."""
+    if isinstance(values, Mapping):
+        given = [index for of in values.values() if (index := index_of(of)) is not None]
+        if any(not index.equals(given[0]) for index in given[1:]):
+            rule = "must have one index in all columns"
+            raise ArgumentError("values", rule, None, "Take the columns from one frame")
+        return given[0] if given else None
+    index = getattr(values, "index", None)
+    return index if hasattr(index, "get_indexer") else None
+
+
+def columns_of_frame(by: Any) -> Any:
+    """The columns of a pandas frame; anything else as it is."""
+    is_frame = index_of(by) is not None and hasattr(by, "columns")
+    return {name: by[name] for name in by.columns} if is_frame else by
+
+
+def in_order_of(index: Any, values: Any, name: str) -> Any:
+    """Columns of the same people in the order of ``index``; as they are where nothing has one."""
+    if isinstance(values, Mapping):
+        return {
+            key: in_order_of(index, of, f"{name}: column {key!r}") for key, of in values.items()
+        }
+    theirs = index_of(values)
+    if index is None or theirs is None or len(theirs) != len(index) or theirs.equals(index):
+        return values
+    if theirs.is_unique and index.is_unique and (place := theirs.get_indexer(index)).min() >= 0:
+        return values.iloc[place]
+    rule = "must have the index of the answers that were randomised, in any order"
+    remedy = "Take both from one frame. If the rows are in one order, pass to_numpy() of the column"
+    raise ArgumentError(name, rule, "another index", remedy)

@@ -38,6 +38,9 @@ def sequence(values: Any, one_each: bool = True) -> list[Any] | tuple[Any, ...] 
 
     Shapes: one_each (n, 1).
     """
+    if isinstance(getattr(values, "header", None), dict):  # that of a mechanism
+        remedy = "Count reports with mechanism.tally(reports)"
+        raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
     is_list = hasattr(values, "__len__") or hasattr(values, "__iter__")
     if isinstance(values, str | bytes | Mapping) or not is_list:
         raise ArgumentTypeError("values", _NOT_A_LIST, kind(values), _WRAP)

@@ -1,4 +1,3 @@
-from .frames import reports_frame as reports_frame
 from .read_answers import read_values as read_values
 from .report_file import (
     open_reports as open_reports,

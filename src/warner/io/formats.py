@@ -17,7 +17,13 @@ from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
 from warner.io.parquet_format import ParquetFormat, is_remote, redacted_address
-from warner.reports.reports import DIGEST_BYTES, MAGIC, WireColumn, read_wire_head
+from warner.reports.reports import (
+    DIGEST_BYTES,
+    MAGIC,
+    WireColumn,
+    file_header,
+    read_wire_head,
+)
 
 # -----------------------------------------------------------------------------------------------
 # Files in the wire format of reports, as ``Reports.save`` writes them.
@@ -50,10 +56,11 @@ class WireFormat(FileFormat):
             file.seek(max(len(MAGIC), file.seek(0, os.SEEK_END) - DIGEST_BYTES))
             digest = file.read().hex()
         if _digest(path) != digest:  # the head of an altered file may say anything
-            return canonical(_header({}, False)).encode(), b""
+            return canonical(file_header({_ATTRIBUTE: {}}, False)).encode(), b""
         head = read_wire_head(path)
         end = {"n": head.n, "sha256": digest}
-        return canonical(_header(head.header, head.simulated)).encode(), canonical(end).encode()
+        header = file_header({_ATTRIBUTE: head.header}, head.simulated)
+        return canonical(header).encode(), canonical(end).encode()
 
     def is_intact(self, path: str, end: Mapping[str, Any]) -> bool:
         """True: :meth:`read_ends` gives no end of a file that was altered."""
@@ -82,16 +89,6 @@ class WireFormat(FileFormat):
                 [pa.array(np.ascontiguousarray(column)) for piece in parts for column in piece],
                 list(columns),
             )
-
-
-def _header(mechanism_header: Any, simulated: Any) -> dict[str, Any]:
-    """The header of a report file of one attribute."""
-    return {
-        "format": "warner-reports",
-        "schema": 1,
-        "simulation": bool(simulated),
-        "attributes": {_ATTRIBUTE: mechanism_header},
-    }
 
 
 def _file_names(column: WireColumn) -> list[str]:

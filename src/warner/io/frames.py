@@ -13,12 +13,11 @@ import numpy as np
 from warner._core.checks import kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, EmptyError, ReportError
 from warner._core.extras import pa, pc
-from warner._core.foreign_tables import ColumnNames
-from warner._core.table import frame
+from warner._core.foreign_tables import ColumnNames, header_of, index_of
 from warner.domains import Domain
-from warner.io.file_format import to_file
 from warner.io.parquet_format import StreamedColumns
-from warner.mechanisms import Mechanism, PerAttribute, from_header
+from warner.io.stated_headers import StatedHeader
+from warner.mechanisms import Mechanism, PerAttribute
 from warner.reports.counting import require_room
 from warner.reports.public_columns import Groups, PublicColumn, group_people
 from warner.reports.reports import Reports, columns_of
@@ -37,21 +36,6 @@ _ELSEWHERE = (
     "'warner tally'"
 )
 _NUMBERED = re.compile(r"(.*_)([0-9]{1,9})", re.DOTALL)  # such as age_bits_12
-
-
-def reports_frame(reports: Reports, backend: str = "pyarrow", attribute: str = "value") -> Any:
-    """Reports as a data frame with the columns of a report file.
-
-    Args:
-        reports: n reports.
-        backend: the library of the frame.
-        attribute: the name of the attribute, with which the names of columns begin.
-
-    Raises:
-        ArgumentError: no such library is installed.
-    """
-    schema = from_header(reports.header).schema
-    return frame(to_file(attribute, schema, reports.columns), backend)
 
 
 def together(mechanisms: Mapping[str, Mechanism], ways: int | None) -> dict[str, Mechanism]:
@@ -637,17 +621,19 @@ class FrameSource:
 class FrameOfReports:
     """A frame or stream where a mechanism expects reports: see ``warner._core.foreign_tables``."""
 
-    def __init__(self, rows: Any, kinds: Mapping[str, Any]) -> None:
+    def __init__(self, rows: Any, kinds: Mapping[str, Any], data: Any) -> None:
         self._rows, self._kinds = rows, kinds
+        self._header, self._index = header_of(data), index_of(data)
 
     def reports(
         self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, ColumnNames]
     ) -> dict[str, Reports]:
         """The reports of each attribute in the frame, in its order."""
-        source = FrameSource(self._rows, self._found(mechanisms, columns, True))
+        where = self._found(mechanisms, columns, True)
+        simulated = self._stated(mechanisms, where).simulated
         return {
-            name: Reports(mechanisms[name].header, of_attribute)
-            for name, of_attribute in source.reports().items()
+            name: Reports(mechanisms[name].header, of_attribute, simulated, self._index)
+            for name, of_attribute in FrameSource(self._rows, where).reports().items()
         }
 
     def tally(
@@ -660,16 +646,27 @@ class FrameOfReports:
         """The tallies of attributes, counted by the frame's own GROUP BY where that is possible."""
         # Groups of people are by columns of the frame, or by values beside it.
         public = {} if by is None else public_columns(by, list(self._kinds))
+        where = self._found(mechanisms, columns, not public)
+        stated = self._stated(mechanisms, where)
+        stated.warn(mechanisms, stacklevel=3)
         if public is None:
             reports = self.reports(mechanisms, columns)
-            return {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}
-        where = self._found(mechanisms, columns, not public)
-        if isinstance(self._rows, Iterator):  # it can be read once, for all attributes
-            return count(mechanisms, FrameSource(self._rows, where), public, **options)
-        return {
-            n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
-            for n, m in mechanisms.items()
-        }
+            tallies = {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}
+        elif isinstance(self._rows, Iterator):  # it can be read once, for all attributes
+            tallies = count(mechanisms, FrameSource(self._rows, where), public, **options)
+        else:
+            tallies = {
+                n: count({n: m}, FrameSource(self._rows, {n: where[n]}), public, **options)[n]
+                for n, m in mechanisms.items()
+            }
+        return {name: stated.of(tally) for name, tally in tallies.items()}
+
+    def _stated(
+        self, mechanisms: Mapping[str, Mechanism], where: Mapping[str, ReportColumns]
+    ) -> StatedHeader:
+        """What the frame says about the reports, compared with the mechanisms."""
+        columns = {name: found.names for name, found in where.items()}
+        return StatedHeader.compared(self._header, mechanisms, columns, list(self._kinds), "data")
 
     def _found(
         self,
@@ -692,7 +689,7 @@ def frame_of_reports(data: Any) -> FrameOfReports | None:
         return None
     try:
         lazy = nw.from_native(data).lazy()
-        return FrameOfReports(lazy, lazy.collect_schema())
+        return FrameOfReports(lazy, lazy.collect_schema(), data)
     except TypeError:
         return _stream_of_reports(data)
 
@@ -707,4 +704,5 @@ def _stream_of_reports(data: Any) -> FrameOfReports | None:
         reader = pa.RecordBatchReader.from_stream(stream)
     except (ImportError, TypeError, ValueError):  # ValueError: a stream of values, not of rows
         return None
-    return FrameOfReports(iter(reader), nw.from_native(reader.schema.empty_table()).schema)
+    kinds = nw.from_native(reader.schema.empty_table()).schema
+    return FrameOfReports(iter(reader), kinds, reader)

@@ -17,6 +17,7 @@ import numpy as np
 
 from warner._core.errors import FileError
 from warner._core.extras import duckdb, pa, pq
+from warner._core.foreign_tables import metadata_of
 from warner._core.progress import stage
 from warner._core.text import without_secrets
 from warner.domains import Domain
@@ -359,7 +360,7 @@ class _ParquetSink(ReportSink):
         self, path: str, header: str, fields: Mapping[str, pa.DataType], use_dictionary: bool
     ) -> None:
 
-        self._schema = pa.schema(list(fields.items()), metadata={"warner": header})
+        self._schema = pa.schema(list(fields.items()), metadata=metadata_of(header))
         self._writer = pq.ParquetWriter(
             path,
             self._schema,

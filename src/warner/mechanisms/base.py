@@ -24,7 +24,12 @@ from warner._core.errors import (
     ReportError,
 )
 from warner._core.exact import check_epsilon, realise
-from warner._core.foreign_tables import ColumnNames, foreign_table
+from warner._core.foreign_tables import (
+    ColumnNames,
+    columns_of_frame,
+    foreign_table,
+    index_of,
+)
 from warner._core.names import Hinting, explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
@@ -367,13 +372,11 @@ class Mechanism(Hinting, ABC):
         Raises:
             ValuesError: an answer outside the domain, named by its position; nothing is sent then.
             EmptyError: no answers.
+            ArgumentError: pandas columns with different indexes.
         """
-        if isinstance(values, Reports | Tally):
-            remedy = "Count reports with mechanism.tally(reports)"
-            raise ArgumentTypeError("values", "must be answers", kind(values), remedy)
-        source = Source(rng)
+        source, index = Source(rng), index_of(values)
         columns = self.randomize_encoded(self.encode(values), source)
-        return Reports(self.header, columns, source.simulated)
+        return Reports(self.header, columns, source.simulated, index)
 
     def device_program(self) -> dict[str, Any]:
         """All that a device in another language needs to randomise one answer, as JSON data.
@@ -503,7 +506,10 @@ class Mechanism(Hinting, ABC):
             of_table: Reports = table.reports({"value": self}, {"value": column})["value"]
             return of_table
         refuse_column(column)
-        return Reports(self.header, columns_from(self.schema, outputs))
+        if isinstance(outputs, Reports):
+            self.check(outputs)
+            return outputs
+        return Reports(self.header, columns_from(self.schema, outputs), index=index_of(outputs))
 
     def check(self, reports: Reports) -> None:
         """Refuse reports of another mechanism, or reports that this mechanism cannot have sent.
@@ -559,21 +565,24 @@ class Mechanism(Hinting, ABC):
                 lazy, of any library: it is counted by its own GROUP BY. Or a stream of Arrow,
                 which is read once: a reader, a data set, the result of a database.
             by: the public columns that make groups of people, such as a ward or a week: {name:
-                values}, n values in the order of the reports. They are texts, integers, booleans or
-                dates, or a :class:`~warner.reports.public_columns.PublicColumn` with its domain. Of
-                a frame also the name of one of its columns, several names, or {name: domain}. None
-                for all people together.
+                values}, n values in the order of the reports, or columns of pandas with the index
+                of the answers that were randomised, in any order. They are texts, integers,
+                booleans or dates, or a :class:`~warner.reports.public_columns.PublicColumn` with
+                its domain. Of a frame also the name of one of its columns, several names, or {name:
+                domain}. None for all people together.
             keep_reports: whether to keep the distinct reports of K bits instead of their bit sums.
                 Estimates can then use the likelihood of whole reports, but the tally grows with n.
                 Tallies of other reports do not change.
             ways: for PerAttribute, the number of attributes that each table combines.
-            column: of a frame, the columns of the reports; as in :meth:`reports`. A frame does not
-                say which mechanism made them: only their ranges are checked.
+            column: of a frame, the columns of the reports; as in :meth:`reports`. Where a frame
+                says which mechanism made them (:meth:`warner.Reports.to_frame`), that is compared.
 
         Returns:
             Tally: the counts; with ``by`` of each group, as a mapping {public values: Tally}.
 
         Raises:
+            FrameWarning: a frame does not say which mechanism made its reports. Only their ranges
+                are checked, and the warning has the order of codes.
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent, a frame without the columns
                 of its reports, or public values of a frame that are missing or were never declared.
@@ -593,7 +602,7 @@ class Mechanism(Hinting, ABC):
         >>> {key: tally.n for key, tally in groups.items()}
         {(1,): 2, (2,): 1}
         """
-        table = foreign_table(reports)
+        table, by = foreign_table(reports), columns_of_frame(by)
         if table is not None:
             self.allowed_ways(ways, keep_reports)
             options: dict[str, Any] = {"keep_reports": keep_reports, "ways": ways}
@@ -603,7 +612,7 @@ class Mechanism(Hinting, ABC):
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
-        groups = None if by is None else group_people(by, len(reports))
+        groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self.count(reports.columns, groups, ways=ways, keep_reports=keep_reports)
         return counted.marked(reports.simulated)
 

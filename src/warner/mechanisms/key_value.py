@@ -23,6 +23,7 @@ from warner._core.errors import (
     ValuesError,
 )
 from warner._core.exact import ONE, check_representable, divide, exp, rational, up
+from warner._core.foreign_tables import index_of
 from warner._core.sampling import Source
 from warner.channels import TiedChannel
 from warner.domains import Domain, Padded, Product
@@ -321,7 +322,8 @@ class KeyValue(Mechanism):
         """
         source = Source(rng)
         encoded = self.encode(values) if self.pairs is None else self._one_each(values, source)
-        return Reports(self.header, self.randomize_encoded(encoded, source), source.simulated)
+        columns = self.randomize_encoded(encoded, source)
+        return Reports(self.header, columns, source.simulated, index_of(values))
 
     def _one_each(self, values: Any, source: Source) -> np.ndarray:
         """One pair of every person, encoded (n, 2), drawn among max(l, held) slots."""

@@ -19,6 +19,7 @@ from warner._core.errors import (
     ValuesError,
     message,
 )
+from warner._core.foreign_tables import index_of
 from warner._core.sampling import Source
 from warner.channels import Channel, LikelihoodOperator
 from warner.domains import Domain, Tagged
@@ -338,7 +339,7 @@ class Device:
         """
         source = Source(rng)
         columns = self._mechanism.randomize_index(self.__encode(values), source)
-        return Reports(self._mechanism.header, columns, source.simulated)
+        return Reports(self._mechanism.header, columns, source.simulated, index_of(values))
 
     @property
     def mechanism(self) -> Mechanism:

@@ -9,6 +9,7 @@ import numpy as np
 
 from warner._core.checks import choice, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, WarnerError
+from warner._core.foreign_tables import in_order_of
 from warner._core.names import explained
 from warner._core.table import Column, Table, Tabular
 from warner.channels import FloatArray
@@ -229,8 +230,9 @@ def regress(
     person i. Its variance depends on the number, so errors are from the sandwich formula, times
     n / (n - p).
 
-    Covariates must be in the order of the reports. Files of reports are shuffled when they are
-    written, so the covariates must have been carried along.
+    Covariates must be in the order of the reports, or in pandas have the index of the answers that
+    were randomised. Files of reports are shuffled when they are written, so the covariates must
+    have been carried along.
 
     Args:
         reports: n reports of one mechanism.
@@ -286,7 +288,8 @@ def regress(
         return _regress_mean(reports, covariates, formula, attribute)
     problem = problem_of(reports, attribute)
     labels, size = problem.domain.labels, problem.domain.size
-    design, matrix = covariates_of(covariates, formula, problem.n)
+    ordered = in_order_of(reports.index, covariates, "covariates")
+    design, matrix = covariates_of(ordered, formula, problem.n)
     if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
         remedy = "Use fewer covariates, merge values, or use kind='mean'"
@@ -397,7 +400,8 @@ def _regress_mean(
     if points is None or points.shape[1] != 1:
         rule, got = "needs values that are numbers", type(problem.domain).__name__
         raise ArgumentTypeError("kind", f"'mean' {rule}", got, "Use kind='shares'")
-    design, matrix = covariates_of(covariates, formula, problem.n)
+    ordered = in_order_of(reports.index, covariates, "covariates")
+    design, matrix = covariates_of(ordered, formula, problem.n)
     q, triangle = np.linalg.qr(matrix)
     check_independent(design.names, triangle)
     width = matrix.shape[1]

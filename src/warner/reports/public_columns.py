@@ -22,6 +22,7 @@ from warner._core.errors import (
     MismatchError,
     ValuesError,
 )
+from warner._core.foreign_tables import in_order_of
 from warner.domains import Categorical, Domain, Integers
 from warner.domains.base import sequence
 from warner.domains.interval import Dates
@@ -97,8 +98,8 @@ class Groups:
     place: np.ndarray  # (n,) the group of each person, in 0..G-1; every group occurs
 
 
-def group_people(by: Any, n: int) -> Groups:
-    """The groups of n people, by their values in public columns.
+def group_people(by: Any, n: int, index: Any = None) -> Groups:
+    """The groups of n people, by their values in public columns, put in the order of an index.
 
     >>> groups = group_people({"ward": ["n", "s", "n"], "age": [1, 1, 2]}, 3)
     >>> groups.keys, groups.place.tolist()
@@ -117,7 +118,7 @@ def group_people(by: Any, n: int) -> Groups:
         domain = given.domain if isinstance(given, PublicColumn) else None
         values = given.values if isinstance(given, PublicColumn) else given
         columns[name] = domain
-        different, code = _coded(where, domain, values)
+        different, code = _coded(where, domain, in_order_of(index, values, where))
         if len(code) != n:
             rule = f"must have a value for each of {n} reports"
             raise ArgumentError(where, rule, f"{len(code)} values")

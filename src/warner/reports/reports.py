@@ -13,19 +13,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import operator
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, overload
 
 import numpy as np
 
 from warner._core.atomic_files import read_whole, write_whole
 from warner._core.checks import kind
 from warner._core.errors import MOST_POSITIONS, ArgumentTypeError, FileError, ReportError
+from warner._core.extras import pa
+from warner._core.foreign_tables import index_of, with_header
 from warner._core.names import Hinting
 from warner._core.sampling import Source, permutation
+from warner._core.table import frame
 from warner._core.text import canonical
 from warner.reports.schema import ReportSchema
 
@@ -41,14 +45,21 @@ class Reports(Hinting):
     ``mechanism.randomize`` and ``mechanism.reports`` make them. The constructor checks shapes. It
     does not check whether the mechanism can have sent the reports.
 
+    Where a report is one number, reports are a column of numbers: ``reports[3]``,
+    ``list(reports)``, ``numpy.asarray(reports)`` and ``frame.assign(report=reports)`` give them.
+    :meth:`to_frame` has all columns of any reports.
+
     Attributes:
         header: the mechanism's header.
         columns: {name: column, (n, ...)}, in the order of the answers.
         simulated: whether the reports were made with a repeatable random generator. Such reports
             protect nobody.
+        index: the pandas index of the answers, or None. Public columns of another order are put in
+            this one. It may name people: it stays in memory, and no file, pickle or text has it.
 
     Raises:
-        ArgumentTypeError: a header or columns that are no mappings.
+        ArgumentTypeError: a header or columns that are no mappings; or numbers are asked for where
+            a report is more than one.
         ReportError: no columns, or columns of different lengths.
 
     >>> from warner import Categorical, RandomizedResponse
@@ -58,7 +69,11 @@ class Reports(Hinting):
     """
 
     def __init__(
-        self, header: Mapping[str, Any], columns: Mapping[str, np.ndarray], simulated: bool = False
+        self,
+        header: Mapping[str, Any],
+        columns: Mapping[str, np.ndarray],
+        simulated: bool = False,
+        index: Any = None,
     ) -> None:
         if not isinstance(header, Mapping) or not isinstance(columns, Mapping):
             rule, remedy = "need a header and columns", "Use mechanism.reports(outputs)"
@@ -71,6 +86,8 @@ class Reports(Hinting):
         if not self.columns or len({len(c) for c in self.columns.values()}) != 1:
             rule = "must have at least one column, all of one length"
             raise ReportError("reports", rule)
+        # Rows of a frame may hold several reports.
+        self.index = index if index is not None and len(index) == len(self) else None
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -94,6 +111,9 @@ class Reports(Hinting):
             digest.update(np.ascontiguousarray(column).tobytes())
         return hash((digest.digest(), self.simulated))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"index": None}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         # Arrays come back from a pickle as ones that can be written to.
@@ -103,11 +123,79 @@ class Reports(Hinting):
         mark = ", simulated" if self.simulated else ""
         return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"
 
-    def __getitem__(self, rows: slice) -> Reports:
+    @overload
+    def __getitem__(self, rows: slice) -> Reports: ...
+
+    @overload
+    def __getitem__(self, rows: int) -> int: ...
+
+    def __getitem__(self, rows: slice | int) -> Reports | int:
         if not isinstance(rows, slice):
-            raise ArgumentTypeError("reports", "are taken by slices", kind(rows))
+            try:
+                row = operator.index(rows)
+            except TypeError:
+                row = None
+            if row is None:
+                rule, remedy = "are taken by a number or a slice", "For example reports[:10]"
+                raise ArgumentTypeError("reports", rule, kind(rows), remedy)
+            return cast(int, self._numbers()[row].item())
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return Reports(self.header, columns, self.simulated)
+        index = None if self.index is None else self.index[rows]
+        return Reports(self.header, columns, self.simulated, index)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers().tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._numbers(), dtype, copy=copy)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        # Polars makes a column of this, and asks for no other array.
+        numbers = pa.array(self._numbers())
+        named = pa.field(next(iter(self.columns)), numbers.type)
+        return named.__arrow_c_schema__(), numbers.__arrow_c_array__(requested_schema)[1]
+
+    def _numbers(self) -> np.ndarray:
+        """The only column, (n,), where a report is one number."""
+        column, *more = self.columns.values()
+        if more or column.ndim > 1:
+            rule = "are a column of numbers only where a report is one number"
+            got = f"{', '.join(self.columns)} of {self.header.get('mechanism')}"
+            remedy = "Take reports.to_frame() with all columns, or one report as reports[:1]"
+            raise ArgumentTypeError("reports", rule, got, remedy)
+        return column
+
+    def to_frame(self, backend: str = "pyarrow", attribute: str = "") -> Any:
+        """The reports as a data frame that says which mechanism made them.
+
+        ``mechanism.tally(frame)``, ``study.tally(frame)`` and ``warner tally`` compare the header
+        of the frame with that of the mechanism, and keep the mark of a simulation. The header is in
+        the metadata of PyArrow's schema, or in ``frame.attrs`` of pandas, and in Parquet files that
+        these libraries write. Polars has no place for it: its frames lose the header.
+
+        Args:
+            backend: a library that Narwhals can use, such as pyarrow, polars or pandas.
+            attribute: the attribute, with which the names of columns begin, such as
+                ``smokes_report`` in a study; left out, the columns are named as in ``columns``.
+
+        Returns:
+            The frame, n rows in the order of the reports, and a column for each number of a report.
+            One of pandas has the index of the answers: leave it out of files.
+
+        Raises:
+            ArgumentError: no such library is installed.
+
+        >>> from warner import Categorical, RandomizedResponse
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> frame = coin.randomize(["yes", "no"]).to_frame(attribute="smokes")
+        >>> frame.column_names, coin.tally(frame).n
+        (['smokes_report'], 2)
+        """
+        start = f"{attribute}_" if attribute else ""
+        made = frame(columns_for_files(start, self.columns), backend)
+        if self.index is not None and index_of(made) is not None:
+            made.index = self.index
+        return with_header(made, file_header({attribute: self.header}, self.simulated))
 
     def record_array(self) -> np.ndarray:
         """Every report as bytes: the bytes of its columns, little endian, and nothing else.
@@ -256,6 +344,27 @@ def read_wire_head(path: str) -> WireHead:
             raise _malformed()
         head = file.read(int.from_bytes(start[len(MAGIC) :], "little"))
         return WireHead.parse(start + head, file.seek(0, os.SEEK_END))
+
+
+def file_header(attributes: Mapping[str, Any], simulated: Any) -> dict[str, Any]:
+    """The header of a file or a frame of reports, from those of mechanisms, as JSON data."""
+    return {
+        "format": "warner-reports",
+        "schema": SCHEMA,
+        "simulation": bool(simulated),
+        "attributes": dict(attributes),
+    }
+
+
+def columns_for_files(start: str, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns of a file or a frame, (n,) each: one for each number of a report."""
+    return {
+        f"{start}{name}" if part is None else f"{start}{name}_{part}": (
+            column if part is None else np.ascontiguousarray(column[:, part])
+        )
+        for name, column in columns.items()
+        for part in ([None] if column.ndim == 1 else range(column.shape[1]))
+    }
 
 
 def _malformed() -> FileError:

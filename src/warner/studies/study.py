@@ -17,7 +17,7 @@ from typing import Any, Self
 from warner._core import html
 from warner._core.checks import kind, show
 from warner._core.errors import ArgumentError, ArgumentTypeError, StudyError
-from warner._core.foreign_tables import ColumnNames, foreign_table
+from warner._core.foreign_tables import ColumnNames, columns_of_frame, foreign_table
 from warner._core.names import Hinting
 from warner._core.sampling import Source
 from warner._core.text import canonical, unreadable
@@ -387,8 +387,8 @@ class Study(Hinting):
 
         Args:
             reports: {attribute: n reports} of the same people in the same order; or a data frame of
-                any library, eager or lazy, with one row for each person. A frame does not say which
-                mechanism made its reports: only their ranges are checked.
+                any library, eager or lazy, with one row for each person. Where a frame says which
+                mechanism made its reports (:meth:`warner.Reports.to_frame`), that is compared.
             by: the public columns of the study that make groups of people: {name: values}, n values
                 of each, in the same order. Of a frame also the name of one of its columns, or
                 several names. None for all people together.
@@ -404,6 +404,7 @@ class Study(Hinting):
                 attribute or a public column that the study does not have; or a public column of
                 another length.
             ArgumentTypeError: reports or public columns of another sort.
+            FrameWarning: a frame does not say which mechanism made its reports.
             MismatchError, ReportError: reports that the study's mechanisms did not make, or public
                 values of a frame that are missing or were never declared.
             ValuesError: a public value that is missing or was never declared, by its position.
@@ -426,7 +427,7 @@ class Study(Hinting):
         """
         table, given = foreign_table(reports), dict(columns or {})
         self._refuse_others(reports, table is not None, given)
-        public = None if by is None else self._public_of(by, table is not None)
+        public = None if by is None else self._public_of(columns_of_frame(by), table is not None)
         if table is None:
             tallies = {name: self.mechanisms[name].tally(reports[name], public) for name in reports}
         else:

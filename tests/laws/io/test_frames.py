@@ -6,7 +6,6 @@ import pytest
 
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
-from warner.io import reports_frame
 
 NAMES = ALL
 
@@ -23,7 +22,7 @@ FRAMES = [
 def test_frames_of_any_library_are_counted(name: str, backend: str) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    assert mechanism.tally(reports_frame(reports, backend)).marked() == mechanism.tally(reports)
+    assert mechanism.tally(reports.to_frame(backend)).marked() == mechanism.tally(reports)
 
 
 def test_lazy_frames_are_counted() -> None:
@@ -32,8 +31,8 @@ def test_lazy_frames_are_counted() -> None:
 
     mechanism = smallest("LocalHashing optimized")
     reports = _reports(mechanism)
-    lazy = pl.from_arrow(reports_frame(reports)).lazy()
+    lazy = pl.from_arrow(reports.to_frame()).lazy()
     assert mechanism.tally(lazy).marked() == mechanism.tally(reports)
-    found = reports_frame(reports)  # noqa: F841 - DuckDB finds it by name
+    found = reports.to_frame()  # noqa: F841 - DuckDB finds it by name
     relation = duckdb.sql("SELECT * FROM found")
     assert mechanism.tally(relation).marked() == mechanism.tally(reports)

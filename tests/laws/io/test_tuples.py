@@ -10,7 +10,7 @@ import warner
 from tests.laws._tuples import _reports, _ways
 from tests.registry import COMBINED
 from warner import Reports, Tally
-from warner.io import read_reports, reports_frame, tally_file, write_reports
+from warner.io import read_reports, tally_file, write_reports
 
 NAMES = list(COMBINED)
 
@@ -37,4 +37,4 @@ def test_tuples_survive_every_wire_and_are_counted_from_it_alike(name: str, tmp_
         tally.save(tmp_path / "t.json")
         assert Tally.load(tmp_path / "t.json") == tally
         for backend in ("pyarrow", "polars", "pandas"):
-            assert mechanism.tally(reports_frame(reports, backend), **how).marked() == tally
+            assert mechanism.tally(reports.to_frame(backend), **how).marked() == tally

@@ -70,7 +70,7 @@ def test_csv_and_frames_count_the_same_groups(name: str, tmp_path: Path) -> None
     assert io.tally_file(opened, ASKED) == {"a": wanted}
     days = [str(day) for day in PUBLIC["seen"].values]
     table = {n: PUBLIC[n].values for n in ASKED} | {"seen": days}
-    columns = io.reports_frame(reports, attribute="a").to_pydict()
+    columns = reports.to_frame(attribute="a").to_pydict()
     for backend in ("pyarrow", "polars"):
         data = frame({**columns, **{k: list(v) for k, v in table.items()}}, backend)
         domains = {n: PUBLIC[n].domain for n in ASKED}

@@ -124,7 +124,7 @@ def test_files_are_counted_as_by_group_by_alone(
     path = str(tmp_path / "reports.parquet")
     io.write_reports({"a": reports}, path)
     known = io.open_reports(path).expected({"a": mechanism})
-    frame = _write(tmp_path / "plain.parquet", io.reports_frame(reports, attribute="a").to_pydict())
+    frame = _write(tmp_path / "plain.parquet", reports.to_frame(attribute="a").to_pydict())
 
     def both() -> list[Any]:
         return [io.tally_file(known), tally_foreign(open_foreign(frame), {"a": mechanism})]

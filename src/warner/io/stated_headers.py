@@ -1,0 +1,122 @@
+"""What a frame, or a file of another program, says about its reports.
+
+A header in it is compared with the mechanisms that are to count the reports. Where there is none,
+nothing says which value a code stands for: then people are told the order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warner._core.checks import show
+from warner._core.errors import FrameWarning
+from warner._core.table import as_text
+from warner.domains import Domain
+from warner.io.file_format import records_column
+from warner.mechanisms import Mechanism
+from warner.reports.tally import Tally, require_same
+
+_ATTRIBUTES, _CODES = 3, 6  # how many are listed
+
+
+@dataclass(frozen=True)
+class StatedHeader:
+    """What was found out from a header, after it was compared."""
+
+    simulated: bool  # whether it marks the reports as a simulation
+    reports_per_person: int
+    silent_on: tuple[str, ...]  # the attributes of which it does not name the mechanism
+
+    @classmethod
+    def compared(
+        cls,
+        header: Mapping[str, Any] | None,
+        mechanisms: Mapping[str, Mechanism],
+        columns: Mapping[str, Sequence[str]],
+        names: Sequence[str],
+        where: str,
+    ) -> StatedHeader:
+        """Compare a header with mechanisms, whose reports are in ``columns`` among ``names``."""
+        stated = {} if header is None else header["attributes"]
+        silent = []
+        for name, mechanism in mechanisms.items():
+            of_name = _attribute(stated, name, mechanism, columns[name], names)
+            if of_name is None:
+                silent.append(name)
+                continue
+            about = f"{where}: reports{f' of {name!r}' if len(mechanisms) > 1 else ''}"
+            who = ("the mechanism has", "its header has")
+            require_same(mechanism.header, stated[of_name], about, who)
+        said = header or {}
+        most = said.get("reports_per_person", 1)
+        return cls(bool(said.get("simulation")), most, tuple(silent))
+
+    def of(self, tally: Tally) -> Tally:
+        """A tally with what the header says of people."""
+        most = max(self.reports_per_person, tally.reports_per_person)
+        return tally.marked(self.simulated).per_person(most)
+
+    def warn(self, mechanisms: Mapping[str, Mechanism], stacklevel: int) -> None:
+        """Warn where nothing says which mechanism made the reports."""
+        if self.silent_on:
+            of = {name: mechanisms[name] for name in self.silent_on}
+            text = (
+                "The frame does not say which mechanism made its reports, and whether they are "
+                f"simulated. They are counted as {codes_in_words(of)}. To state that, and see no "
+                "warning: mechanism.tally(mechanism.reports(frame))."
+            )
+            warnings.warn(text, FrameWarning, stacklevel + 1)
+
+
+def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
+    """Which mechanisms reports are counted with, and which value each code stands for.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> codes_in_words({"value": RandomizedResponse(Categorical(["no", "yes"]), 1.0)})
+    'RandomizedResponse with epsilon 1.0, where 0 = no, 1 = yes'
+    """
+    listed = []
+    for name, mechanism in list(mechanisms.items())[:_ATTRIBUTES]:
+        domains = mechanism.attribute_domains or {"": mechanism.domain}
+        orders = [
+            f"{of}{' ' * bool(of)}{_order(domain)}"
+            for of, domain in list(domains.items())[:_ATTRIBUTES]
+            if not domain.is_binned
+        ]
+        text = f"{type(mechanism).__name__} with epsilon {mechanism.requested}"
+        of_name = f"{show(name)} as " if len(mechanisms) > 1 else ""
+        listed.append(of_name + text + (f", where {'; '.join(orders)}" if orders else ""))
+    more = len(mechanisms) - _ATTRIBUTES
+    return "; ".join([*listed, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _order(domain: Domain) -> str:
+    """The first values of a domain and the last, with their codes."""
+    last = domain.size - 1
+    some = [*range(last)] if last < _CODES else [0, 1, 2]
+    texts = [f"{i} = {as_text(value)}" for i, value in zip(some, domain.decode(some), strict=True)]
+    gap = ["..."] if last >= _CODES else []
+    return ", ".join([*texts, *gap, f"{last} = {as_text(domain.decode([last])[0])}"])
+
+
+def _attribute(
+    stated: Mapping[str, Any],
+    name: str,
+    mechanism: Mechanism,
+    columns: Sequence[str],
+    names: Sequence[str],
+) -> str | None:
+    """The attribute of a header that some columns of reports are of; None where it has none."""
+    ends = list(mechanism.schema.file_columns())
+    usual = {of: [f"{of}_{end}" if of else end for end in ends] for of in stated}
+    for of in stated:
+        if list(columns) in (usual[of], [records_column(of)]):
+            return of
+    if name in stated:
+        return name
+    # A header of one attribute is about columns that were renamed, unless its own are still there.
+    others = [of for of in stated if not set(usual[of]) & set(names)]
+    return others[0] if len(stated) == len(others) == 1 else None

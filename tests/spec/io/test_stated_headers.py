@@ -1,0 +1,143 @@
+"""Frames say which mechanism made their reports, or people are told the order of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import warner
+from warner import Categorical, RandomizedResponse, Study
+from warner.errors import FileError, FrameWarning, MismatchError
+
+LABELS = Categorical(["no", "yes"])
+COIN = RandomizedResponse(LABELS, 1.0)
+MADE = COIN.randomize(["no", "yes", "yes"] * 9, np.random.default_rng(1))
+STUDY = Study.parse("""
+[public.ward]
+values = ["a", "b"]
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+[attributes.drinks]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+""")
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def _written_by_pandas(path: Path) -> Any:
+    MADE.to_frame("pandas", "smokes").to_parquet(path)
+    return path
+
+
+def _written_by_arrow(path: Path) -> Any:
+    pq.write_table(MADE.to_frame("pyarrow", "smokes"), path)
+    return path
+
+
+def _written_by_warner(path: Path) -> Any:
+    warner.io.write_reports({"smokes": MADE}, str(path))
+    return path
+
+
+@pytest.mark.parametrize("write", [_written_by_pandas, _written_by_arrow, _written_by_warner])
+@pytest.mark.parametrize(
+    "read",
+    [
+        pd.read_parquet,
+        pq.read_table,
+        ds.dataset,
+        lambda path: ds.dataset(path).scanner().to_reader(),
+    ],
+)
+def test_parquet_keeps_the_header_and_the_mark_of_a_simulation(
+    write: Callable[[Path], Any], read: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "r.parquet")
+    assert COIN.tally(read(path)) == COIN.tally(MADE)
+    with pytest.raises(MismatchError, match=r"mechanism has epsilon 3\.0, and its header has 1\.0"):
+        RandomizedResponse(LABELS, 3.0).tally(read(path))
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "pandas"])
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (RandomizedResponse(LABELS, 3.0), r"epsilon 3\.0"),
+        (RandomizedResponse(Categorical(["yes", "no"]), 1.0), "different domain"),
+        (warner.UnaryEncoding(LABELS, 1.0), "the mechanism 'UnaryEncoding'"),
+    ],
+)
+def test_frames_of_another_mechanism_are_refused(backend: str, other: Any, words: str) -> None:
+    for count in (other.tally, other.reports):
+        with pytest.raises(MismatchError, match=words):
+            count(MADE.to_frame(backend))
+
+
+def test_renamed_columns_are_known_and_other_columns_are_not() -> None:
+    frame = MADE.to_frame("pandas").rename(columns={"report": "said"}).assign(week=1)
+    assert COIN.tally(frame, "week", column="said").simulated
+    with pytest.raises(MismatchError):
+        RandomizedResponse(LABELS, 3.0).tally(frame, column="said")
+    beside = MADE.to_frame("pandas").assign(other_report=1)
+    with pytest.warns(FrameWarning):  # the header is not about this column
+        assert RandomizedResponse(LABELS, 3.0).tally(beside, column="other").simulated
+
+
+def test_a_study_compares_each_attribute() -> None:
+    frame = MADE.to_frame("pandas", "smokes").assign(ward=["a", "b", "b"] * 9)
+    with pytest.warns(FrameWarning, match=r"counted as RandomizedResponse .* 0 = no, 1 = yes\. To"):
+        tallies = STUDY.tally(frame.assign(drinks_report=0), "ward")
+    assert all(t.simulated for t in tallies.values())
+    assert STUDY.mechanisms["smokes"].reports(frame, "smokes") == MADE
+
+
+@pytest.mark.parametrize(
+    "mechanism, frame, words",
+    [
+        (
+            COIN,
+            pl.DataFrame({"report": [0, 1]}),
+            "RandomizedResponse with epsilon 1.0, where 0 = no",
+        ),
+        (COIN, pd.DataFrame({"x": [0, 1]}), "0 = no, 1 = yes. To state that"),
+        (COIN, pa.table({"report": [0, 1]}).to_reader(), "0 = no, 1 = yes"),
+        (
+            RandomizedResponse(warner.Integers(18, 90), 1.0),
+            pl.LazyFrame({"report": [0, 1]}),
+            "0 = 18, 1 = 19, 2 = 20, ..., 72 = 90",
+        ),
+        (
+            warner.mechanisms.PerAttribute.of({"a": COIN, "b": COIN}),
+            pl.DataFrame({"a.report": [0], "b.report": [0]}),
+            "where a 0 = no, 1 = yes; b 0 = no, 1 = yes",
+        ),
+    ],
+)
+def test_without_a_header_people_are_told_the_order_of_codes(
+    mechanism: Any, frame: Any, words: str
+) -> None:
+    with pytest.warns(FrameWarning) as told:
+        mechanism.tally(frame)
+    assert words in str(told[0].message) and told[0].filename == __file__
+    if not isinstance(frame, pa.RecordBatchReader):
+        assert mechanism.tally(mechanism.reports(frame)).n == len(mechanism.reports(frame))
+
+
+@pytest.mark.parametrize("text", ["{", '{"attributes": 3}', "[]", "3"])
+def test_an_altered_header_is_refused(text: str) -> None:
+    frame = MADE.to_frame("pandas")
+    frame.attrs["warner"] = text
+    with pytest.raises(FileError, match="header of warner that was altered"):
+        COIN.tally(frame)

@@ -1,0 +1,132 @@
+"""Reports are a column of numbers where a report is one number, and know the index of a frame."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import warner
+from warner import Categorical, Reports
+from warner.errors import ArgumentError, ArgumentTypeError
+from warner.mechanisms import PerAttribute
+
+LABELS = Categorical(["no", "yes"])
+SURE = warner.RandomizedResponse(LABELS, float("inf"))  # reports that are the answers
+COIN = warner.RandomizedResponse(LABELS, 1.0)
+BITS = warner.UnaryEncoding(LABELS, 1.0)
+PEOPLE = pd.DataFrame({"ward": ["a"] * 30 + ["b"] * 20, "ans": ["yes"] * 30 + ["no"] * 20})
+SHUFFLED = PEOPLE.sample(frac=1, random_state=5)
+REPORTS = SURE.randomize(SHUFFLED["ans"])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.asarray,
+        list,
+        lambda r: [r[i] for i in range(len(r))],
+        lambda r: PEOPLE.assign(report=r)["report"],
+        lambda r: pd.DataFrame(r)[0],
+        pl.Series,
+        lambda r: pl.DataFrame({"report": r})["report"],
+        lambda r: pl.DataFrame({"a": [0] * 50}).with_columns(pl.Series("report", r))["report"],
+    ],
+)
+def test_reports_of_one_number_fit_into_a_column(numbers: Callable[[Any], Any]) -> None:
+    assert list(numbers(REPORTS)) == REPORTS.columns["report"].tolist()
+    assert np.asarray(REPORTS, dtype=float).dtype == float
+    with pytest.raises(ArgumentTypeError, match=r"bits of UnaryEncoding. Take reports.to_frame\("):
+        numbers(BITS.randomize(PEOPLE["ans"]))
+
+
+def test_reports_are_taken_by_numbers_and_slices_and_are_no_answers() -> None:
+    assert REPORTS[-1] == REPORTS.columns["report"][-1] and len(REPORTS[3:5]) == 2
+    with pytest.raises(ArgumentTypeError, match="by a number or a slice; got"):
+        REPORTS["a"]  # type: ignore[call-overload]
+    with pytest.raises(ArgumentTypeError, match="must be answers; got Reports"):
+        warner.RandomizedResponse(warner.Integers(0, 1), 1.0).randomize(REPORTS)
+    assert SURE.reports(REPORTS) is REPORTS
+    with pytest.raises(warner.errors.MismatchError, match=r"epsilon 1\.0"):
+        COIN.reports(REPORTS)
+
+
+def _groups(by: Any, reports: Reports = REPORTS) -> dict[Any, list[int]]:
+    return {key: t.counts.tolist() for key, t in SURE.tally(reports, by).items()}
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        {"ward": PEOPLE["ward"]},
+        {"ward": SHUFFLED["ward"]},
+        {"ward": SHUFFLED["ward"].to_numpy()},
+        PEOPLE[["ward"]],
+        {"ward": warner.reports.public_columns.PublicColumn(Categorical(["a", "b"]), PEOPLE["ward"])},
+    ],
+)
+def test_public_columns_are_put_in_the_order_of_the_answers(by: Any) -> None:
+    assert _groups(by) == {("a",): [0, 30], ("b",): [20, 0]}
+    frame = SHUFFLED.assign(report=REPORTS)[["report"]]
+    assert _groups(by, SURE.reports(frame)) == _groups(by)
+    assert {k: t.counts.tolist() for k, t in SURE.tally(frame, by).items()} == _groups(by)
+
+
+def test_frames_take_reports_and_groups_from_one_frame() -> None:
+    frame = SHUFFLED.assign(report=REPORTS)
+    for by in ("ward", ["ward"]):
+        assert SURE.tally(frame, by, column="report") == SURE.tally(REPORTS, PEOPLE[["ward"]])
+    joined = PEOPLE.assign(report=REPORTS.to_frame("pandas")["report"])
+    assert joined["report"].tolist() == [1] * 30 + [0] * 20
+    # The covariates of a regression are put in order in the same way.
+    fits = [
+        warner.regress(COIN.randomize(SHUFFLED["ans"], np.random.default_rng(1)), rows[["ward"]])
+        for rows in (PEOPLE, SHUFFLED)
+    ]
+    np.testing.assert_allclose(fits[0].coefficients, fits[1].coefficients)
+
+
+@pytest.mark.parametrize(
+    "reports, by",
+    [
+        (REPORTS, {"ward": PEOPLE["ward"].set_axis(range(100, 150))}),
+        (REPORTS, {"ward": PEOPLE["ward"].set_axis([7] * 50)}),
+        (SURE.randomize(PEOPLE["ans"].set_axis([7] * 50)), {"ward": PEOPLE["ward"]}),
+        (REPORTS[:10], {"ward": PEOPLE["ward"][:10]}),
+    ],
+)
+def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"'ward': must have the index .* Take both from one"):
+        _groups(by, reports)
+
+
+def test_columns_of_answers_have_one_index() -> None:
+    both = PerAttribute.of({"a": COIN, "b": COIN})
+    with pytest.raises(ArgumentError, match="one index in all columns"):
+        both.randomize({"a": PEOPLE["ans"], "b": SHUFFLED["ans"]})
+    reports = both.randomize({"a": SHUFFLED["ans"], "b": SHUFFLED["ans"]})
+    assert reports.index.equals(SHUFFLED.index)
+
+
+def test_the_index_stays_in_memory(tmp_path: Any) -> None:
+    named = PEOPLE.set_axis([f"person {i}" for i in range(50)])
+    reports = SURE.randomize(named["ans"])
+    assert reports[2:4].index.tolist() == ["person 2", "person 3"]
+    reports.save(tmp_path / "r.warner")
+    warner.io.write_reports(reports, str(tmp_path / "r.parquet"))
+    for text in (
+        pickle.dumps(reports),
+        reports.to_bytes(),
+        (tmp_path / "r.warner").read_bytes(),
+        (tmp_path / "r.parquet").read_bytes(),
+        str(reports.to_frame().to_pydict()).encode() + str(reports.to_frame().schema).encode(),
+        repr(reports).encode(),
+    ):
+        assert b"person" not in text
+    copy = pickle.loads(pickle.dumps(reports))
+    assert copy == reports and copy.index is None
