@@ -25,6 +25,8 @@ answer is shown by its position and kind alone, because messages end up in logs.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -214,3 +216,11 @@ class MethodWarning(UserWarning):
 
 class FrameWarning(UserWarning):
     """A frame that does not say which mechanism made its reports; it has the order of codes."""
+
+
+def warn(text: str, category: type[UserWarning]) -> None:
+    """Warn of the line that called this package, however deep inside it that was noticed."""
+    level, here = 2, sys._getframe(1)
+    while here.f_globals.get("__name__", "").startswith("warner.") and here.f_back is not None:
+        level, here = level + 1, here.f_back
+    warnings.warn(text, category, level)

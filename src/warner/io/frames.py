@@ -648,7 +648,7 @@ class FrameOfReports:
         public = {} if by is None else public_columns(by, list(self._kinds))
         where = self._found(mechanisms, columns, not public)
         stated = self._stated(mechanisms, where)
-        stated.warn(mechanisms, stacklevel=3)
+        stated.warn(mechanisms)
         if public is None:
             reports = self.reports(mechanisms, columns)
             tallies = {n: m.tally(reports[n], by, **options) for n, m in mechanisms.items()}

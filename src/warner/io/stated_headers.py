@@ -6,13 +6,12 @@ nothing says which value a code stands for: then people are told the order.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from warner._core.checks import show
-from warner._core.errors import FrameWarning
+from warner._core.errors import FrameWarning, warn
 from warner._core.table import as_text
 from warner.domains import Domain
 from warner.io.file_format import records_column
@@ -59,7 +58,7 @@ class StatedHeader:
         most = max(self.reports_per_person, tally.reports_per_person)
         return tally.marked(self.simulated).per_person(most)
 
-    def warn(self, mechanisms: Mapping[str, Mechanism], stacklevel: int) -> None:
+    def warn(self, mechanisms: Mapping[str, Mechanism]) -> None:
         """Warn where nothing says which mechanism made the reports."""
         if self.silent_on:
             of = {name: mechanisms[name] for name in self.silent_on}
@@ -68,7 +67,7 @@ class StatedHeader:
                 f"simulated. They are counted as {codes_in_words(of)}. To state that, and see no "
                 "warning: mechanism.tally(mechanism.reports(frame))."
             )
-            warnings.warn(text, FrameWarning, stacklevel + 1)
+            warn(text, FrameWarning)
 
 
 def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:

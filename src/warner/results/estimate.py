@@ -5,7 +5,6 @@ An estimate is of one group of people or more. Without public columns all people
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from warner._core.checks import choice
-from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning
+from warner._core.errors import ArgumentError, ArgumentTypeError, MethodWarning, warn
 from warner._core.names import explained
 from warner._core.pickles import without_cached
 from warner._core.progress import steps
@@ -837,7 +836,7 @@ def estimate(
             raise ArgumentTypeError(name, rule)
     result = _of_one(tally, named, attributes, values)
     if named is not None and result.advice is not None:
-        warnings.warn(result.advice, MethodWarning, stacklevel=2)
+        warn(result.advice, MethodWarning)
     return result
 
 
@@ -881,7 +880,7 @@ def _of_groups(
             shares[g] = member.probabilities
             warned = member
     if method is not None and warned.advice is not None:
-        warnings.warn(warned.advice, MethodWarning, stacklevel=3)
+        warn(warned.advice, MethodWarning)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
     axis = GroupAxis(table, "none", shares, None, tuple(members))
     return Estimate(fit, table.whole, warned.estimator, groups=axis)
