@@ -131,8 +131,8 @@ def in_order_of(index: Any, values: Any, name: str) -> Any:
     theirs = index_of(values)
     if index is None or theirs is None or len(theirs) != len(index) or theirs.equals(index):
         return values
-    if theirs.is_unique and index.is_unique and (place := theirs.get_indexer(index)).min() >= 0:
-        return values.iloc[place]
+    if theirs.is_unique and index.is_unique and (rows := theirs.get_indexer(index)).min() >= 0:
+        return values.iloc[rows]
     rule = "must have the index of the answers that were randomised, in any order"
     remedy = "Take both from one frame. If the rows are in one order, pass to_numpy() of the column"
     raise ArgumentError(name, rule, "another index", remedy)

@@ -665,7 +665,7 @@ class FrameOfReports:
         self, mechanisms: Mapping[str, Mechanism], where: Mapping[str, ReportColumns]
     ) -> StatedHeader:
         """What the frame says about the reports, compared with the mechanisms."""
-        columns = {name: found.names for name, found in where.items()}
+        columns = {name: of_name.names for name, of_name in where.items()}
         return StatedHeader.compared(self._header, mechanisms, columns, list(self._kinds), "data")
 
     def _found(

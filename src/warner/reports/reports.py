@@ -359,11 +359,11 @@ def file_header(attributes: Mapping[str, Any], simulated: Any) -> dict[str, Any]
 def columns_for_files(start: str, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns of a file or a frame, (n,) each: one for each number of a report."""
     return {
-        f"{start}{name}" if part is None else f"{start}{name}_{part}": (
-            column if part is None else np.ascontiguousarray(column[:, part])
-        )
+        f"{start}{name}{end}": np.ascontiguousarray(numbers)
         for name, column in columns.items()
-        for part in ([None] if column.ndim == 1 else range(column.shape[1]))
+        for end, numbers in (
+            [("", column)] if column.ndim == 1 else [(f"_{i}", c) for i, c in enumerate(column.T)]
+        )
     }
 
 
