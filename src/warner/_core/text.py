@@ -39,6 +39,9 @@ DIFFER = (
     "remove one"
 )
 
+# The first advice where reports are expected and something else came.
+RANDOMISE_FIRST = "If these are answers, randomise them first: warner randomize STUDY FILE"
+
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # Several in a chain, such as simplecache::https://host/a.csv.
 _NEXT = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*(?:://|::))")

@@ -28,6 +28,7 @@ from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
 from warner._core.foreign_tables import ColumnNames
 from warner._core.progress import steps
+from warner._core.text import RANDOMISE_FIRST
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.data_sets import state_of
@@ -148,7 +149,10 @@ class ForeignFile:
         """The columns of the reports of one attribute, as ``report_columns`` finds them."""
         problem, columns = None, {}
         where = "in its first line, which must have the names" if self.is_text else "in this file"
-        remedy = f"Rename it {where}. If all files use one name: --column {attribute}=COLUMN"
+        rename = f"ename it {where}. If all files use one name: --column {attribute}=COLUMN"
+        remedy = f"R{rename}"
+        if attribute in self.names:  # a column that is called after a question holds its answers
+            remedy = f"{RANDOMISE_FIRST}. If another program randomised them, r{rename}"
         try:
             columns = report_columns(mechanism.schema, self.names, column, self.is_text, remedy)
         except ReportError as error:
@@ -309,8 +313,10 @@ def tally_foreign(
             read = partial(_relation, database, near, named[name], by or {}, beside)
             form: Any = "records" if name in records else "numbers"
             ends = [RECORDS] if name in records else mechanism.schema.file_columns()
+            form_of_answers = mechanism.domain.text
+            labels = [] if form_of_answers is None else form_of_answers.labels or []
             where = ReportColumns(mechanism.schema, [named[name][e] for e in ends], form)
-            source = _ForeignSource(near, _safely(near, read), name, where, by or {})
+            source = _ForeignSource(near, _safely(near, read), name, where, by or {}, labels)
             options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
             work = partial(count, {name: mechanism}, source, by, **options)
             tallies |= _safely(near, work)
@@ -327,9 +333,10 @@ class _ForeignSource(FrameSource):
         attribute: str,
         columns: ReportColumns,
         by: By,
+        labels: Sequence[str],
     ) -> None:
         super().__init__(_as_lazy(table), {attribute: columns}, file.streams)
-        self._file, self._by = file, by
+        self._file, self._by, self._labels = file, by, labels
 
     def locate(self, error: ReportError) -> Exception:
         ((name, columns),) = self._columns.items()
@@ -339,7 +346,7 @@ class _ForeignSource(FrameSource):
         row = None
         if columns.form != "records":
             row = _safely(self._file, partial(_first_wrong, self._rows, columns, self._by))
-        return ReportError(_located(self._file, columns.names, text, row))
+        return ReportError(_located(self._file, columns.names, text, row, self._labels))
 
 
 @contextmanager
@@ -468,7 +475,9 @@ def _rows_elsewhere(file: ForeignFile, name: str, domain: Domain, folder: Any) -
     return sum(n for at, (_, n) in zip(group[1:], rows, strict=True) if at != group[0])
 
 
-def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None) -> str:
+def _located(
+    file: ForeignFile, names: Sequence[str], text: str, row: int | None, labels: Sequence[str]
+) -> str:
     """The message of reports that are wrong, with their first row."""
     if row is None:
         return f"{file.path}: {text}"
@@ -477,7 +486,11 @@ def _located(file: ForeignFile, names: Sequence[str], text: str, row: int | None
         query = f"SELECT {cells} FROM {file._table} LIMIT 1 OFFSET {row}"
         with connection() as database:
             entries = _safely(file, lambda: database.execute(query).fetchone())
-        if column := no_number(dict(zip(names, entries or (), strict=False))):
+        texts = dict(zip(names, entries or (), strict=False))
+        if column := no_number(texts):
+            if texts[column] in labels:
+                rule = f"row {row + 1:,} of {column} holds an answer, and no report"
+                return message(file.path, rule, None, RANDOMISE_FIRST)
             rule = f"row {row + 1:,} of {column} holds no whole number"
             return message(file.path, rule, None, "Is the file damaged?")
     return f"{file.path}: {text} The first such row is row {row + 1:,}."

@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
 from warner._core.extras import pa
-from warner._core.text import canonical
+from warner._core.text import RANDOMISE_FIRST, canonical
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
 from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
@@ -146,7 +146,8 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
-        raise ArgumentError(path, f"must end in {suffixes()}")
+        remedy = f"{RANDOMISE_FIRST}. Reports in another format: save them as Parquet or CSV"
+        raise ArgumentError(path, f"must end in {suffixes()}", None, remedy)
     if Path(path).is_dir():
         remedy = "Count a folder that another program wrote with 'warner tally --study'"
         raise FileError(path, "is not a file but a folder", None, remedy)

@@ -29,7 +29,7 @@ from warner._core.errors import (
 )
 from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
-from warner._core.text import can_name_a_file, unreadable
+from warner._core.text import RANDOMISE_FIRST, can_name_a_file, unreadable
 from warner.domains import Domain
 from warner.io.file_format import (
     ROWS_PER_BATCH,
@@ -300,7 +300,8 @@ def open_reports(path: str) -> ReportFile:
         or head.get("format") != "warner-reports"
         or not isinstance(head.get("attributes"), dict)
     ):
-        remedy = "If another program wrote it, count it with 'warner tally --study'"
+        other = "If another program randomised them, count them with 'warner tally --study'"
+        remedy = f"{RANDOMISE_FIRST}. {other}"
         raise FileError(path, "is not a report file of warner", None, remedy)
     if head.get("schema") not in range(1, SCHEMA + 1):
         rule, got = f"schema must be at most {SCHEMA}", repr(head.get("schema"))

@@ -154,7 +154,10 @@ class WholeNumbers:
 def require_numbers(name: str, dtype: Any) -> None:
     """Refuse a column whose Narwhals type holds no whole numbers."""
     if not dtype.is_numeric():
-        raise ReportError(name, _INTEGERS, str(dtype), "Cast it to integers")
+        remedy = (
+            "If it holds answers, randomise them first. If it holds reports, cast it to integers"
+        )
+        raise ReportError(name, _INTEGERS, str(dtype), remedy)
 
 
 def _no_whole_number(name: str, dtype: Any) -> ReportError:

@@ -46,7 +46,7 @@ from warner._core.errors import (
 )
 from warner._core.names import Hinting
 from warner._core.pickles import narrow
-from warner._core.text import canonical, unreadable
+from warner._core.text import RANDOMISE_FIRST, canonical, unreadable
 from warner.domains import Domain
 from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
 from warner.reports.public_columns import (
@@ -832,15 +832,16 @@ def _content(text: bytes, name: str) -> tuple[dict[str, Any], list[str]]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        rule = "is not a tally file, or is truncated"
-        raise FileError(name, rule, None, "Tally the reports again") from None
+        if b'"warner-tally"' in text[:200]:
+            raise FileError(name, "is truncated", None, "Tally the reports again") from None
+        data = None
     if (
         not isinstance(data, dict)
         or data.get("format") != "warner-tally"
         or not isinstance(data.get("attributes"), dict)
     ):
-        remedy = "Make one with 'warner tally'"
-        raise FileError(name, "is not a warner tally", None, remedy)
+        remedy = f"{RANDOMISE_FIRST}. 'warner tally' makes a tally of reports"
+        raise FileError(name, "is not a tally file", None, remedy)
     if data.get("schema") != SCHEMA:
         rule, got = f"schema must be {SCHEMA}", repr(data.get("schema"))
         remedy = "Tally the reports again, or use the version of warner that wrote the file"

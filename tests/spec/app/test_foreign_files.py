@@ -175,3 +175,35 @@ def test_a_study_tallies_frames_and_reports() -> None:
         PLAN.tally([1, 2])
     with pytest.raises(MismatchError):
         PLAN.tally({"setting": REPORTS["long"]})
+
+
+@pytest.mark.parametrize("command", ["tally", "tally --study study.toml", "estimate", "merge", "audit"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "xlsx"])
+def test_answers_in_place_of_reports_are_to_be_randomised_first(
+    folder: Path, command: str, ending: str
+) -> None:
+    answers = pa.table({"setting": ["a", "b"] * 9, "long": [7, 8] * 9})
+    with open("answers", "wb") as file:
+        if ending == "csv":
+            pyarrow.csv.write_csv(answers, file)
+        elif ending == "parquet":
+            pyarrow.parquet.write_table(answers, file)
+        else:
+            file.write(b'{"setting": "a", "long": 7}\n{"setting": "b", "long": 8}\n')
+    name = str(Path("answers").rename(f"answers.{ending}"))
+    if command == "audit" and ending in ("jsonl", "xlsx"):
+        return  # any other file is taken for a study there
+    first, *rest = command.split()
+    output = ["-o", "out.json"] if first in ("tally", "merge") else []
+    said = run(first, name, *rest, *output, ok=False).stderr
+    hint = "If these are answers, randomise them first: warner randomize STUDY FILE"
+    assert hint in said.split("program")[0]
+    assert not Path("out.json").exists()
+
+
+def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
+    Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\na,1,1,1\n")
+    count = ("tally", "x.csv", "--study", "study.toml", "--column", "setting=said", "-o", "t.json")
+    assert "row 1 of said holds an answer, and no report" in run(*count, ok=False).stderr
+    Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nz,1,1,1\n")
+    assert "row 1 of said holds no whole number" in run(*count, ok=False).stderr
