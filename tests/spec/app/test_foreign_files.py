@@ -177,7 +177,9 @@ def test_a_study_tallies_frames_and_reports() -> None:
         PLAN.tally({"setting": REPORTS["long"]})
 
 
-@pytest.mark.parametrize("command", ["tally", "tally --study study.toml", "estimate", "merge", "audit"])
+@pytest.mark.parametrize(
+    "command", ["tally", "tally --study study.toml", "estimate", "merge", "audit"]
+)
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "xlsx"])
 def test_answers_in_place_of_reports_are_to_be_randomised_first(
     folder: Path, command: str, ending: str

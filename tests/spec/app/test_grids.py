@@ -84,7 +84,10 @@ def test_what_is_no_cell_is_refused_by_its_row_and_never_shown(here: Path, cell:
     assert "column 'place', data row 2" in refused and "cell" in refused
     assert not cell or f"{cell}" not in refused.replace("row,column", "")
     pq.write_table(pa.table({"place": [0.5]}), "a.parquet")
-    assert "must be a (row, column) pair" in run("randomize", "city.toml", "a.parquet", ok=False).output
+    assert (
+        "must be a (row, column) pair"
+        in run("randomize", "city.toml", "a.parquet", ok=False).output
+    )
 
 
 def test_tags_stand_among_cells(here: Path) -> None:

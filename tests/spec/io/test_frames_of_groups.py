@@ -95,7 +95,10 @@ def test_arrays_that_are_no_reports_are_refused(arrays: Any, words: str) -> None
         (pl.Series([0.0, None]), "got Float64 with missing values. Leave out the rows"),
         (pl.Series([0.0, 0.5]), "holds numbers that are not whole; got Float64"),
         (pl.Series([0.0, float("nan")]), "must lie in 0..1. Were the reports made for other"),
-        (pl.Series(["0", "1"]), "must be a column of integers; got String. If it holds answers, randomise them first"),
+        (
+            pl.Series(["0", "1"]),
+            "must be a column of integers; got String. If it holds answers, randomise them first",
+        ),
         (pl.Series([0, 2]), "must lie in 0..1. Were the reports made for other values"),
     ],
 )

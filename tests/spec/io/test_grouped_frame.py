@@ -114,8 +114,14 @@ WRONG = {
     "a fraction": (pa.array([1.0, 0.5]), "numbers that are not whole; got Float64"),
     "a large float": (pa.array([1.0, 1e300]), r"must lie in 0\.\.9"),
     "no number": (pa.array([1.0, float("nan")]), r"must lie in 0\.\.9|missing values"),
-    "text": (pa.array(["1", "0"]), "a column of integers; got .*. If it holds answers, randomise them first"),
-    "truth values": (pa.array([True, False]), "a column of integers; got Bool.*If it holds answers"),
+    "text": (
+        pa.array(["1", "0"]),
+        "a column of integers; got .*. If it holds answers, randomise them first",
+    ),
+    "truth values": (
+        pa.array([True, False]),
+        "a column of integers; got Bool.*If it holds answers",
+    ),
     "nothing": (pa.array([], pa.int64()), "no reports"),
 }
 
