@@ -105,6 +105,7 @@ def _wait_for(address: str, token: str, n: int) -> None:
 def _answered(address: str, token: str, seed: int) -> None:
     """People answer: their reports are sent to a collector."""
     _answers("people.csv", seed)
+    Path("people.parquet").unlink(missing_ok=True)
     run("randomize", "habits.toml", "people.csv", "-o", "people.parquet")
     Path("people.txt").write_text(token)
     run("collect", "push", "people.parquet", address, "--token-file", "people.txt")

@@ -145,6 +145,7 @@ class ReportWriter:
         self._sink: ReportSink | None = None
         self._n = 0
         self._is_partial = False  # whether a batch was taken in partly
+        self._is_finished = False
 
     def _require_blocks(self, path: str) -> None:
         """Refuse blocks where a file cannot hold them."""
@@ -298,8 +299,18 @@ class ReportWriter:
             start = stop
         return columns
 
-    def _finish(self) -> None:
-        """Write all that is held, and the end of the file."""
+    def finish(self) -> None:
+        """Write all that is held, and the end of the file, which gets its name after the block.
+
+        Leaving the block does this too. Called before, it parts what can take long, or fail, from
+        the moment at which the reports are there.
+
+        Raises:
+            EmptyError: no reports.
+            ReportError: a batch before that was taken in partly.
+        """
+        if self._is_finished:
+            return
         if self._n == 0:
             raise EmptyError("reports", "must not be empty")
         self._require_whole()
@@ -315,6 +326,7 @@ class ReportWriter:
         sink, self._sink = self._sink, None
         sink.close(canonical({"n": self._n, "sha256": UNSEALED}))
         seal(self._temporary)
+        self._is_finished = True
 
     def __exit__(
         self,
@@ -325,7 +337,7 @@ class ReportWriter:
         try:
             try:
                 if kind is None:
-                    self._finish()
+                    self.finish()
             finally:
                 if self._shuffle is not None:
                     self._shuffle.close()

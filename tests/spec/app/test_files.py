@@ -210,7 +210,7 @@ def test_tables_pictures_and_texts_say_that_reports_are_simulated(here_of_simula
     for seed in ((), ("--seed", "1")):
         for name in "ab":
             Path(f"{name}.parquet").unlink(missing_ok=True)
-            run("randomize", "coin.toml", "a.csv", "-o", f"{name}.parquet", *seed)
+            run("randomize", "coin.toml", "a.csv", "-o", f"{name}.parquet", "--again", *seed)
             run("tally", f"{name}.parquet", "-o", f"{name}.json")
             seed = seed and ("--seed", "2")
         groups = ("a.json", "b.json", "--by", "file")

@@ -86,7 +86,8 @@ def test_ctrl_c_leaves_what_was_there(
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     for name in ("r.csv", "r.parquet", "r2.csv"):
-        run("randomize", "study.toml", "answers.csv", "-o", name)
+        run("randomize", "study.toml", "answers.csv", "-o", name, "--again")
+    Path("study.ledger").unlink()
     run("tally", "r.csv", "-o", "t.json")
     run("tally", "r2.csv", "-o", "t2.json")
     Path("old.json").write_text("old")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ from warner.app.commands.options import (
     tally_output,
 )
 from warner.app.counting import CountRequest, column_names, count_all
+from warner.app.ledger import Ledger
 from warner.app.terminal import plural
 from warner.app.what_files_hold import (
     add_tallies,
@@ -82,6 +84,18 @@ _PEOPLE = ("person", "people")
     help="All people in VALUES are of this group of the study. Without it the column of the "
     "group says who is. Where a file has both, they must agree.",
 )
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The file that remembers which answers were randomised, and what was spent. It is as "
+    "secret as they are. Default: study.ledger beside study.toml.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Randomise answers that were randomised before, and spend epsilon on them again.",
+)
 def randomize(
     study: str,
     values: str,
@@ -91,6 +105,8 @@ def randomize(
     keep_order: bool,
     blocks: bool,
     group: str | None,
+    ledger: str | None,
+    again: bool,
 ) -> None:
     """Randomise the answers in VALUES as the study file STUDY says.
 
@@ -114,6 +130,11 @@ def randomize(
     Where the study has groups, each group has a report file of its own: reports.NAME.parquet for
     -o reports.parquet. A column of VALUES names the group of each person; it is public.
 
+    Answers that were randomised before are refused, also in another file, or where further people
+    follow them: two reports on one answer spend twice. The ledger notices it by keyed hashes. It
+    may miss few answers on standard input, and those of one question in another order. A simulation
+    with --seed is not entered. An output that exists is never replaced.
+
     Public columns that the study declares ([public.ward]) are written beside the reports. They are
     not randomised. Every other column of VALUES that is not asked for is left out.
 
@@ -134,6 +155,10 @@ def randomize(
         raise ArgumentError(study, rule, None, remedy)
     for path in paths.values():
         refuse_overwriting(path, study, values)
+    # The reports of a simulation spend nothing: they are of nobody.
+    path_of_ledger = ledger or str(Path(study).with_suffix(".ledger"))
+    refuse_overwriting(path_of_ledger, study, values)
+    memory = Ledger(path_of_ledger, values) if seed is None else None
     rng = generator(seed)
     source = Source(rng)
     writers = {
@@ -152,17 +177,27 @@ def randomize(
     copies = public_values.AnswerCopyCheck(plan.public, plan.answer_columns)
     done: dict[str | None, int] = {}
     dropped: list[int] = []
-    with contextlib.ExitStack() as opened, stage("randomising") as tell:
-        for batches in _batches(plan, studies, values, bare, copies, dropped):
-            for name, batch in batches.items():
-                # Nothing is written for a group of which there is nobody.
-                if name not in done:
-                    opened.enter_context(writers[name])
-                public = {column: batch[column] for column in plan.public}
-                writers[name].write(studies[name].randomize_encoded(batch, source), public)
-                done[name] = done.get(name, 0) + len(next(iter(batch.values())))
-            tell(sum(done.values()))
+    with contextlib.ExitStack() as opened:
+        with stage("randomising") as tell:
+            for batches in _batches(plan, studies, values, bare, copies, dropped):
+                for name, batch in batches.items():
+                    # Nothing is written for a group of which there is nobody.
+                    if name not in done:
+                        opened.enter_context(writers[name])
+                    public = {column: batch[column] for column in plan.public}
+                    writers[name].write(studies[name].randomize_encoded(batch, source), public)
+                    if memory is not None:
+                        memory.add(name, {a: batch[a] for a in studies[name].mechanisms})
+                    done[name] = done.get(name, 0) + len(next(iter(batch.values())))
+                tell(sum(done.values()))
         copies.refuse()
+        if memory is not None:
+            if not again:
+                memory.refuse(studies)
+            for name in done:
+                writers[name].finish()
+            # Before the files get their names: a crash after that must not lose what was spent.
+            memory.enter(studies, again)
     for name, group_study in studies.items():
         if name not in done:
             click.echo(f"{name}: 0 people, so {paths[name]} was not written", err=True)
@@ -183,6 +218,14 @@ def randomize(
             "protects that too.",
             err=True,
         )
+    if memory is not None and memory.is_entered:
+        said = f"{path_of_ledger} remembers these answers, and is as secret as they are."
+        if again:
+            said += f" With earlier runs epsilon = {memory.in_all:.10g} is spent on them in all."
+        elif memory.earlier:
+            runs = plural(memory.earlier, "earlier run", "earlier runs")
+            said += f" Whoever was in one of its {runs} too has spent more."
+        click.echo(said, err=True)
     if plan.public:
         names = ", ".join(plan.public)
         click.echo(f"Beside the reports, in the clear and not protected: {names}", err=True)

@@ -1,0 +1,229 @@
+"""The ledger beside a study: which answers were randomised, and what was spent on them.
+
+An answer leaves no mark of its own. A mark is a keyed hash of a whole column of answers, or of all
+columns together, and only where trying them out would take 2**64 steps, as their frequencies say.
+Of fewer answers the file is marked: its path and the time of its last change. Whoever has the
+ledger can test a guess of *all* answers with it, so it is as secret as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from math import lgamma, log
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from warner._core.errors import ArgumentError, FileError
+from warner._core.text import canonical
+from warner.studies.study import Study
+
+_FORMAT = "warner-ledger"
+_NOTE = (
+    "Keep this file with the answers, as secret as they are, and delete it with them: whoever has "
+    "it can test a guess of all of them. warner randomize needs it to notice answers that were "
+    "randomised before."
+)
+_BITS = 64.0  # of surprise: no equal answers by chance, and none that are found by trying
+_FEWEST = 17  # people: of fewer, no answers can hold that many bits
+_BUCKETS = 2**12
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 / golden ratio: neighbours fall far apart
+_SHIFT = np.uint64(52)
+
+
+class Ledger:
+    """What one run of ``warner randomize`` reads, against all earlier runs in a file."""
+
+    def __init__(self, path: str, answers: str) -> None:
+        self._path, self._answers = path, answers
+        self._key = secrets.token_bytes(32)
+        self._runs: list[dict[str, Any]] = []
+        self._columns: dict[tuple[str | None, str], _Column] = {}
+        if Path(path).exists():
+            with self._opened() as file:
+                self._read(file)
+        self.is_entered = False
+        self.in_all = 0.0  # the epsilon of a person, with that of earlier runs on these answers
+        self.earlier = 0  # runs
+
+    def add(self, group: str | None, batch: Mapping[str, np.ndarray]) -> None:
+        """Take in some rows of the answers of a group, (m,) or (m, parts) for each attribute."""
+        words = {name: _words(answers) for name, answers in batch.items()}
+        rows = np.zeros(len(next(iter(words.values()))), np.uint64)
+        for column in words.values():
+            rows = (rows ^ column) * _SPREAD
+        for name, column in {**words, "": rows}.items():
+            if (group, name) not in self._columns:
+                self._columns[group, name] = _Column(self._key, {r["people"] for r in self._runs})
+            self._columns[group, name].add(column)
+
+    def refuse(self, studies: Mapping[str | None, Study]) -> None:
+        """Refuse answers that were randomised before, and say what was spent on them."""
+        for group in self._groups():
+            n = self._columns[group, ""].n
+            before = self._before(group)
+            if not before:
+                continue
+            spent, many = sum(before.values()), max(before)
+            those = "answers" if many == n else f"{many:,} answers, the first of {n:,},"
+            in_all = spent + studies[group].epsilon
+            remedy = "Use the reports of them" if many == n else "Keep only the new ones"
+            raise ArgumentError(
+                "standard input" if self._answers == "-" else self._answers,
+                "must not hold answers that were randomised before",
+                f"{those} on which epsilon = {spent:.10g} was spent, as {self._path} says",
+                f"{remedy}. --again makes new reports, and spends epsilon = {in_all:.10g} in all",
+            )
+
+    def _groups(self) -> list[str | None]:
+        return list(dict.fromkeys(group for group, _ in self._columns))
+
+    def _before(self, group: str | None) -> dict[int, float]:
+        """{number of people: epsilon} that earlier runs spent on answers of these people."""
+        before: dict[int, float] = {}
+        for run in self._runs:
+            if epsilon := self._spent(run, group):
+                before[run["people"]] = before.get(run["people"], 0.0) + epsilon
+        return before
+
+    def enter(self, studies: Mapping[str | None, Study], again: bool) -> None:
+        """Write down what is spent, unless the answers are too few to be noticed again."""
+        groups = {group: self._columns[group, ""].n for group in self._groups()}
+        if self._answers == "-" and max(groups.values()) < _FEWEST:
+            return
+        with self._opened() as file:
+            self._read(file)  # another process may have entered the same answers
+            if not again:
+                self.refuse(studies)
+            sums = [studies[g].epsilon + sum(self._before(g).values()) for g in groups]
+            self.in_all, self.earlier = max(sums), len(self._runs)
+            for group, n in groups.items():
+                study = studies[group]
+                each = {
+                    mark: repr(m.guarantee.between_any_values().epsilon * study.rows_per_person)
+                    for name, m in study.mechanisms.items()
+                    for mark in self._marks(group, name)
+                }
+                spent = {"epsilon": repr(study.epsilon), "each": each}
+                entry = {"people": n, "all": self._marks(group, ""), **spent}
+                file.write(f"{canonical(entry)}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self.is_entered = True
+
+    def _spent(self, run: Mapping[str, Any], group: str | None) -> float:
+        """The epsilon that an earlier run spent on these answers; 0 where it had others."""
+        people = run["people"]
+        if set(run["all"]) & set(self._marks(group, "", people)):
+            return float(run["epsilon"])
+        names = [name for of, name in self._columns if of == group and name]
+        marks = {mark for name in names for mark in self._marks(group, name, people)}
+        return sum(float(epsilon) for mark, epsilon in run["each"].items() if mark in marks)
+
+    def _marks(self, group: str | None, name: str, people: int | None = None) -> list[str]:
+        """The marks of a column, or of its first answers; name "" for all columns together."""
+        column = self._columns[group, name]
+        if people not in (None, column.n):
+            return [column.at[people]] if people in column.at else []
+        marks = column.marks(in_any_order=not name)
+        file = Path(self._answers).resolve()
+        if name and not marks and file.is_file():
+            text = canonical([str(file), file.stat().st_mtime_ns, group, name])
+            marks = [_hash(self._key, b"file", text.encode()).hexdigest()]
+        return marks
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file, which other processes wait for where the system can say so."""
+        problem = None
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            remedy = "Name another file with --ledger; it lets nobody spend twice unnoticed"
+            problem = FileError(self._path, "cannot be written", reason, remedy)
+        if problem is not None:
+            raise problem
+        with os.fdopen(handle, "a+b") as file:
+            with contextlib.suppress(ImportError):  # Windows
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+
+    def _read(self, file: BinaryIO) -> None:
+        """Read all whole lines, and cut off what a crash left of the last one."""
+        file.seek(0)
+        lines = file.read().split(b"\n")
+        torn = lines.pop()
+        if not lines and not torn:
+            head = {"format": _FORMAT, "schema": 1, "note": _NOTE, "key": self._key.hex()}
+            file.write(f"{json.dumps(head)}\n".encode())
+            return
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            head, *runs = map(json.loads, lines)
+            if (head["format"], head["schema"]) == (_FORMAT, 1):
+                if self._columns and head["key"] != self._key.hex():
+                    problem = "was made by another process while the answers were read"
+                    raise FileError(self._path, problem, None, "Run the command again")
+                self._key, self._runs = bytes.fromhex(head["key"]), runs
+                file.truncate(sum(len(line) + 1 for line in lines))
+                return
+        rule = "is no ledger of warner, or was altered"
+        remedy = "Put back the file as it was, or name another with --ledger"
+        raise FileError(self._path, rule, None, remedy)
+
+
+class _Column:
+    """The answers of one column, as they stream by."""
+
+    def __init__(self, key: bytes, stops: Iterable[int]) -> None:
+        self._key, self._hash = key, _hash(key, b"in order")
+        self._counts = np.zeros(_BUCKETS, np.int64)
+        self._stops = sorted(stops)
+        self.n = 0
+        self.at: dict[int, str] = {}  # {n: the hash of the first n answers}
+
+    def add(self, words: np.ndarray) -> None:
+        """Take in (m,) numbers of 64 bits, equal ones for equal answers."""
+        buckets = (words * _SPREAD >> _SHIFT).astype("<u2")
+        self._counts += np.bincount(buckets, minlength=_BUCKETS)
+        start = 0
+        for stop in self._stops:
+            if self.n < stop <= self.n + len(buckets):
+                self._hash.update(buckets[start : stop - self.n].tobytes())
+                self.at[stop], start = self._hash.hexdigest(), stop - self.n
+        self._hash.update(buckets[start:].tobytes())
+        self.n += len(buckets)
+
+    def marks(self, in_any_order: bool) -> list[str]:
+        """The hash of the answers in order, and in any order, where nobody can try them out."""
+        counts = self._counts[self._counts > 0]
+        in_order = -self.n * np.log2(np.sum((counts / self.n) ** 2))
+        marks = [self._hash.hexdigest()] if in_order >= _BITS else []
+        # The probability that n others have these counts, by the multinomial distribution.
+        orders = lgamma(self.n + 1) - sum(lgamma(c + 1) for c in counts.tolist())
+        any_order = -(orders + float(np.sum(counts * np.log(counts / self.n)))) / log(2)
+        if in_any_order and any_order >= _BITS:
+            marks.append(_hash(self._key, b"any order", self._counts.tobytes()).hexdigest())
+        return marks
+
+
+def _hash(key: bytes, purpose: bytes, data: bytes = b"") -> hashlib.blake2b:
+    """A hash that only who has the key can compute."""
+    return hashlib.blake2b(data, key=key, person=purpose, digest_size=16)
+
+
+def _words(answers: np.ndarray) -> np.ndarray:
+    """Answers (m,) or (m, parts) as numbers of 64 bits, (m,)."""
+    plain = answers.astype(np.float64 if answers.dtype.kind == "f" else np.int64)
+    words = np.zeros(len(plain), np.uint64)
+    for numbers in plain.reshape(len(plain), -1).T:
+        words = words * _SPREAD ^ np.ascontiguousarray(numbers).view(np.uint64)
+    return words

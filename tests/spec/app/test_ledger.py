@@ -1,0 +1,176 @@
+"""The ledger of randomize: answers that were randomised before are noticed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spec.app._command import SECRET, STUDY, run
+from warner.app.ledger import Ledger
+from warner.io.report_writer import ReportWriter
+from warner.studies.study import Study
+
+_DRAW = random.Random(8)
+ROWS = [f"{_DRAW.choice(['no', 'yes'])},{_DRAW.randrange(10)}" for _ in range(1000)]
+
+
+def answers(rows: list[str], name: str = "a.csv") -> str:
+    Path(name).write_text("\n".join(["smokes,age", *rows, ""]))
+    return name
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study, and answers that were randomised as it says."""
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    run("randomize", "study.toml", answers(ROWS), "-o", "first.csv")
+    return tmp_path
+
+
+def _parquet(rows: list[str]) -> str:
+    smokes, age = zip(*(row.split(",") for row in rows), strict=True)
+    pq.write_table(pa.table({"age": list(map(int, age)), "smokes": smokes}), "other.parquet")
+    return "other.parquet"
+
+
+@pytest.mark.parametrize(
+    ("again", "words"),
+    [
+        (lambda: "a.csv", "answers on which epsilon = 2.5 was spent, as study.ledger says"),
+        (lambda: answers(ROWS, "copy.csv"), "--again makes new reports, and spends epsilon = 5 in"),
+        (lambda: answers(sorted(ROWS), "sorted.csv"), "Use the reports of them"),
+        (lambda: answers(ROWS + ROWS[:99]), "got 1,000 answers, the first of 1,099, on which"),
+        (lambda: _parquet(ROWS), "must not hold answers that were randomised before"),
+    ],
+)
+def test_answers_that_were_randomised_before_are_refused(
+    here: Path, again: Any, words: str
+) -> None:
+    path, before = again(), Path("study.ledger").read_bytes()
+    said = run("randomize", "study.toml", path, "-o", "second.csv", ok=False).output
+    assert f"Error: {path}: " in said and words in said
+    assert not Path("second.csv").exists() and Path("study.ledger").read_bytes() == before
+    said = run("randomize", "study.toml", path, "-o", "second.csv", "--again").stderr
+    assert "With earlier runs epsilon = 5 is spent on them in all" in said
+    said = run("randomize", "study.toml", "a.csv", "-o", "third.csv", ok=False).output
+    assert "epsilon = 5 was spent" in said
+
+
+def test_a_question_that_another_study_asks_too_is_noticed(here: Path) -> None:
+    """Another epsilon, and another question beside it; the sum is that of the questions asked."""
+    Path("study.toml").write_text(
+        STUDY.replace("1.0\n", "0.5\n").replace("[attributes.age]", "[attributes.year]")
+    )
+    Path("b.csv").write_text(
+        "\n".join(["year,smokes", *(f"{i % 7},{r[:-2]}" for i, r in enumerate(ROWS))])
+    )
+    said = run("randomize", "study.toml", "b.csv", "-o", "second.csv", ok=False).output
+    assert "epsilon = 1 was spent" in said and "spends epsilon = 3 in all" in said
+
+
+def test_other_answers_are_taken(here: Path) -> None:
+    for name, rows in {
+        "later.csv": ROWS[1:],
+        "back.csv": ROWS[900::-1],
+        "part.csv": ROWS[:99],
+    }.items():
+        said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
+    assert "Whoever was in one of its 3 earlier runs too has spent more" in said
+
+
+def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path) -> None:
+    """Two files of one answer are equal by chance, and a hash of one answer says what it is."""
+    for name in ("b.csv", "c.csv"):
+        run("randomize", "study.toml", answers(["yes,3"], name), "-o", f"r{name}")
+    said = run("randomize", "study.toml", "b.csv", "-o", "again.csv", ok=False).output
+    assert "answers that were randomised before" in said
+    os.utime("b.csv", ns=(1, 1))
+    run("randomize", "study.toml", "b.csv", "-o", "again.csv")
+    entries = Path("study.ledger").read_text().splitlines()
+    for _ in range(2):
+        run("randomize", "study.toml", text="smokes,age\nyes,3\n")
+    assert Path("study.ledger").read_text().splitlines() == entries
+    assert all(json.loads(line)["all"] == [] for line in entries[2:])
+
+
+def test_the_ledger_says_how_secret_it_is_and_holds_no_answer(tmp_path: Path, here: Path) -> None:
+    path = Path("study.ledger")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    head, run_entry = map(json.loads, path.read_text().splitlines())
+    assert "as secret as they are" in head["note"]
+    assert {len(mark) for mark in [*run_entry["all"], *run_entry["each"]]} == {32}
+    assert run_entry["epsilon"] == "2.5" and run_entry["people"] == 1000
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "study.toml").write_text(STUDY)
+    run("randomize", str(other / "study.toml"), "a.csv", "-o", "other.csv")
+    # Another key: what one ledger holds says nothing to who has another.
+    assert not set(run_entry["all"]) & set(
+        json.loads((other / "study.ledger").read_text().splitlines()[1])["all"]
+    )
+
+
+def test_what_was_not_made_is_not_entered_and_a_simulation_never(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Path("study.ledger").read_bytes()
+    run("randomize", "study.toml", "a.csv", "-o", "s.csv", "--seed", "1")
+    run("randomize", "study.toml", answers([*ROWS[:50], f"{SECRET},1"]), "-o", "b.csv", ok=False)
+    answers(ROWS[:50])
+    with monkeypatch.context() as patch:
+        patch.setattr(ReportWriter, "finish", lambda self: (_ for _ in ()).throw(SystemExit(3)))
+        run("randomize", "study.toml", "a.csv", "-o", "b.csv", ok=False)
+    assert Path("study.ledger").read_bytes() == before
+    # A crash between the entry and the name of the file: the spending is not lost.
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", lambda a, b: (_ for _ in ()).throw(SystemExit(3)))
+        run("randomize", "study.toml", "a.csv", "-o", "b.csv", ok=False)
+    assert not Path("b.csv").exists()
+    assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
+
+
+def test_of_two_runs_at_once_one_is_refused(here: Path) -> None:
+    """Rejects a program that reads the ledger at its start alone."""
+    studies = {None: Study.load("study.toml")}
+    batch = {"smokes": np.arange(500) % 2, "age": np.arange(500) // 9 % 10}
+    runs = [Ledger("study.ledger", "-") for _ in range(2)]
+    for ledger in runs:
+        ledger.add(None, batch)
+        ledger.refuse(studies)
+    runs[0].enter(studies, again=False)
+    with pytest.raises(ValueError, match="must not hold answers that were randomised before"):
+        runs[1].enter(studies, again=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"smokes,age\nno,1\n", "is no ledger of warner, or was altered"),
+        (b'{"format": "warner-tally"}\n', "is no ledger of warner, or was altered"),
+        (None, "cannot be written; got Is a directory"),
+    ],
+)
+def test_what_is_no_ledger_is_left_as_it_is(here: Path, text: bytes | None, words: str) -> None:
+    path = here / "mine"
+    path.mkdir() if text is None else path.write_bytes(text)
+    more = ("-o", "r.csv", "--ledger", "mine")
+    said = run("randomize", "study.toml", "a.csv", *more, ok=False)
+    assert (words if text else "mine") in said.output and not Path("r.csv").exists()
+    assert text is None or path.read_bytes() == text
+
+
+def test_a_line_that_a_crash_cut_off_is_dropped(here: Path) -> None:
+    whole = Path("study.ledger").read_bytes()
+    Path("study.ledger").write_bytes(whole + b'{"all":["97')
+    assert "randomised before" in run("randomize", "study.toml", "a.csv", ok=False).output
+    assert Path("study.ledger").read_bytes() == whole
