@@ -63,7 +63,9 @@ class WholeNumbers:
         number = f"CAST({column} AS {integer})"
         # Only where it is inside: the cast of another number could fail.
         whole = f"CASE WHEN {number} = {column} THEN {number} ELSE {BEYOND} END"
-        inside = f"{column} >= 0 AND {column} < {self.size}"
+        # Some databases compare texts with numbers as texts, where '10' is below 2. Their sum is a
+        # number, or is refused.
+        inside = f"{column} + 0 >= 0 AND {column} + 0 < {self.size}"
         return f"CASE WHEN {column} IS NULL THEN {GAP} WHEN {inside} THEN {whole} ELSE {BEYOND} END"
 
     # For data frames.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from warner import Integers, LocalHashing, Reports, Study, SubsetSelection
 from warner.errors import ArgumentError, FileError, ReportError, WarnerError
 from warner.io import count_statement, read_counts
 from warner.io.sql_counts import DIALECTS
+from warner.reports.rules import BEYOND, GAP, WholeNumbers
 from warner.reports.tally import Tally, dump_tallies, load_tallies
 
 STUDY = """
@@ -328,3 +330,17 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     assert "must be named" in run("tally", ok=False).output
     said = run("tally", "--counts", "c.csv", "--study", "study.toml", "--by", "ward", ok=False)
     assert "--counts: does not go with --by" in said.output
+
+
+def test_texts_are_never_compared_as_texts() -> None:
+    """In SQLite '10' < 3 is true of a column of texts; DuckDB refuses such a column."""
+    code = WholeNumbers(3).sql("report", "INTEGER")
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE t (report TEXT)")
+        cells = ["2", "10", "yes", "1.5", "-1", "", None]
+        database.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in cells])
+        rows = database.execute(f"SELECT {code} FROM t").fetchall()
+    database.close()
+    assert [row[0] for row in rows] == [2, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, GAP]
+    with pytest.raises(duckdb.BinderException):
+        duckdb.execute(f"SELECT {code} FROM (SELECT '10' AS report FROM range(2)) AS t")
