@@ -29,6 +29,7 @@ from warner.io import data_sets, foreign_files, parquet_format
 from warner.io.data_sets import DataFile, FileState
 from warner.io.foreign_files import columns_of_texts
 from warner.io.parquet_format import redacted_address
+from warner.io.stated_headers import codes_in_words
 from warner.reports.reports import text_start
 from warner.reports.tally import Tally, dump_tallies, parse_tallies, require_same
 from warner.studies.public import declared
@@ -110,8 +111,10 @@ def _count_members(
     memory: Checkpoint | None,
 ) -> list[GroupTotals]:
     """The sums of the files of each argument."""
+    mechanisms = {} if request.plan is None or request.plan.groups else request.plan.mechanisms
+    codes = codes_in_words(mechanisms)
     sums = {
-        path: GroupTotals(in_one_line(redacted_address(path)), request.allow_simulated)
+        path: GroupTotals(in_one_line(redacted_address(path)), request.allow_simulated, codes)
         for path in members
     }
     named_files = [(path, file) for path, inside in members.items() for file in inside]
@@ -286,6 +289,7 @@ class GroupTotals:
 
     path: str  # the argument
     allow_simulated: bool  # whether simulated reports may be added to real ones
+    codes: str  # which value each code of reports stands for
     # {group: {attribute: the sum so far}}
     totals: dict[str | None, dict[str, Tally]] = field(default_factory=dict)
     firsts: dict[str | None, str] = field(default_factory=dict)  # {group: the first file}
@@ -293,7 +297,7 @@ class GroupTotals:
     foreign: dict[str, int] = field(default_factory=dict)
     # the number of reports of each report file of warner
     own: list[int] = field(default_factory=list)
-    # whether all reports of the files of another program are texts that name the study
+    # whether all reports of the files of another program name their mechanism, or the study
     named: bool = True
     empty: list[str] = field(default_factory=list)  # the files without rows, which add nothing
 
@@ -328,11 +332,17 @@ class GroupTotals:
         if self.empty:
             many = plural(len(self.empty), "file without rows adds", "files without rows add")
             click.echo(f"{self.path}: {many} nothing, the first is {self.empty[0]}.", err=True)
+        marked = any(t.simulated for tallies in self.totals.values() for t in tallies.values())
         if self.foreign:
             say_foreign(
-                self.path, sum(self.foreign.values()), len(self.foreign), self.named, self.own
+                self.path,
+                sum(self.foreign.values()),
+                len(self.foreign),
+                "" if self.named else self.codes,
+                marked,
+                self.own,
             )
-        if any(t.simulated for tallies in self.totals.values() for t in tallies.values()):
+        if marked:
             warn_of_simulation(self.path)
 
 
@@ -347,7 +357,7 @@ class CountedFile(NamedTuple):
     seal: str  # the digest of its content
     tallies: dict[str, Tally]  # {attribute: tally}; empty for a file without rows
     foreign: bool  # whether another program wrote the file
-    named: bool = False  # whether all its reports are texts that name the study
+    named: bool = False  # whether all its reports name their mechanism, or the study
 
 
 def column_names(stated: Sequence[str]) -> dict[str, Any]:
@@ -406,20 +416,25 @@ def count_foreign(
                 "program.",
                 err=True,
             )
-    return CountedFile(None, opened.digest, tallies, True, len(texts) == len(names))
+    others = {name: m for name, m in plan.mechanisms.items() if name not in texts}
+    stated = opened.stated(others, foreign_files.named_columns(opened, others, columns, ways))
+    return CountedFile(None, opened.digest, tallies, True, not stated.silent_on)
 
 
 def say_foreign(
-    path: str, rows: int, many: int, named: bool, report_counts: Sequence[int] = ()
+    path: str, rows: int, many: int, codes: str, marked: bool, report_counts: Sequence[int] = ()
 ) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
     where = f" in {many:,} files" if many > 1 else ""
     whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
-    checked, made = (
-        ("is of this study and ", "Whether they are")
-        if named
-        else ("", "Which mechanism and budget made them, whether they are")
-    )
+    checked = "" if codes else "is of this study and "
+    unknown = [
+        *(["which mechanism and budget made them"] if codes else []),
+        *([] if marked else ["whether they are simulated"]),
+        f"whether {whole} whole",
+    ]
+    made = " and ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
+    counted_as = f" They are counted as {codes}." if codes else ""
     beside = ""
     if report_counts:
         is_are = (
@@ -431,8 +446,8 @@ def say_foreign(
         beside += f"{plural(sum(report_counts), 'report', 'reports')}."
     click.echo(
         f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
-        f"{checked}is one that the study's mechanisms can send. {made} simulated and whether "
-        f"{whole} whole: this the {say} not say, so it was not checked.{beside}",
+        f"{checked}is one that the study's mechanisms can send. {made[0].upper()}{made[1:]}: "
+        f"this the {say} not say, so it was not checked.{counted_as}{beside}",
         err=True,
     )
 

@@ -345,7 +345,7 @@ def local_name(path: str) -> Iterator[str]:
 
 def _refuse_sealed(address: str) -> None:
     """Refuse a report file of warner that DuckDB alone can reach: its seal is of all bytes."""
-    if ending(address) == ParquetFormat.suffix and ParquetFormat().read_ends(address)[0]:
+    if ending(address) == ParquetFormat.suffix and all(ParquetFormat().read_ends(address)):
         rule = "is a report file of warner, which DuckDB cannot fetch whole"
         remedy = "Install the package of fsspec for it (pip install s3fs, for s3://)"
         raise FileError(address, rule, None, remedy)
@@ -356,7 +356,7 @@ def _is_whole(system: Any, address: str) -> bool:
     if _is_web(address) or ending(address) != ParquetFormat.suffix:
         return True
     with read_by(system), _reached(address, "cannot be read"):
-        return ParquetFormat().read_ends(address)[0] != b""
+        return all(ParquetFormat().read_ends(address))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from warner._core.atomic_files import temporary_file
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, ReportError, message
 from warner._core.extras import duckdb, pa
-from warner._core.foreign_tables import ColumnNames
+from warner._core.foreign_tables import ColumnNames, header_of
 from warner._core.progress import steps
 from warner._core.text import RANDOMISE_FIRST
 from warner.domains import Domain
@@ -57,6 +58,7 @@ from warner.io.parquet_format import (
 )
 from warner.io.public_values import holds_integers
 from warner.io.report_file import open_reports
+from warner.io.stated_headers import StatedHeader
 from warner.mechanisms import Mechanism
 from warner.reports.reports import START, from_texts
 from warner.reports.source import By, count
@@ -142,6 +144,7 @@ class ForeignFile:
     _files: tuple[str, ...] = ()  # the files of this machine
     _texts: frozenset[str] = frozenset()  # the columns of texts
     _bytes: frozenset[str] = frozenset()  # the columns of bytes
+    _headers: tuple[dict[str, Any] | None, ...] = ()  # of the frames that it was written from
 
     def columns(
         self, mechanism: Mechanism, column: ColumnNames, attribute: str = "NAME"
@@ -161,6 +164,18 @@ class ForeignFile:
             self.refuse_damage()
             raise ReportError(problem)
         return columns
+
+    def stated(
+        self, mechanisms: Mapping[str, Mechanism], columns: Mapping[str, Mapping[str, str]]
+    ) -> StatedHeader:
+        """What the file says about reports in some columns, compared with their mechanisms."""
+        where = {name: list(names.values()) for name, names in columns.items()}
+        of = [
+            StatedHeader.compared(header, mechanisms, where, self.names, self.path)
+            for header in self._headers
+        ]
+        simulated, most = any(s.simulated for s in of), max(s.reports_per_person for s in of)
+        return StatedHeader(simulated, most, tuple(name for s in of for name in s.silent_on))
 
     def refuse_damage(self) -> None:
         """Refuse a file that was removed, or whose rows of text differ in their fields."""
@@ -190,7 +205,9 @@ def is_foreign(path: str) -> bool:
     if form.suffix not in _SUFFIXES:
         return False
     require_content(path, form.suffix)
-    return form.read_ends(path)[0] == b""
+    header, end = form.read_ends(path)
+    # Another program wrote a frame with its header. Parquet that was cut off is no Parquet.
+    return not header or (form.suffix == ParquetFormat.suffix and not end)
 
 
 def open_foreign(path: str) -> ForeignFile:
@@ -206,16 +223,40 @@ def open_foreign(path: str) -> ForeignFile:
     read = "read_csv" if is_text else "read_parquet"
     table = f"{read}([{files}], hive_partitioning=false, {options})"
     bare = ForeignFile(path, (), is_text, "", (), table, local)
+    headers: list[dict[str, Any] | None] = [None]
     with connection() as database:
         query = f"DESCRIBE SELECT * FROM {table}"
         described = _safely(bare, lambda: database.execute(query).fetchall())
+        if not is_text:
+            headers = _headers(bare, database, files, len(parts))
     names = tuple(row[0] for row in described)
     texts = frozenset(row[0] for row in described if row[1] == "VARCHAR")
     binary = frozenset(row[0] for row in described if row[1] == "BLOB")
     streams = () if is_text else local
     return replace(
-        bare, names=names, digest=_digest(parts), streams=streams, _texts=texts, _bytes=binary
+        bare,
+        names=names,
+        digest=_digest(parts),
+        streams=streams,
+        _texts=texts,
+        _bytes=binary,
+        _headers=tuple(headers),
     )
+
+
+def _headers(
+    file: ForeignFile, database: Any, names: str, many: int
+) -> list[dict[str, Any] | None]:
+    """The different headers of frames in Parquet files; None among them where a file has none."""
+    query = (
+        f"SELECT file_name, key, value FROM parquet_kv_metadata([{names}]) "
+        "WHERE decode(key) IN ('warner', 'PANDAS_ATTRS')"
+    )
+    stated: dict[str, dict[bytes, bytes]] = {}
+    for name, key, value in _safely(file, lambda: database.execute(query).fetchall()):
+        stated.setdefault(name, {})[key] = value
+    different = {json.dumps(header_of(metadata)) for metadata in stated.values()}
+    return [json.loads(text) for text in different | ({"null"} if len(stated) < many else set())]
 
 
 def _parts(path: str, suffix: str) -> list[str]:
@@ -283,16 +324,9 @@ def tally_foreign(
         rule = f"must be of an attribute: {', '.join(mechanisms)}"
         raise ArgumentError("column", rule, show(unknown[0]))
     texts = columns_of_texts(file, mechanisms, given) if starts else {}
-    stated = {
-        name: given.get(name, _usual(file, name, m, mechanisms)) for name, m in mechanisms.items()
-    }
-    records = {} if ways is not None else file.records(mechanisms, stated)
-    named = {
-        name: file.columns(mechanism, stated[name], name)
-        for name, mechanism in mechanisms.items()
-        if name not in texts and name not in records
-    }
-    named |= {name: {RECORDS: column} for name, column in records.items()}
+    numbers = {name: m for name, m in mechanisms.items() if name not in texts}
+    named = named_columns(file, numbers, given, ways)
+    stated = file.stated(numbers, named)
     _require_public(file, by or {}, stated_by)
     beside = {name: v for name, v in stated_by.items() if name not in file.names}
     if texts and starts:
@@ -311,8 +345,8 @@ def tally_foreign(
             database.register(_DECODED, decoded)
         for name, mechanism in steps(list(counted.items()), "counting attributes"):
             read = partial(_relation, database, near, named[name], by or {}, beside)
-            form: Any = "records" if name in records else "numbers"
-            ends = [RECORDS] if name in records else mechanism.schema.file_columns()
+            form: Any = "records" if RECORDS in named[name] else "numbers"
+            ends = [RECORDS] if RECORDS in named[name] else mechanism.schema.file_columns()
             form_of_answers = mechanism.domain.text
             labels = [] if form_of_answers is None else form_of_answers.labels or []
             where = ReportColumns(mechanism.schema, [named[name][e] for e in ends], form)
@@ -320,7 +354,26 @@ def tally_foreign(
             options: dict[str, Any] = {"ways": ways, "keep_reports": keep_reports}
             work = partial(count, {name: mechanism}, source, by, **options)
             tallies |= _safely(near, work)
-    return tallies
+    return {name: stated.of(tally) for name, tally in tallies.items()}
+
+
+def named_columns(
+    file: ForeignFile,
+    mechanisms: Mapping[str, Mechanism],
+    columns: Mapping[str, ColumnNames],
+    ways: int | None = None,
+) -> dict[str, dict[str, str]]:
+    """{attribute: {name in the schema: column}}; one of bytes has the name of records."""
+    usual = {
+        name: columns.get(name, _usual(file, name, m, mechanisms)) for name, m in mechanisms.items()
+    }
+    records = {} if ways is not None else file.records(mechanisms, usual)
+    return {
+        name: {RECORDS: records[name]}
+        if name in records
+        else file.columns(mechanism, usual[name], name)
+        for name, mechanism in mechanisms.items()
+    }
 
 
 class _ForeignSource(FrameSource):

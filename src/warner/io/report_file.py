@@ -308,7 +308,8 @@ def open_reports(path: str) -> ReportFile:
         raise FileError(path, rule, got, "Use the version of warner that wrote it")
     if not isinstance(end, dict) or type(end.get("n")) is not int or end["n"] < 1:
         rule = "has no end: it is truncated, or was saved by another program"
-        raise FileError(path, rule, None, "Fetch the file again")
+        remedy = "Fetch it again. What another program wrote is counted by 'warner tally --study'"
+        raise FileError(path, rule, None, remedy)
     if not form.is_intact(path, end):
         rule = "was altered, or saved by another program: it lacks the checksum that its end states"
         raise FileError(path, rule, None, "Fetch the file again")

@@ -895,7 +895,7 @@ def require_same(
     """Refuse headers that differ; the message names the first difference."""
     for key in ("mechanism", "version", "requested", "parameters", "thresholds", "domain"):
         if ours.get(key) != theirs.get(key):
-            said = f"different {key}"
+            said = "different values, or another order" if key == "domain" else f"different {key}"
             if key in _NAMED:
                 our_value, other = (show(header.get(key)) for header in (ours, theirs))
                 said = f"{who[0]} {_NAMED[key]} {our_value}, and {who[1]} {other}"

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import warner
+from tests.spec.app._command import run
 from warner import Categorical, RandomizedResponse, Study
 from warner.errors import FileError, FrameWarning, MismatchError
 
@@ -75,7 +76,7 @@ def test_parquet_keeps_the_header_and_the_mark_of_a_simulation(
     "other, words",
     [
         (RandomizedResponse(LABELS, 3.0), r"epsilon 3\.0"),
-        (RandomizedResponse(Categorical(["yes", "no"]), 1.0), "different domain"),
+        (RandomizedResponse(Categorical(["yes", "no"]), 1.0), "different values, or another order"),
         (warner.UnaryEncoding(LABELS, 1.0), "the mechanism 'UnaryEncoding'"),
     ],
 )
@@ -141,3 +142,31 @@ def test_an_altered_header_is_refused(text: str) -> None:
     frame.attrs["warner"] = text
     with pytest.raises(FileError, match="header of warner that was altered"):
         COIN.tally(frame)
+
+
+def test_the_command_line_reads_headers_of_frames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = '[attributes.smokes]\nvalues = [{}]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    Path("study.toml").write_text(text.format('"no", "yes"'))
+    Path("other.toml").write_text(text.format('"yes", "no"'))
+    _written_by_pandas(Path("pandas.parquet"))
+    _written_by_arrow(Path("arrow.parquet"))
+    MADE.to_frame("polars", "smokes").write_parquet("polars.parquet")
+    for name in ("pandas", "arrow"):
+        done = run("tally", f"{name}.parquet", "--study", "study.toml", "-o", f"{name}.json")
+        assert "reports of a simulation" in done.stderr, done.stderr
+        assert "Every report is of this study" in done.stderr
+        assert warner.Tally.load(f"{name}.json") == COIN.tally(MADE)
+        done = run("tally", f"{name}.parquet", "--study", "other.toml", "-o", "no.json", ok=False)
+        assert "different values, or another order" in done.stderr
+        done = run("tally", f"{name}.parquet", "-o", "no.json", ok=False)
+        assert "warner tally --study" in done.stderr
+    done = run("tally", "polars.parquet", "--study", "study.toml", "-o", "polars.json")
+    assert "RandomizedResponse with epsilon 1.0, where 0 = no, 1 = yes." in done.stderr
+    Path("folder.parquet").mkdir()
+    for name in ("arrow", "polars"):
+        Path(f"{name}.parquet").rename(f"folder.parquet/{name}.parquet")
+    done = run("tally", "folder.parquet", "--study", "study.toml", "-o", "folder.json")
+    assert "where 0 = no" in done.stderr and warner.Tally.load("folder.json").simulated
