@@ -168,5 +168,5 @@ def test_the_command_line_reads_headers_of_frames(
     Path("folder.parquet").mkdir()
     for name in ("arrow", "polars"):
         Path(f"{name}.parquet").rename(f"folder.parquet/{name}.parquet")
-    done = run("tally", "folder.parquet", "--study", "study.toml", "-o", "folder.json")
-    assert "where 0 = no" in done.stderr and warner.Tally.load("folder.json").simulated
+    done = run("tally", "folder.parquet", "--study", "study.toml", "-o", "no.json", ok=False)
+    assert "simulated reports beside real ones" in done.stderr
