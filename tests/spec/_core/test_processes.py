@@ -1,4 +1,4 @@
-"""Processes that share work, and files of finished work."""
+"""Processes, threads and files that are whole."""
 
 from __future__ import annotations
 
@@ -14,10 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
+import warner
+from warner._core import atomic_files, processes as _threads
+from warner._core.atomic_files import (
+    recorded,
+    remove_unfinished,
+    temporary_file,
+    whole_file,
+    write_whole,
+)
+from warner._core.errors import FileError
 from warner._core.processes import BoundedProcess, JsonLines, Unfinished, Workers
-from warner.errors import ArgumentError, FileError
+from warner.channels import DirectChannel
+from warner.errors import ArgumentError
+from warner.estimators.base import LikelihoodData
 
 
 def test_one_process_is_this_one_and_keeps_the_order() -> None:
@@ -147,3 +161,165 @@ def test_no_process_is_left_when_this_one_is_killed(tmp_path: Path) -> None:
         [sys.executable, str(script)], stdout=subprocess.PIPE, timeout=300, env=environment
     )
     assert done.stdout == b"6\n" and done.returncode == -signal.SIGKILL
+
+
+# Small fits run linear algebra on one thread, and leave the number of threads as it was.
+
+
+class Library:
+    """Stands for a library of linear algebra with four threads, and for the controller that limits
+    it.
+    """
+
+    def __init__(self) -> None:
+        self.threads = 4
+
+    def limit(self, limits: int, user_api: str) -> Library:
+        self.threads = limits
+        return self
+
+    def restore_original_limits(self) -> None:
+        self.threads = 4
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Library:
+    made = Library()
+    monkeypatch.setattr(_threads, "_controller", lambda _: made)
+    return made
+
+
+class Watching(warner.estimators.Estimator):
+    """Notes the number of threads during a fit, then fails."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.restrict_to_observed: list[int] = []
+
+    def _fit(self, data: LikelihoodData) -> Any:
+        self.restrict_to_observed.append(self.library.threads)
+        raise RuntimeError("stop")
+
+
+@pytest.mark.parametrize("size, threads", [(500, 1), (3000, 4)])
+def test_small_fits_use_one_thread_and_large_fits_all(
+    library: Library, size: int, threads: int
+) -> None:
+    data = LikelihoodData(
+        DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size)
+    )
+    watching = Watching(library)
+    with pytest.raises(RuntimeError, match="stop"):
+        watching.fit(data)
+    assert watching.restrict_to_observed == [threads] and library.threads == 4
+
+
+def test_the_outermost_user_restores_the_number_of_threads(library: Library) -> None:
+    with _threads.one_thread():
+        with _threads.one_thread():
+            assert library.threads == 1
+        assert library.threads == 1
+    assert library.threads == 4
+
+
+def test_the_numbers_of_real_libraries_come_back() -> None:
+    """There may be none: what is not found is left alone."""
+    before = [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
+    with _threads.one_thread():
+        assert all(
+            found["num_threads"] == 1 for found in threadpool_info() if found["user_api"] == "blas"
+        )
+    assert [
+        found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"
+    ] == before
+
+
+# Files are whole or not there, whenever the writing is stopped.
+
+
+def test_an_interruption_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
+    write_whole(tmp_path / "old.json", b"old")
+    for name in ("old.json", "new.json"):
+        with recorded() as written, pytest.raises(KeyboardInterrupt):
+            write_whole(tmp_path / "first.json", b"first")
+            with whole_file(tmp_path / name) as temporary:
+                Path(temporary).write_bytes(b"half")
+                raise KeyboardInterrupt
+        assert written.whole == [str(tmp_path / "first.json")]
+        assert written.stopped == [str(tmp_path / name)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["first.json", "old.json"]
+    assert (tmp_path / "old.json").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("function", ["open", "close", "chmod", "fsync", "replace", "link"])
+def test_no_step_of_writing_leaves_a_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """Ctrl-C right after any of the calls. Rejects a name that is known only once the file exists."""
+    usual = getattr(os, function)
+
+    def interrupted(*args: object, **options: object) -> object:
+        usual(*args, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(atomic_files.os, function, interrupted)
+    with recorded() as written, pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "a.json", b"whole", replace=function != "link")
+    monkeypatch.undo()
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == (["a.json"] if function in ("replace", "link") else [])
+    assert len(written.whole) == len(left)
+
+
+def test_a_file_that_is_left_is_removed_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second Ctrl-C while the first one removes the file."""
+
+    def again(path: Path, missing_ok: bool) -> None:
+        raise KeyboardInterrupt
+
+    patched = monkeypatch.context()
+    with pytest.raises(KeyboardInterrupt), patched as patch, temporary_file(tmp_path):
+        patch.setattr(Path, "unlink", again)
+        raise KeyboardInterrupt
+    assert len(list(tmp_path.iterdir())) == 1
+    remove_unfinished()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_temporary_files_are_private(tmp_path: Path) -> None:
+    with temporary_file(tmp_path, ".csv") as path:
+        assert Path(path).stat().st_mode & 0o777 == 0o600 and path.endswith(".csv")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_forked_process_leaves_the_files_of_its_parent(tmp_path: Path) -> None:
+    """The end of a worker removed the file that its parent was still writing."""
+    with whole_file(tmp_path / "new.json") as temporary:
+        Path(temporary).write_bytes(b"whole")
+        child = os.fork()
+        if not child:
+            remove_unfinished()
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert (tmp_path / "new.json").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_who_write_a_file_that_is_made_once_the_first_one_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Rejects a program that looks whether the file is there, and replaces it later."""
+    if not links:
+        monkeypatch.setattr(os, "link", lambda a, b: (_ for _ in ()).throw(PermissionError()))
+    path = tmp_path / "r.csv"
+    with (
+        pytest.raises(FileError, match=r"is there already.*Choose another name"),
+        whole_file(path, replace=False) as temporary,
+    ):
+        Path(temporary).write_bytes(b"second")
+        write_whole(path, b"first", replace=False)
+    with pytest.raises(FileError, match="is there already"):
+        write_whole(path, b"third", replace=False)
+    assert [p.name for p in tmp_path.iterdir()] == ["r.csv"] and path.read_bytes() == b"first"

@@ -1,16 +1,21 @@
-"""The one table: the same rows as text, page, file and frame."""
+"""Tables, HTML and texts."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+import sys
+import unicodedata
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from warner import errors
+from warner._core.html import Markup, interval_bar, table
 from warner._core.table import UNITS, Column, Table, as_cell
+from warner._core.text import unreadable
 
 ROWS: list[dict[str, Any]] = [
     {"value": "yes", "share": 0.561, "low": 0.5321, "high": 0.5899, "n": 1234.4, "seed": 1},
@@ -134,3 +139,59 @@ def test_frames_hold_data() -> None:
 def test_every_unit_aligns_to_the_right() -> None:
     assert all(Column("a", unit=unit).is_number for unit in UNITS)
     assert as_cell("-x") == "'-x"
+
+
+# HTML of notebooks and reports: escaped, without scripts, styles or requests.
+
+
+def test_cells_captions_and_headings_are_escaped() -> None:
+    hostile = '<script>alert("1")</script> & more'
+    html = table([hostile, "b"], [[hostile, hostile]], caption=hostile)
+    assert "<script" not in html
+    parsed = ElementTree.fromstring(html)
+    texts = [
+        parsed.findtext(path) for path in ("caption", "thead/tr/th", "tbody/tr/th", "tbody/tr/td")
+    ]
+    assert texts == [hostile] * 4
+
+
+def test_markup_in_a_cell_stays_as_it_is() -> None:
+    html = table(["a", "b"], [["x", Markup("<b>y</b>")]])
+    assert ElementTree.fromstring(html).findtext("tbody/tr/td/b") == "y"
+
+
+def test_nothing_of_it_is_forbidden_by_a_strict_policy() -> None:
+    html = table(["a", "b"], [["x", interval_bar(0.2, 0.1, 0.3, 1.0)]])
+    assert not any(word in html for word in ("style=", "<style", "<script", "href", "src=", "url("))
+
+
+@pytest.mark.parametrize("estimate, low, high", [(-0.1, -0.2, 0.1), (0.9, 0.8, 1.4)])
+def test_a_bar_stays_inside_its_picture(estimate: float, low: float, high: float) -> None:
+    svg = ElementTree.fromstring(interval_bar(estimate, low, high, 1.0, width=100))
+    rect, path = svg
+    assert 0 <= float(rect.attrib["width"]) <= 100
+    numbers = [
+        float(x)
+        for x in path.attrib["d"].replace("M", " ").replace("H", " ").replace("V", " ").split()
+    ]
+    assert all(0 <= x <= 100 for x in numbers)
+
+
+# Which characters cannot be shown.
+
+
+def test_what_is_unreadable_is_every_control_separator_surrogate_direction_mark_and_noncharacter() -> (
+    None
+):
+    directions = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    for point in range(sys.maxunicode + 1):
+        char = chr(point)
+        marks = (
+            unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+            or unicodedata.bidirectional(char) in directions
+        )
+        nothing = point & 0xFFFE == 0xFFFE or 0xFDD0 <= point < 0xFDF0
+        if marks or nothing or point in (0x61C, 0x200E, 0x200F):
+            assert unreadable(char) is not None, hex(point)
+        else:
+            assert unreadable(char) is None, hex(point)

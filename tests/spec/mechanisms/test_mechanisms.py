@@ -1,7 +1,10 @@
-"""Arguments of mechanisms, and what they count."""
+"""Options, matrices and families of mechanisms."""
 
 from __future__ import annotations
 
+import time
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,14 @@ import pytest
 
 import warner
 from tests.spec.io._sealed import COIN
-from warner import Integers
+from warner import Integers, LocalHashing, Tally, UtilityOptimizedRR
+from warner._core.exact import log_ratio
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, MismatchError
+from warner.mechanisms import UtilityOptimizedRappor, from_header
+from warner.privacy import ULDP
+from warner.privacy.report_laws import worst_ratio
+from warner.reports.reports import Reports
+from warner.reports.tally_kinds import Counted
 
 
 def test_mechanism_options_are_checked() -> None:
@@ -115,3 +125,357 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
         warner.MatrixMechanism(domain, np.ma.array(plain)).header
         == warner.MatrixMechanism(domain, plain).header
     )
+
+
+# What local hashing promises: its defaults, what it refuses, and what old files need.
+
+
+TEN = Integers(0, 9)
+
+
+def test_the_smallest_field_and_the_tally_that_fits_are_the_default() -> None:
+    few, many = LocalHashing(TEN, 1.0), LocalHashing(Integers(0, 4999), 1.0)
+    assert (few.prime, few.whole_reports, few.seeds) == (11, True, None)
+    assert (many.prime, many.whole_reports) == (5003, False)
+    assert few.parameters() == {"buckets": 4, "prime": 11, "whole_reports": True}
+    assert from_header(many.header).header == many.header
+
+
+def test_a_pool_of_seeds_is_as_before() -> None:
+    """The header of a file that an earlier version wrote, and its reports by the same generator."""
+    pool = LocalHashing(TEN, 1.0, seeds=64)
+    assert pool.parameters() == {"buckets": 4, "seeds": 64}
+    assert pool.thresholds()["hash_family"] == "1"
+    reports = pool.randomize([3, 1, 4, 1, 5], np.random.default_rng(2))
+    assert {name: column.tolist() for name, column in reports.columns.items()} == {
+        "seed": [22, 53, 0, 16, 28],
+        "bucket": [2, 1, 1, 2, 1],
+    }
+    assert pool.whole_reports and pool.prime is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"prime": 7}, ArgumentError),
+        ({"prime": 13}, ArgumentError),
+        ({"prime": 15}, ArgumentError),
+        ({"prime": 2**40}, ArgumentError),
+        ({"seeds": 8, "prime": 11}, ArgumentError),
+        ({"seeds": 8, "whole_reports": True}, ArgumentError),
+        ({"whole_reports": 1}, ArgumentTypeError),
+        ({"whole_reports": True, "prime": 10007}, ArgumentError),
+    ],
+)
+def test_what_is_refused(wrong: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        LocalHashing(TEN, 1.0, **wrong)
+
+
+def test_two_to_the_26_values_are_reported_and_counted() -> None:
+    """The counts themselves would take a while; the columns and the law take nothing."""
+    mechanism = LocalHashing(Integers(0, 2**26 - 1), 2.0)
+    reports = mechanism.randomize([0, 2**26 - 1, 12345], np.random.default_rng(0))
+    assert mechanism.schema.cells == 2**26 and 1.99 < mechanism.epsilon <= 2
+    assert {column.dtype.itemsize for column in reports.columns.values()} == {1, 4}
+
+
+def test_both_tallies_count_the_same_reports(tmp_path: Path) -> None:
+    """Whole reports that are kept have the likelihood of the tally of whole reports."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 10, 3000)
+    found = {}
+    for whole in (True, False):
+        mechanism = LocalHashing(TEN, 1.0, whole_reports=whole)
+        reports = mechanism.randomize(values, np.random.default_rng(4))
+        half = [mechanism.reports({k: v[i::2] for k, v in reports.columns.items()}) for i in (0, 1)]
+        for keep in (False, True):
+            tally = sum(mechanism.tally(part, keep_reports=keep) for part in half)
+            assert isinstance(tally, Tally)
+            assert (tally.counts == mechanism.tally(reports, keep_reports=keep).counts).all()
+            tally.save(tmp_path / "t.json")
+            assert Tally.load(tmp_path / "t.json") == tally
+            found[whole, keep] = tally
+    inverted = [warner.estimate(t, warner.Inversion()).probabilities for t in found.values()]
+    for other in inverted[1:]:
+        assert other == pytest.approx(inverted[0], abs=1e-12)
+    whole, kept = found[True, False], found[False, True]
+    best = [warner.estimate(t, warner.MaximumLikelihood()) for t in (whole, kept)]
+    assert best[0].probabilities == pytest.approx(best[1].probabilities, abs=1e-6)
+    assert best[0].log_likelihood == pytest.approx(best[1].log_likelihood, rel=1e-12)
+
+
+def test_kept_reports_that_cannot_be_are_refused() -> None:
+    mechanism = LocalHashing(TEN, 1.0, whole_reports=False)
+    reports = mechanism.randomize([1, 2], np.random.default_rng(5))
+    tally = mechanism.tally(reports, keep_reports=True)
+    assert tally.rows is not None
+    for rows in (tally.rows + np.uint8(200), tally.rows[:, :2]):
+        with pytest.raises((MismatchError, warner.errors.ReportError)):
+            mechanism.report_channel(rows)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [[60] * 10, [0] * 10, [60, 60, 60, 1, 1, 1, 1, 1, 1, 1], [5] * 10],
+)
+def test_support_counts_that_no_reports_have_are_refused(counts: list[int]) -> None:
+    """p = 11 and g = 4: each report supports 2 or 3 residues, of which 10 are values."""
+    hashing = LocalHashing(TEN, 1.0, whole_reports=False)
+    tally = hashing.tally(hashing.randomize([1, 2, 3] * 20))
+    warner.estimate(tally)
+    with pytest.raises(MismatchError, match="no reports"):
+        forged = Counted.together(tally.kind, np.array(counts), tally.n)
+        warner.estimate(Tally(tally.header, forged))
+
+
+def test_the_bounds_of_support_counts_are_reached() -> None:
+    """Every report alone passes: the bounds are not too strict."""
+    for values, prime, buckets in [(10, 11, 4), (2, 2, 3), (3, 17, 2), (5, 5, 5)]:
+        domain = Integers(0, values - 1)
+        hashing = LocalHashing(domain, 1.0, buckets, prime=prime, whole_reports=False)
+        outputs = hashing.outputs()
+        for first in range(0, hashing.n_reports, 7):
+            one = {name: column[first : first + 1] for name, column in outputs.items()}
+            hashing.channel_for(hashing.tally(hashing.reports(one)))
+
+
+def test_a_prime_with_seeds_is_refused_and_both_are_named() -> None:
+    with pytest.raises(ArgumentError, match=r"prime: cannot be given with seeds.*got 11\."):
+        LocalHashing(Integers(0, 9), 1.0, seeds=4, prime=11)
+
+
+# Projective geometry response: its options, its limits and large domains.
+
+
+@pytest.mark.parametrize(
+    "size, options, words",
+    [
+        (10, {"prime": 4}, "prime: must.*Pass 5"),
+        (10, {"prime": 1}, r"prime: must.*2\.\."),
+        (10, {"prime": 2**25 + 1}, r"prime: must.*2\.\."),
+        (10, {"prime": True}, "prime"),
+        (2**25 + 5, {}, r"domain: .*33554432.*HadamardResponse"),
+        (10**5, {"prime": 9973}, r"prime: .*33554432.*Leave it out"),
+        (10, {"blocks": 0}, r"blocks: must.*1\.\.10"),
+        (10, {"blocks": 11}, r"blocks: must.*1\.\.10"),
+        # Of 4 blocks for 5 values, each has room for 2, so 3 are filled. The rest only adds noise.
+        (5, {"prime": 2, "blocks": 4}, r"5 values fill 3; got 4\. Pass 3"),
+    ],
+)
+def test_primes_and_blocks_that_do_not_fit_are_refused_with_those_that_do(
+    size: int, options: dict[str, int], words: str
+) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=words):
+        warner.mechanisms.ProjectiveGeometryResponse(Integers(1, size), 1.0, **options)
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 60.0])
+def test_a_huge_budget_is_refused_at_once(epsilon: float) -> None:
+    start = time.perf_counter()
+    with pytest.raises(BudgetError, match="too large"):
+        warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 10**6), epsilon, prime=1009)
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0, 12.0, 20.0])
+def test_few_reports_more_than_values_are_never_needed_beyond_the_prime(epsilon: float) -> None:
+    size = 1000
+    mechanism = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, size), epsilon)
+    assert size <= mechanism.n_reports <= size * mechanism.prime + 1
+
+
+def test_the_header_names_the_prime_that_was_chosen() -> None:
+    mechanism = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 100), 1.5)
+    assert mechanism.parameters() == {"prime": 5}
+    again = warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 100), 1.5, prime=5)
+    assert again.header == mechanism.header
+
+
+def test_a_hundred_thousand_values() -> None:
+    """Randomised, counted and inverted, with intervals, in a second or so."""
+    size, n = 10**5, 2 * 10**5
+    rng = np.random.default_rng(7)
+    mechanism = warner.mechanisms.ProjectiveGeometryResponse(Integers(0, size - 1), 2.0)
+    answers = np.where(rng.random(n) < 0.5, 77, rng.integers(0, size, n))
+    tally = mechanism.tally(mechanism.randomize(answers, rng=rng))
+    result = warner.estimate(tally, warner.Inversion())
+    shares = result.probabilities
+    error = np.sqrt(mechanism.channel().variance(np.full(size, 1 / size))[0] / n)
+    assert shares.argmax() == 77 and abs(shares[77] - 0.5) < 5 * error
+    others = np.delete(shares, 77)
+    # The sum over all values of the squared error is the theory's, within five standard errors.
+    assert np.mean(others**2) == pytest.approx(error**2, rel=0.05)
+
+
+def test_a_plan_ranks_it_between_subset_selection_and_hadamard_response() -> None:
+    plan = warner.plan(Integers(1, 3000), 2.0, loss="l2", n=10**5)
+    names = [result.name for result in plan.results]
+    order = [names.index(name) for name in ("SubsetSelection", "ProjectiveGeometryResponse")]
+    assert order[0] < order[1] < names.index("HadamardResponse")
+
+
+def test_several_blocks_serve_where_one_block_fits_badly() -> None:
+    """With 10^5 values, the best prime at e = 8103 makes more than 2^25 reports in one block."""
+    domain, epsilon = Integers(1, 10**5), 9.0
+    one, best = (
+        warner.mechanisms.ProjectiveGeometryResponse(domain, epsilon, blocks=h) for h in (1, None)
+    )
+    assert best.blocks > 1 and best.n_reports < 2**25
+    even = np.full(10**5, 1e-5)
+    assert one.channel().variance(even).sum() > 1.5 * best.channel().variance(even).sum()
+    assert best.parameters() == {"prime": best.prime, "blocks": best.blocks}
+
+
+def test_one_block_is_kept_where_several_save_little() -> None:
+    assert warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 3000), 2.0).blocks == 1
+    assert (
+        warner.mechanisms.ProjectiveGeometryResponse(Integers(1, 5), 1.0, prime=2, blocks=3).blocks
+        == 3
+    )
+
+
+def test_values_in_blocks_are_estimated_without_bias() -> None:
+    """A wrong inverse that forgets the share of the block is 40 standard errors off."""
+    mechanism = warner.mechanisms.ProjectiveGeometryResponse(
+        Integers(1, 40), 2.0, prime=3, blocks=2
+    )
+    rng, n = np.random.default_rng(5), 200_000
+    answers = np.where(rng.random(n) < 0.7, rng.integers(1, 6, n), 30)
+    tally = mechanism.tally(mechanism.randomize(answers, rng=rng))
+    shares = warner.estimate(tally, warner.Inversion()).probabilities
+    truth = np.bincount(answers - 1, minlength=40) / n
+    error = np.sqrt(mechanism.channel().variance(truth) / n)
+    assert (abs(shares - truth) < 5 * error).all()
+    posterior = warner.estimate(tally).probabilities
+    assert ((posterior - truth) ** 2).sum() < ((shares - truth) ** 2).sum()
+
+
+# What utility-optimised mechanisms promise [P2].
+
+
+DOMAIN = Integers(0, 9)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize(
+    "size, sensitive", [(2, [1]), (5, [0, 3]), (6, [2]), (7, [0, 1, 2, 3, 4, 5])]
+)
+@pytest.mark.parametrize("keep", [None, "sue", "oue", 0.8])
+def test_both_conditions_hold_exactly_and_tightly(
+    epsilon: float, size: int, sensitive: list[int], keep: str | float | None
+) -> None:
+    """[P2 def 2] by enumerating every serialised report: invertible ones name one value, the others
+    keep epsilon and need it.
+    """
+    domain = Integers(0, size - 1)
+    mechanism: warner.mechanisms.Mechanism = (
+        UtilityOptimizedRR(domain, epsilon, sensitive)
+        if keep is None
+        else UtilityOptimizedRappor(domain, epsilon, sensitive, keep)
+    )
+    table, sensitive_mask, protected = (
+        mechanism.probabilities(),
+        np.isin(np.arange(size), sensitive),
+        mechanism.protected(),
+    )
+    assert set(table.sum(axis=0)) == {Fraction(1)}
+    for y in np.flatnonzero(~protected):
+        (maker,) = np.flatnonzero(table[y] > 0)
+        assert not sensitive_mask[maker]
+    assert epsilon - 1e-9 <= log_ratio(worst_ratio(table[protected]), 1) <= epsilon
+    assert mechanism.epsilon == log_ratio(worst_ratio(table[protected]), 1)
+    assert isinstance(mechanism.guarantee, ULDP) and mechanism.guarantee.sensitive == tuple(
+        sensitive
+    )
+    result = warner.audit(mechanism)
+    assert result.holds and result.epsilon == mechanism.epsilon
+    # No sensitive value ever makes an unprotected report: that would reveal it.
+    drawn = mechanism.randomize(np.repeat(sensitive, 3000), np.random.default_rng(0))
+    outputs = dict(
+        zip(Reports(mechanism.header, mechanism.outputs()).records(), protected, strict=True)
+    )
+    assert all(outputs[record] for record in set(drawn.records()))
+
+
+def test_mangats_response_is_the_binary_case() -> None:
+    """[P2 sec 3.1]: 1 is always reported as 1, 0 as 1 with p = e^-epsilon."""
+    table = UtilityOptimizedRR(Integers(0, 1), 1.0, [1]).probabilities().astype(float)
+    assert table == pytest.approx(np.array([[1 - np.exp(-1), 0], [np.exp(-1), 1]]), abs=1e-15)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_with_everything_sensitive_the_law_is_the_plain_mechanisms(epsilon: float) -> None:
+    domain = Integers(0, 4)
+    everything = domain.labels
+    plain = warner.RandomizedResponse(domain, epsilon).probabilities()
+    assert (UtilityOptimizedRR(domain, epsilon, everything).probabilities() == plain).all()
+    for keep in ("sue", "oue", 0.7):
+        bits = warner.UnaryEncoding(domain, epsilon, keep)
+        same = UtilityOptimizedRappor(domain, epsilon, everything, keep)
+        assert (same.outputs()["bits"] == bits.outputs()["bits"]).all() and (
+            same.probabilities() == bits.probabilities()
+        ).all()
+
+
+def test_published_probabilities() -> None:
+    """[P2 eqs 6, 9-11] in floating point; the mutant with c3 = c1 (a non-sensitive value kept as
+    often as a sensitive one) sums to more than 1.
+    """
+    e, members = np.e, 3
+    table = UtilityOptimizedRR(DOMAIN, 1.0, [0, 1, 2]).probabilities().astype(float)
+    c1, c2, c3 = e / (members + e - 1), 1 / (members + e - 1), (e - 1) / (members + e - 1)
+    assert (
+        table[0, 0] == pytest.approx(c1)
+        and table[1, 0] == pytest.approx(c2)
+        and table[5, 5] == pytest.approx(c3)
+        and table[0, 5] == pytest.approx(c2)
+    )
+    assert members * c2 + c1 > 1
+    rappor = UtilityOptimizedRappor(DOMAIN, 1.0, [0, 1, 2])
+    h = np.exp(0.5)
+    channel = rappor.channel()
+    assert channel.q == pytest.approx([1 / (h + 1)] * 3 + [0] * 7)
+    assert channel.gap == pytest.approx([(h - 1) / (h + 1)] * 3 + [1 - 1 / h] * 7)
+
+
+@pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
+def test_values_of_a_grid_survive_a_file(
+    make: type[warner.mechanisms.Mechanism], tmp_path: Path
+) -> None:
+    """A pair is a tuple in Python and a list in JSON; the header is the same either way."""
+    mechanism = make(warner.Grid(2, 2), 1.0, sensitive=[(0, 1)])  # type: ignore[call-arg]
+    reports = mechanism.randomize([(0, 1), (1, 1)] * 50, np.random.default_rng(0))
+    tally = mechanism.tally(Reports.from_bytes(reports.to_bytes()))
+    tally.save(tmp_path / "t.json")
+    loaded = warner.Tally.load(tmp_path / "t.json")
+    assert (loaded + tally).n == 200 and warner.estimate(loaded).n == 100
+
+
+@pytest.mark.parametrize("make", [UtilityOptimizedRR, UtilityOptimizedRappor])
+def test_sensitive_values_are_checked(make: type[warner.mechanisms.Mechanism]) -> None:
+    for wrong, rule in (
+        ([], "sent as they are"),
+        ([10], "not in the domain"),
+        ([0, 0], "distinct"),
+        (3, "list"),
+        ("0", "list"),
+        ([None], "sensitive|values"),
+    ):
+        with pytest.raises(warner.errors.WarnerError, match=rule):
+            make(DOMAIN, 1.0, sensitive=wrong)  # type: ignore[call-arg]
+    for epsilon in (0, -1, float("nan"), float("inf"), 60.0, True):
+        with pytest.raises(warner.errors.WarnerError):
+            make(DOMAIN, epsilon, sensitive=[0])  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        make(DOMAIN, 1.0)  # type: ignore[call-arg]
+
+
+def test_reports_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    mechanism = UtilityOptimizedRappor(DOMAIN, 1.0, [0, 1])
+    bits = np.zeros((2, 10), dtype=int)
+    bits[1, [4, 7]] = 1
+    with pytest.raises(warner.errors.ReportError, match="non-sensitive"):
+        mechanism.reports(bits)
+    bits[1, 7] = 0
+    assert len(mechanism.reports(bits)) == 2

@@ -1,7 +1,8 @@
-"""Regression of the hidden answer: inputs, statuses, tables, predictions."""
+"""Regressions: frames, formulas, means."""
 
 from __future__ import annotations
 
+import builtins
 import json
 from typing import Any
 
@@ -11,8 +12,23 @@ import polars as pl
 import pytest
 
 import warner
-from warner import Categorical, Integers, PerAttribute, Product, RandomizedResponse, regress
-from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner import (
+    Categorical,
+    Integers,
+    Interval,
+    PerAttribute,
+    Product,
+    RandomizedResponse,
+    regress,
+)
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    IdentifiabilityError,
+    MismatchError,
+    MissingExtraError,
+)
 
 OFTEN = Categorical(["never", "sometimes", "often"])
 SECRET = "often"
@@ -273,3 +289,145 @@ def test_answers_of_several_attributes_and_mixed_labels() -> None:
     mixed = RandomizedResponse(Categorical(["a", 1]), 4.0).randomize(["a", 1] * 50)
     table = regress(mixed, np.arange(100.0)).predict([1.0]).to_frame()
     assert table.column("value").to_pylist() == ['"a"', "1"]
+
+
+# Formulas of regressions, as formulaic reads them.
+
+
+N_OF_FORMULAS = 300
+RNG = np.random.default_rng(1)
+PEOPLE_OF_FORMULAS = {
+    "age": RNG.normal(50, 10, N_OF_FORMULAS),
+    "ward": RNG.choice(["east", "north"], N_OF_FORMULAS),
+}
+REPORTS_OF_FORMULAS = RandomizedResponse(Categorical(["no", "yes"]), 3.0).randomize(
+    np.where(RNG.random(N_OF_FORMULAS) < PEOPLE_OF_FORMULAS["age"] / 100, "yes", "no").tolist(),
+    rng=RNG,
+)
+
+
+def test_a_formula_is_the_plain_design_where_it_says_the_same() -> None:
+    plain = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS)
+    found = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "age + ward")
+    assert set(found.names) == set(plain.names)
+    order = [found.names.index(name) for name in plain.names]
+    assert found.coefficients[:, order] == pytest.approx(plain.coefficients, rel=1e-6)
+    new = {"age": [40.0, 60.0], "ward": ["north", "north"]}
+    assert found.predict(new).shares == pytest.approx(plain.predict(new).shares)
+
+
+def test_interactions_functions_and_no_intercept() -> None:
+    found = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "~ 0 + ward + ward:np.log(age)")
+    assert len(found.names) == 4 and "Intercept" not in found.names
+    assert found.predict({"age": [40.0], "ward": ["east"]}).shares.shape == (1, 2)
+    assert found.wald("ward").degrees == 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("answer ~ age", "no left side"),
+        ("height", "does not fit the covariates"),
+        ("age +", "cannot be read"),
+        ("np.log(age - 50)", "finite terms in every row|does not fit"),
+        ("age + I(2 * age)", "are collinear"),
+    ],
+)
+def test_formulas_that_do_not_fit_are_refused(formula: str, text: str) -> None:
+    with np.errstate(all="ignore"), pytest.raises(ArgumentError, match=text) as caught:
+        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, formula)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_a_formula_is_text_and_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArgumentTypeError, match="formula: must be text"):
+        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, 3)  # type: ignore[arg-type]
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.partition(".")[0] == "formulaic":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"Install warner\[formula\]"):
+        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "age")
+
+
+def test_means_take_formulas_too() -> None:
+    from warner import Integers, Laplace
+
+    reports = Laplace(Integers(0, 10), 4.0).randomize(
+        (PEOPLE_OF_FORMULAS["age"] // 10).astype(int), rng=RNG
+    )
+    assert regress(reports, PEOPLE_OF_FORMULAS, "age", kind="mean").names == ("Intercept", "age")
+
+
+# Linear regression of the mean of a hidden number.
+
+
+N_OF_MEAN = 400
+AGE_OF_MEAN = RNG.normal(size=N_OF_MEAN)
+VISITS = np.clip(np.round(4 + AGE_OF_MEAN + RNG.normal(size=N_OF_MEAN)), 0, 9).astype(int)
+
+
+def test_without_protection_it_is_least_squares() -> None:
+    reports = warner.RandomizedResponse(Integers(0, 9), float("inf")).reports(VISITS)
+    found = regress(reports, AGE_OF_MEAN, kind="mean")
+    z = np.stack([np.ones(N_OF_MEAN), AGE_OF_MEAN], axis=1)
+    best, *_ = np.linalg.lstsq(z, VISITS.astype(float))
+    assert found.coefficients[0] == pytest.approx(best)
+    rest = VISITS - z @ best
+    inverse = np.linalg.inv(z.T @ z)
+    robust = inverse @ (z.T @ (z * rest[:, None] ** 2)) @ inverse * N_OF_MEAN / (N_OF_MEAN - 2)
+    assert found.covariance == pytest.approx(robust)
+    assert found.outcomes == ("mean",) and found.status.name == "EXACT"
+    estimate, low, high = found.predict([0.5])[0]
+    assert estimate == pytest.approx(best @ [1, 0.5]) and low < estimate < high
+    assert "adds the estimate to the mean" in " ".join(str(found.table()).split())
+    assert repr(found) == "MeanRegression(2 coefficients, n=400)"
+
+
+DOMAIN = Integers(0, 9)
+MAKERS = {
+    "k-RR": warner.RandomizedResponse(DOMAIN, 6.0),
+    "OUE": warner.UnaryEncoding(DOMAIN, 6.0),
+    "OLH": warner.LocalHashing(DOMAIN, 6.0, seeds=64),
+    "Laplace": warner.Laplace(DOMAIN, 20.0),
+    "square wave": warner.SquareWave(DOMAIN, 6.0),
+    "stochastic rounding": warner.mechanisms.StochasticRounding(DOMAIN, 6.0),
+    "twice OUE": warner.mechanisms.Repeated(warner.UnaryEncoding(DOMAIN, 6.0), 2),
+    "Laplace of numbers": warner.Laplace(Interval(0, 9, 16), 20.0),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_noise_is_averaged_out(name: str) -> None:
+    rng = np.random.default_rng(3)
+    numbers = VISITS if name != "Laplace of numbers" else VISITS.astype(float)
+    reports = MAKERS[name].randomize(np.tile(numbers, 10), rng=rng)
+    found = regress(reports, np.tile(AGE_OF_MEAN, 10), kind="mean")
+    best, *_ = np.linalg.lstsq(
+        np.stack([np.ones(N_OF_MEAN), AGE_OF_MEAN], axis=1), VISITS.astype(float)
+    )
+    assert np.abs((found.coefficients[0] - best) / found.standard_errors[0]).max() < 4
+    assert found.standard_errors.max() < 0.25
+
+
+def test_bad_input_is_named_of_mean() -> None:
+    labels = warner.RandomizedResponse(Categorical(["a", "b"]), 1.0).randomize(["a", "b"])
+    with pytest.raises(ArgumentTypeError, match="needs values that are numbers"):
+        regress(labels, [1.0, 2.0], kind="mean")
+    reports = warner.RandomizedResponse(DOMAIN, 1.0).randomize([1, 2])
+    with pytest.raises(ArgumentError, match="must be more than the 2 coefficients; got 2"):
+        regress(reports, [1.0, 2.0], kind="mean")
+    twice = warner.mechanisms.Repeated(warner.mechanisms.StochasticRounding(DOMAIN, 1.0), 2)
+    with pytest.raises(IdentifiabilityError):
+        regress(twice.randomize([1, 2, 3]), [1.0, 2.0, 4.0], kind="mean")
+
+
+def test_an_exact_fit_has_no_nan() -> None:
+    """Errors of 0: the ratios are infinite, or 0 for coefficients of 0."""
+    reports = warner.RandomizedResponse(DOMAIN, float("inf")).reports([3] * 10)
+    found = regress(reports, np.arange(10.0), kind="mean")
+    assert not np.isnan(found.z).any() and not np.isnan(found.p_values).any()

@@ -1,8 +1,10 @@
-"""What pictures show, read from the chart itself: one sentence per test."""
+"""Pictures: every domain, many labels, and texts that must not become markup."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,10 @@ import numpy as np
 import pytest
 
 import warner
+from tests.spec._labels import _estimate
 from warner import Categorical, Estimate, Grid, Integers, Interval, Product
 from warner.domains import Tagged
+from warner.errors import ArgumentError
 from warner.results.charts import _SHADES, _TRUTH, chart
 
 
@@ -207,3 +211,151 @@ def test_a_truth_of_another_shape_is_refused() -> None:
     for domain in ALL[:8]:
         with pytest.raises(warner.errors.ArgumentError, match="truth: must have shape"):
             chart([_result(domain)], truth=[[0.5, 0.5, 0, 0]])
+
+
+# Pictures of many labels: the largest with their names, and the others together; titles; PDF.
+
+
+@pytest.fixture(scope="module")
+def result() -> warner.Estimate:
+    domain = Categorical([f"s{i:03d}" for i in range(100)])
+    mechanism, rng = warner.HadamardResponse(domain, 3.0), np.random.default_rng(0)
+    shares = 1 / np.arange(1, 101)
+    values = domain.decode(rng.choice(100, size=20_000, p=shares / shares.sum()))
+    return warner.estimate(mechanism.tally(mechanism.randomize(values, rng)))
+
+
+def _panel_of_largest_shares(picture: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    whole = picture.to_dict()
+    panel = whole["vconcat"][0]
+    data = panel.get("data") or whole["data"]
+    return panel, json.loads(data["values"])
+
+
+def test_of_many_labels_the_largest_are_drawn_and_the_others_together(
+    result: warner.Estimate,
+) -> None:
+    for top, picture in ((20, result.plot()), (5, result.plot(top=5))):
+        panel, rows = _panel_of_largest_shares(picture)
+        largest = np.argsort(-result.probabilities)[:top]
+        assert [row["value"] for row in rows[:-1]] == [result.domain.labels[i] for i in largest]
+        rest = 100 * (1 - result.probabilities[largest].sum())
+        assert rows[-1]["value"] == f"{100 - top} other values together: {rest:.3g} %"
+        assert rows[-1]["low"] is None
+        assert "for all values at once" in " ".join(panel["title"]["subtitle"])
+        assert "on average" not in " ".join(panel["title"]["subtitle"])
+
+
+def test_intervals_of_a_choice_hold_for_all_values_at_once(result: warner.Estimate) -> None:
+    _, rows = _panel_of_largest_shares(result.plot(top=3))
+    together = result.interval(kind="simultaneous")
+    for row in rows[:-1]:
+        x = result.domain.labels.index(row["value"])
+        assert [row["low"], row["high"]] == together[x].tolist()
+
+
+def test_the_others_have_a_dot_where_it_fits(result: warner.Estimate) -> None:
+    _, few = _panel_of_largest_shares(result.plot(top=2))
+    _, many = _panel_of_largest_shares(result.plot(top=99))
+    assert few[-1]["estimate"] is None and many[-1]["estimate"] == result.probabilities.min()
+
+
+def test_a_top_of_all_values_or_more_leaves_nothing_together() -> None:
+    mechanism = warner.RandomizedResponse(Integers(0, 4), 3.0)
+    result = warner.estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3, 4] * 99)))
+    assert (
+        len(_panel_of_largest_shares(result.plot(top=9))[1]) == 5
+        and len(_panel_of_largest_shares(result.plot(top=2))[1]) == 3
+    )
+    with pytest.raises(ArgumentError, match="top: must be at least 1"):
+        result.plot(top=0)
+
+
+def test_a_title_takes_the_place_of_the_name_or_stands_above_several(
+    result: warner.Estimate,
+) -> None:
+    panel, _ = _panel_of_largest_shares(result.plot(title="Which setting?"))
+    assert panel["title"]["text"] == ["Which setting?"]
+    both = chart([result, result], title="All settings").to_dict()
+    assert both["title"]["text"] == ["All settings"]
+    assert both["vconcat"][0]["title"]["text"] == ["estimated shares"]
+
+
+def test_a_picture_is_a_pdf_with_text(result: warner.Estimate, tmp_path: Path) -> None:
+    result.plot(str(tmp_path / "p.pdf"), title="Which setting?")
+    content = (tmp_path / "p.pdf").read_bytes()
+    assert content.startswith(b"%PDF") and b"/Subtype /Image" not in content
+
+
+# Labels and names are text in pages and pictures, and nothing else.
+
+
+def test_no_label_or_name_begins_a_tag_or_a_comment_in_a_page(tmp_path: Path) -> None:
+    """The page holds the same tags as one of harmless labels, and the chart in it is the same
+    chart.
+    """
+    evil = [
+        "</script><script>alert(1)</script>",
+        "<!--<script>",
+        "</SCRIPT >",
+        "<img src=x onerror=alert(1)>",
+    ]
+    pages = []
+    for labels, name in (
+        (evil, "</script><script>alert(2)</script>"),
+        (["a", "b", "c", "d"], "harmless"),
+    ):
+        path = tmp_path / "page.html"
+        result = _estimate(labels, name)
+        result.plot(str(path))
+        page = path.read_text()
+        spec = json.loads(
+            page[
+                page.rindex("const spec = ") + len("const spec = ") : page.rindex(
+                    ";\n  const embedOpt"
+                )
+            ]
+        )
+        shown = spec["vconcat"][0]
+        values = [row["value"] for row in json.loads(next(iter(_data_of_labels(spec)))["values"])]
+        assert values == labels and shown["title"]["text"] == [name]
+        pages.append([page.lower().count(part) for part in ("</script", "<script", "<!--", "<img")])
+    assert pages[0] == pages[1]
+
+
+def _data_of_labels(spec: Any) -> list[Any]:
+    """Every inline data set of a chart."""
+    if isinstance(spec, dict):
+        own = (
+            [spec["data"]]
+            if isinstance(spec.get("data"), dict) and "values" in spec["data"]
+            else []
+        )
+        return own + [found for part in spec.values() for found in _data_of_labels(part)]
+    return (
+        [found for part in spec for found in _data_of_labels(part)]
+        if isinstance(spec, list)
+        else []
+    )
+
+
+def test_no_label_or_name_stops_a_picture(tmp_path: Path) -> None:
+    """A character that is not allowed in XML used to abort the whole process, so another one draws."""
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.spec._labels import LEGAL, _estimate
+result = _estimate([*LEGAL, "x" * 10_000, "x" * 9_999 + "y"], "\\x00\\x1b\\ufffe\\ud800" + "n" * 10_000)
+for suffix in ("svg", "png", "html", "json"):
+    result.plot({str(tmp_path)!r} + "/picture." + suffix)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_long_labels_are_cut_in_pictures_and_stay_apart() -> None:
+    from warner.results.charts import _distinct
+
+    labels = _distinct(["x" * 500 + "a", "x" * 500 + "b", "short"])
+    assert len(set(labels)) == 3 and max(map(len, labels)) < 220 and labels[2] == "short"

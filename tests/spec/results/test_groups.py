@@ -1,8 +1,12 @@
-"""Estimates of groups: what they hold, and what they refuse."""
+"""Groups of people: tables, pooled estimates, series and weights."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+import pickle
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,16 +18,22 @@ import warner
 from tests.spec.results._tallies import MECHANISM, SHARES, drawn
 from warner import (
     Categorical,
+    Estimate,
+    HadamardResponse,
     Integers,
     PerAttribute,
     Product,
     RandomizedResponse,
     Tally,
     UnaryEncoding,
+    compare_groups,
     estimate,
+    weighted,
 )
 from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError
+from warner.reports.tally_kinds import Counted
 from warner.results.pooling import time_as_number, to_simplex
+from warner.results.weights import WeightStatus
 
 
 def test_a_mapping_gives_groups_and_a_tally_an_estimate() -> None:
@@ -243,3 +253,316 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
     with pytest.raises(ArgumentError, match="of the estimates given"):
         warner.compare_groups(estimate(groups, attributes=["b"]), attributes=["a"])
+
+
+# Tables of groups: no tally in two groups, mixtures named, a short repr.
+
+
+LABELS = Categorical(["a", "b", "c"])
+
+
+def _tally(mechanism: Any = None) -> Tally:
+    mechanism = mechanism or RandomizedResponse(LABELS, 1.0)
+    found: Tally = mechanism.tally(mechanism.randomize(["a", "b", "c"] * 40))
+    return found
+
+
+def test_a_tally_is_in_one_group_only() -> None:
+    week, other = _tally(), _tally()
+    series = {1: week, 2: other, 3: week}
+    for wrong in (
+        lambda: estimate(series),
+        lambda: estimate({1: week, 2: week + other}),
+        lambda: estimate({1: week, 2: pickle.loads(pickle.dumps(week))}, time="group"),
+        lambda: compare_groups({"a": week, "b": week}),
+        lambda: Tally.from_tallies("week", [week, other, week]),
+        lambda: Tally.from_tallies("week", {1: week, 3: week}),
+    ):
+        with pytest.raises(ArgumentError, match=r"one tally in .* pass tally.of_others"):
+            wrong()
+    with pytest.raises(ArgumentError, match="one tally in 1 and 3"):
+        estimate(series)
+    with pytest.raises(ArgumentError, match="one tally in 'a' and 'b'"):
+        compare_groups({"a": week, "b": week})
+    assert len(estimate({1: week, 2: week.of_others()})) == 2
+    assert len(Tally.from_tallies("week", [week, week.of_others()])) == 2
+    # Groups with equal counts are of different people where their tallies are different ones.
+    assert len(estimate({1: week, 2: Tally.from_json(week.to_json())})) == 2
+
+
+def test_a_frame_that_was_not_filtered_is_noticed() -> None:
+    """The same reports, counted again for each week, are different tallies with equal counts."""
+    mechanism = HadamardResponse(Categorical([f"s{i}" for i in range(60)]), 2.0)
+    reports = mechanism.randomize([f"s{i % 60}" for i in range(3000)])
+    weeks = {week: mechanism.tally(reports) for week in (1, 2, 3)}
+    for wrong in (
+        lambda: estimate(weeks, time="week"),
+        lambda: Tally.from_tallies("week", weeks),
+    ):
+        with pytest.raises(ArgumentError, match=r"equal counts in 1 and 2. Count each group's own"):
+            wrong()
+    others = {week: tally.of_others() for week, tally in weeks.items()}
+    assert estimate(others, time="week").n == 9000
+    series = Tally.from_tallies("week", others)
+    assert estimate(series).n == estimate(pickle.loads(pickle.dumps(series))).n == 9000
+
+
+@pytest.mark.parametrize("cells, n", [(2, 5), (2, 100), (3, 20), (4, 12), (6, 9)])
+def test_a_twin_is_hardly_more_probable_than_stated(cells: int, n: int) -> None:
+    """Exact, for all counts: under the law that makes the counts most probable.
+
+    It rejects a product over counts without its square root, which counts a coin twice.
+    """
+    mechanism = RandomizedResponse(Categorical([f"s{i}" for i in range(cells)]), 1.0)
+    kind = mechanism.tally(mechanism.randomize(["s0"])).kind
+    for bars in itertools.combinations(range(n + cells - 1), cells - 1):
+        edges = np.array([-1, *bars, n + cells - 1])
+        counts = np.diff(edges) - 1
+        chance = math.factorial(n) * math.prod(
+            (int(c) / n) ** int(c) / math.factorial(int(c)) for c in counts
+        )
+        stated = Tally(
+            mechanism.header, Counted.together(kind, counts.astype(np.int64), n)
+        ).chance_of_a_twin
+        assert chance <= 1.1 * stated <= 1.1
+
+
+def test_groups_of_one_grouped_tally_are_different() -> None:
+    coin = RandomizedResponse(LABELS, 1.0)
+    groups = coin.tally(coin.randomize(["a"] * 60), {"ward": ["n", "s", "e"] * 20})
+    assert len(estimate(dict(groups.items()))) == len(estimate(groups)) == 3
+    with pytest.raises(ArgumentError, match="one tally in"):
+        estimate({1: groups["n"], 2: groups["n"]})
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (RandomizedResponse(LABELS, 2.0), "another epsilon: 1.0 in 1 and 2.0 in 2"),
+        (RandomizedResponse(Categorical(["a", "b", "c", "d"]), 1.0), "another domain in 2"),
+        (HadamardResponse(LABELS, 1.0), "another mechanism: RandomizedResponse in 1 and Hadamard"),
+    ],
+)
+def test_groups_of_different_mechanisms_are_named(other: Any, words: str) -> None:
+    with pytest.raises(MismatchError, match=words):
+        estimate({1: _tally(), 2: _tally(other)})
+
+
+def test_a_table_of_groups_shows_no_arrays() -> None:
+    table = estimate({w: _tally() for w in range(4)}).groups.table
+    assert repr(table) == "GroupTable(4 groups by group, K=3, n=480)"
+    assert isinstance(table.shares, np.ndarray)
+
+
+# Series of weeks as they are read: keys, names, tables in a notebook, panels of chosen values.
+
+
+MANY = Categorical([f"s{i}" for i in range(60)])
+
+
+def _tally_of_series_of_groups(seed: int, domain: Categorical = MANY, times: int = 20) -> Tally:
+    rng = np.random.default_rng(seed)
+    mechanism = RandomizedResponse(domain, 3.0)
+    return mechanism.tally(mechanism.randomize(list(domain.labels) * times, rng))
+
+
+def _series(weeks: int, domain: Categorical = MANY) -> Estimate:
+    tallies = {week: _tally_of_series_of_groups(week, domain) for week in range(1, weeks + 1)}
+    return estimate(tallies, time="week")
+
+
+def _cells(text: str) -> list[list[str]]:
+    """The cells of each row of a table."""
+    rows = re.findall("<tr.*?</tr>", text, re.S)
+    return [re.sub("<[^>]*>", " ", row).split() for row in rows[1:]]
+
+
+def test_time_names_the_column_of_a_mapping() -> None:
+    tallies = {
+        week: _tally_of_series_of_groups(week, Categorical(["a", "b", "c"])) for week in range(4)
+    }
+    series = estimate(tallies, time="week")
+    same = estimate(Tally.from_tallies("week", tallies), time="week")
+    assert series.names == ("week",) and series.groups.time == "week" and series.pool == "path"
+    assert (series.probabilities == same.probabilities).all() and series.rows() == same.rows()
+    assert estimate(tallies, time="group").names == ("group",)
+    assert estimate(tallies).names == ("group",)
+    for wrong in (
+        lambda: estimate(Tally.from_tallies("week", tallies), time="day"),
+        lambda: estimate({(1, week): tally for week, tally in tallies.items()}, time="week"),
+        lambda: estimate(tallies, time="value"),
+    ):
+        with pytest.raises(ArgumentError, match="must be one of the public columns"):
+            wrong()
+
+
+def test_estimates_of_groups_are_gone_through_by_their_keys() -> None:
+    series = _series(3, Categorical(["a", "b"]))
+    assert list(series) == [(1,), (2,), (3,)] == list(series.keys)
+    assert all(series[key].probabilities.shape == (2,) for key in series)
+    assert 2 in series and (2,) in series and 9 not in series and "2" in series
+
+
+def test_a_series_shows_the_weeks_of_one_value_together() -> None:
+    shown = _cells(_series(4)._repr_html_())
+    assert len(shown) == 20
+    assert [row[0] for row in shown] == ["1", "2", "3", "4"] * 5
+    assert [len({row[1] for row in shown[i : i + 4]}) for i in range(0, 20, 4)] == [1] * 5
+
+
+def test_a_long_series_shows_whole_values() -> None:
+    text = _series(30)._repr_html_()
+    assert len(_cells(text)) == 90 and "The 3 values of 60 with the largest shares." in text
+    groups = {f"g{i:02}": _tally_of_series_of_groups(i) for i in range(25)}
+    text = estimate(groups)._repr_html_()
+    assert len(_cells(text)) == 100 and "The first 100 of 125 rows." in text
+
+
+def test_panels_of_chosen_values() -> None:
+    series = _series(3)
+    text = json.dumps(series.plot(values=["s41", "s7"]).to_dict())
+    assert '"s41"' in text and '"s7"' in text and '"s8"' not in text and "2 of 60 values" in text
+    assert text.count("s41") >= 3 and text.index("s41") < text.index("s7")
+    assert "1 of 60 values" in json.dumps(series.plot(values="s7").to_dict())
+    for wrong in (["s60"], [], [3]):
+        with pytest.raises(ArgumentError, match="values: must be values of the domain"):
+            series.plot(values=wrong)
+
+
+def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
+    rng = np.random.default_rng(4)
+    mechanism = RandomizedResponse(MANY, 3.0)
+    often = mechanism.tally(mechanism.randomize([*MANY.labels] * 20 + ["s55"] * 900, rng))
+    found = warner.compare_groups(
+        {"before": _tally_of_series_of_groups(1), "after": often}, reference="before"
+    )
+    text = found._repr_html_()
+    shown = _cells(text)
+    assert len(shown) == 50 and shown[0][2] == "s55"
+    assert "50 of 60 rows: those with the smallest p." in text
+    few = warner.compare_groups(
+        {
+            "a": _tally_of_series_of_groups(1, Categorical(["no", "yes"])),
+            "b": _tally_of_series_of_groups(2, Categorical(["no", "yes"])),
+        }
+    )
+    assert [row[2] for row in _cells(few._repr_html_())][:2] == ["no", "yes"]
+
+
+# Weighted groups meet the margins, and say what weights cost.
+
+
+def _crossed() -> dict[tuple[str, str], Tally]:
+    parts = list(drawn(1, [100, 300, 200, 400]).values())
+    return dict(zip([("n", "f"), ("n", "m"), ("s", "f"), ("s", "m")], parts, strict=True))
+
+
+def test_post_stratification_weights_groups_by_their_part_of_the_population() -> None:
+    groups = drawn(1, [100, 300])
+    found = weighted(groups, {"group": {"a": 900, "b": 100}})
+    shares = estimate(groups, pool="none").groups.table.shares
+    assert found.weights.tolist() == [0.9, 0.1]
+    assert found.unbiased == pytest.approx(0.9 * shares[0] + 0.1 * shares[1])
+    # n sum W_g^2 / n_g
+    assert found.design_effect == pytest.approx(400 * (0.81 / 100 + 0.01 / 300))
+    assert found.effective_n == pytest.approx(400 / found.design_effect)
+    json.dumps(found.to_json(), allow_nan=False)
+    assert "Design effect" in found.text
+
+
+def test_raking_meets_all_margins_and_keeps_odds_ratios() -> None:
+    found = weighted(
+        _crossed(), {"column 1": {"n": 0.5, "s": 0.5}, "column 2": {"f": 0.7, "m": 0.3}}
+    )
+    table = found.weights.reshape(2, 2)
+    assert table.sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-9)
+    assert table.sum(axis=0) == pytest.approx([0.7, 0.3], abs=1e-9)
+    odds = table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0])
+    assert odds == pytest.approx(100 * 400 / (300 * 200))
+    assert found.status is WeightStatus.EXACT
+
+
+def test_a_margin_of_tuples_is_post_stratification() -> None:
+    numbers = {("n", "f"): 1, ("n", "m"): 2, ("s", "f"): 3, ("s", "m"): 4}
+    found = weighted(_crossed(), {("column 1", "column 2"): numbers})
+    assert found.weights == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
+def test_weights_in_proportion_to_reports_change_nothing() -> None:
+    groups = drawn(2, [150, 450])
+    found = weighted(groups, {"group": {"a": 1, "b": 3}})
+    whole = estimate(sum(groups.values(), start=0))  # type: ignore[arg-type]
+    assert found.design_effect == pytest.approx(1)
+    assert found.interval().mean(axis=1) == pytest.approx(
+        whole.interval(kind="wald").mean(axis=1), abs=0.01
+    )
+    ratio = np.diff(found.interval()) / np.diff(whole.interval(kind="wald"))
+    assert ratio == pytest.approx(np.ones((4, 1)), abs=0.05)
+
+
+def test_weights_of_persons_count_a_group_as_often_as_it_has_reports() -> None:
+    found = weighted(drawn(2, [100, 300]), weights={"a": 3.0, "b": 1.0})
+    assert found.weights.tolist() == [0.5, 0.5]
+
+
+def test_margins_that_contradict_the_groups_are_told_by_the_status() -> None:
+    parts = list(drawn(1, [100, 300]).values())
+    groups = {("n", "f"): parts[0], ("s", "m"): parts[1]}
+    found = weighted(groups, {"column 1": {"n": 0.5, "s": 0.5}, "column 2": {"f": 0.7, "m": 0.3}})
+    assert found.status is WeightStatus.NOT_CONVERGED
+    assert np.isfinite(found.interval()).all()
+
+
+@pytest.mark.parametrize(
+    ("margins", "error", "text"),
+    [
+        ({"ward": {"a": 1, "b": 1}}, ArgumentError, "public columns group"),
+        ({"group": {"a": 1}}, ArgumentError, "none for b"),
+        ({"group": {"a": 1, "b": 1, "z": 3}}, EmptyError, "people of z"),
+        ({"group": {"a": 1, "b": 1, "c": 3}}, EmptyError, "people of c"),
+        ({"group": {"a": -1, "b": 1}}, ArgumentError, "at least 0"),
+        ({"group": {"a": 0, "b": 0}}, ArgumentError, "positive sum"),
+        ({"group": {"a": float("nan"), "b": 1}}, ArgumentError, "finite"),
+        ({"group": [1, 2]}, ArgumentTypeError, "value: number"),
+        ({}, ArgumentTypeError, "column"),
+    ],
+)
+def test_bad_margins_are_refused(margins: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        weighted(drawn(1, [10, 20, 0]), margins)
+
+
+def test_margins_of_different_totals_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="one total; got 10 by column 1, 100 by column 2"):
+        weighted(_crossed(), {"column 1": {"n": 4, "s": 6}, "column 2": {"f": 70, "m": 30}})
+
+
+@pytest.mark.parametrize("unit", [1e308, 1.0, 5e-324])
+def test_weights_of_any_size_count_by_their_ratios(unit: float) -> None:
+    """Rejects the program that adds up weights as they are: near 1e308 the sum is infinite."""
+    groups = drawn(2, [100, 300])
+    found = weighted(groups, weights={"a": unit, "b": unit})
+    assert found.weights.tolist() == [0.25, 0.75]
+    assert weighted(groups, {"group": {"a": unit, "b": 0}}).weights.tolist() == [1, 0]
+    with pytest.raises(ArgumentError, match="a finite one"):
+        weighted(groups, {"group": {"a": 1e308, "b": 1e308}})
+
+
+def test_bad_weights_are_refused() -> None:
+    groups = drawn(1, [10, 20])
+    for weights, text in (
+        ({"a": 1.0}, "none for b"),
+        ({"a": 0.0, "b": 0.0}, "positive sum"),
+        ({"a": -1.0, "b": 1.0}, "at least 0"),
+        ({"x": 1.0}, "must be one of the groups"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            weighted(groups, weights=weights)
+    with pytest.raises(ArgumentError, match="not both"):
+        weighted(groups)
+
+
+def test_small_groups_have_a_variance() -> None:
+    found = weighted(drawn(3, [1, 2, 50]), {"group": {"a": 1, "b": 1, "c": 1}})
+    assert (np.diff(found.interval()) > 0.1).all()
+    assert (found.variances("respondents") >= 0).all()

@@ -1,24 +1,44 @@
-"""What joint estimates say of some of their attributes."""
+"""Several attributes, a key with values, and those who answered."""
 
 from __future__ import annotations
 
 import json
+import pickle
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
 import warner
-from tests.spec.results._attributes import DOMAIN, SHAPE, fitted
+from tests.registry import COMBINED, PER_ATTRIBUTE
+from tests.spec.mechanisms._key_value import PAY, _make, _people, _theta
+from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey, _tally
+from tests.spec.results._attributes import DOMAIN, SHAPE, family, fitted, keep, seen
+from tests.spec.results._graphical import NAMES, model, survey, tally
 from warner import (
     Categorical,
+    Estimate,
+    Grid,
     Integers,
     Interval,
     Inversion,
+    LogSpline,
     MaximumLikelihood,
     Product,
     RandomizedResponse,
+    estimate,
+    graphical_model,
 )
-from warner.estimators import Estimator, Independent, Status
+from warner.channels import KroneckerChannel
+from warner.domains import Optional, with_missing
+from warner.errors import ArgumentError, ArgumentTypeError
+from warner.estimators import Estimator, Independent, PerKey, Status
+from warner.estimators.literature import SmoothedEM
+from warner.mechanisms import Mechanism
+from warner.metrics import cramers_v
+from warner.results.intervals import normal_quantile
+from warner.results.summaries import Ratio
 
 
 @pytest.mark.parametrize(
@@ -181,3 +201,355 @@ def test_numbers_of_a_marginal_are_bounded_by_its_own_reports() -> None:
         low, high = quantity.interval()
         assert low <= quantity <= high and low - 0.02 < truth < high + 0.02
         assert high - low < 0.13
+
+
+# Estimates of attributes that are named in a list.
+
+
+@pytest.mark.parametrize("attributes", [[], ["sex", "sex"], ["sex", "other"], [3]], ids=repr)
+def test_attributes_that_are_not_there_are_refused(attributes: Any) -> None:
+    with pytest.raises(warner.errors.ArgumentError, match="different names among sex, age"):
+        estimate(_tally(_survey()), attributes=attributes)
+
+
+def test_attributes_are_of_tuples_and_named_in_a_list() -> None:
+    with pytest.raises(warner.errors.ArgumentTypeError, match="list of names"):
+        estimate(_tally(_survey()), attributes="sex")  # type: ignore[arg-type]
+    coin = RandomizedResponse(SEX, 1.0)
+    with pytest.raises(warner.errors.ArgumentError, match="several"):
+        estimate(coin.tally(coin.randomize(["f"])), attributes=["sex"])
+    with pytest.raises(
+        warner.errors.ArgumentError, match=r"can be 1 together of sex, age.*got all.*ways=2"
+    ):
+        estimate(_tally(_survey(), ways=1))
+
+
+def test_attributes_come_in_the_order_asked() -> None:
+    tally = _tally(_survey())
+    a, b = (
+        estimate(tally, warner.Inversion("project"), attributes=names)
+        for names in (["sex", "age"], ["age", "sex"])
+    )
+    assert a.probabilities.reshape(2, 4) == pytest.approx(b.probabilities.reshape(4, 2).T)
+    assert list(a.domain.attributes) == ["sex", "age"] and list(b.domain.attributes) == [
+        "age",
+        "sex",
+    ]
+    assert estimate(tally).domain == BOTH and estimate(tally, attributes=["age"]).domain == AGE
+
+
+def test_tallies_of_several_budgets_are_estimated_together() -> None:
+    parts = [_tally(_survey(1.0), 30_000), _tally(_survey(3.0), 30_000)]
+    both = estimate(parts, warner.Inversion(), attributes=["age", "sex"])
+    assert both.n == 60_000 and both.probabilities == pytest.approx(np.full(8, 1 / 8), abs=0.02)
+    assert both.interval(kind="bootstrap", replicates=20, rng=np.random.default_rng(0)).shape == (
+        8,
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["uRAP x OUE", "RR x OUE x OLH", "subsets x RR", "RR x SquareWave"]
+)
+@pytest.mark.parametrize("target", ["population", "respondents"])
+def test_bootstrap_intervals_of_tuples_are_as_wide_as_walds(name: str, target: str) -> None:
+    survey: Mechanism = COMBINED[name](3.0)
+    rng = np.random.default_rng(1)
+    tally = survey.tally(
+        survey.randomize(survey.domain.decode(rng.integers(0, survey.domain.size, 3000)), rng)
+    )
+    found = estimate(tally, warner.Inversion(), attributes=list(PER_ATTRIBUTE[name](3.0).parts)[:2])
+    wald, boot = (
+        found.interval(target=target),
+        found.interval(target=target, kind="bootstrap", replicates=100, rng=rng),
+    )
+    inside = (wald[:, 0] > 0) & (boot[:, 0] > 0)
+    assert inside.any() and np.diff(boot, axis=1)[inside] == pytest.approx(
+        np.diff(wald, axis=1)[inside], rel=0.5
+    )
+
+
+# Shares and means given a key, with their intervals.
+
+
+def test_the_values_of_a_key_are_a_distribution_with_intervals() -> None:
+    mechanism = _make("direct", "piecewise", 4.0)
+    tally = mechanism.tally(mechanism.randomize(_people(40_000), np.random.default_rng(2)))
+    found = warner.estimate(tally, PerKey(warner.estimators.literature.SmoothedEM())).conditional(
+        "b"
+    )
+    assert found.probabilities.sum() == pytest.approx(1) and found.frequency == pytest.approx(
+        0.35, abs=0.03
+    )
+    truth = _theta().reshape(4, 8)[1] / 0.35
+    bounds = found.interval(0.999)
+    assert (
+        bounds.shape == (8, 2) and (bounds[:, 0] <= truth).all() and (truth <= bounds[:, 1]).all()
+    )
+    low, high = found.quantile(0.5).interval(replicates=20, rng=np.random.default_rng(0))
+    assert PAY.low <= low <= found.quantile(0.5) <= high <= PAY.high
+    low, high = found.variance().interval(replicates=20, rng=np.random.default_rng(0))
+    assert 0 < low < high < 1 and len(found.rows()) == 8
+
+
+def test_fiellers_interval_is_all_there_is_where_the_denominator_may_be_zero() -> None:
+    z = normal_quantile(0.95)
+    variance = np.diag([0.01, 0.0004])
+    assert Ratio(0.05, 0.1, variance, (-1, 1)).around(z)[1] == 1
+    assert Ratio(0.05, 0.03, variance, (-1, 1)).around(z).tolist() == [-1, 1]
+    tight = Ratio(0.3, 0.6, variance * 1e-6, (-1, 1)).around(z)
+    assert tight == pytest.approx([0.5, 0.5], abs=1e-3) and tight[0] < 0.5 < tight[1]
+
+
+def test_a_distribution_of_two_attributes_is_conditioned_whatever_made_it() -> None:
+    both = warner.Product(key=Categorical(["x", "y"]), value=Integers(0, 2))
+    coin = warner.RandomizedResponse(both, 4.0)
+    answers = [{"key": "x", "value": 0}, {"key": "x", "value": 2}, {"key": "y", "value": 1}] * 3000
+    found = warner.estimate(coin.tally(coin.randomize(answers, np.random.default_rng(0))))
+    one = found.conditional("x")
+    assert one.probabilities == pytest.approx(
+        [0.5, 0, 0.5], abs=0.05
+    ) and one.mean() == pytest.approx(1, abs=0.1)
+    low, high = one.mean().interval(replicates=20, rng=np.random.default_rng(0))
+    assert low < 1 < high and one.interval().shape == (3, 2)
+    rows = found.frequencies()
+    assert [row["estimate"] for row in rows] == pytest.approx([2 / 3, 1 / 3], abs=0.05)
+    # Frequencies and shares have closed intervals: no bootstrap, whose limits at a share of 0 are
+    # both 0.
+    assert [[row["low"], row["high"]] for row in rows] == found.marginal("key").interval().tolist()
+    low, high = one.interval()[1]
+    assert low == 0 and high > 0.002
+    assert one.interval(target="respondents")[0].tolist() != one.interval()[0].tolist()
+
+
+# The distribution among those who answered, where nonresponse is a value.
+
+
+UNITS = warner.SubsetSelection(Optional(Integers(0, 9)), 3.0)
+ANSWERS = [*np.minimum(np.random.default_rng(5).poisson(3, 4000), 9).tolist(), *[None] * 1000]
+
+
+def _estimate(method: warner.estimators.Estimator | None = None) -> warner.Estimate:
+    return warner.estimate(UNITS.tally(UNITS.randomize(ANSWERS, np.random.default_rng(2))), method)
+
+
+@pytest.mark.parametrize(
+    "method", [None, MaximumLikelihood(), warner.Inversion("project")], ids=repr
+)
+def test_shares_mean_and_quantile_are_of_those_who_answered(
+    method: warner.estimators.Estimator | None,
+) -> None:
+    result = _estimate(method)
+    given = result.answered()
+    assert given.domain == Integers(0, 9) and given.probabilities.sum() == pytest.approx(1)
+    assert given.frequency == pytest.approx(0.8, abs=0.04)
+    assert given.n == pytest.approx(5000 * given.frequency)
+    shares = result.probabilities[:-1] / result.probabilities[:-1].sum()
+    assert given.probabilities == pytest.approx(shares)
+    assert given.mean() == pytest.approx(shares @ np.arange(10)) and given.mean() == result.mean()
+    assert given.quantile(0.5) in (2, 3) and given.range(0, 9) == pytest.approx(1)
+    rng = np.random.default_rng(0)
+    for number, truth in (
+        (given.mean(), 3.0),
+        (result.mean(), 3.0),
+        (given.range(0, 2), 0.423),
+        (given.variance(), 3.0),
+        (given.quantile(0.5), 3.0),
+    ):
+        low, high = number.interval(0.999, replicates=20, rng=rng)
+        assert low <= number <= high and low - 0.05 <= truth <= high + 0.05
+    row = given.row()
+    assert row["low"] < 0.8 < row["high"] and row["high"] - row["low"] < 0.08
+    assert len(given.rows()) == 10 and repr(given).startswith("Answered(")
+    assert pickle.loads(pickle.dumps(result)).answered().rows() == given.rows()
+
+
+def test_an_order_of_the_values_is_used_though_nonresponse_has_no_place_in_it() -> None:
+    """A smooth fit moves mass between neighbours, and nonresponse is nobody's neighbour."""
+    result = _estimate()
+    assert result.method == "LogSpline()" and result.has_posterior_intervals
+    rough = _estimate(MaximumLikelihood()).probabilities
+    bend = [np.abs(np.diff(p[:-1], 2)).sum() for p in (result.probabilities, rough)]
+    assert bend[0] < bend[1] and result.probabilities[-1] == pytest.approx(rough[-1], abs=0.01)
+
+
+@pytest.mark.parametrize("method", [LogSpline(), SmoothedEM()], ids=repr)
+@pytest.mark.parametrize("size", [12, 300])
+def test_with_little_noise_the_answers_are_estimated_as_if_nobody_were_silent(
+    method: warner.estimators.Estimator, size: int
+) -> None:
+    rng = np.random.default_rng(1)
+    values = np.clip(rng.normal(size / 3, size / 10, 3000), 0, size - 1).astype(int).tolist()
+    plain = warner.RandomizedResponse(Integers(0, size - 1), 14.0)
+    silent = warner.RandomizedResponse(Optional(Integers(0, size - 1)), 14.0)
+    alone = warner.estimate(plain.tally(plain.randomize(values, rng)), method)
+    beside = warner.estimate(silent.tally(silent.randomize([*values, *[None] * 1000], rng)), method)
+    given = beside.answered()
+    assert given.frequency == pytest.approx(0.75, abs=0.005)
+    assert np.abs(np.cumsum(given.probabilities - alone.probabilities)).max() < 0.01
+
+
+def test_places_have_a_mean_of_two_coordinates() -> None:
+    cells = warner.SubsetSelection(with_missing(Grid(2, 2), "answer"), 4.0)
+    answers = [(0, 1), None, (1, 1)] * 500
+    result = warner.estimate(cells.tally(cells.randomize(answers, np.random.default_rng(0))))
+    down, right = result.answered().mean()  # type: ignore[misc]
+    assert down == pytest.approx(0.5, abs=0.1) and right == pytest.approx(1, abs=0.1)
+    low, high = down.interval()
+    assert low < 0.5 < high
+
+
+def test_labels_have_no_mean_and_other_domains_no_nonresponse() -> None:
+    coin = warner.RandomizedResponse(Optional(Categorical(["no", "yes"])), 2.0)
+    result = warner.estimate(coin.tally(coin.randomize(["no", "yes", None] * 50)))
+    with pytest.raises(ArgumentTypeError, match="mean"):
+        result.answered().mean()
+    plain = warner.RandomizedResponse(Categorical(["no", "yes"]), 2.0)
+    tally = plain.tally(plain.randomize(["no", "yes"] * 50))
+    with pytest.raises(ArgumentTypeError, match="nonresponse as a value"):
+        warner.estimate(tally).answered()
+
+
+def test_tables_have_the_label_of_nonresponse() -> None:
+    result = _estimate()
+    assert result.rows()[-1]["value"] == "(no answer)"
+    frame = result.to_frame()
+    assert frame.column("value").to_pylist()[-2:] == ["9", "(no answer)"]
+    assert result.to_json()["answered"]["n"] == pytest.approx(result.answered().n)
+
+
+def test_a_log_spline_with_nonresponse_has_a_limit_that_it_names() -> None:
+    many = warner.RandomizedResponse(Optional(Interval(0, 1, 3000)), 5.0)
+    tally = many.tally(many.randomize([0.5, None] * 50, np.random.default_rng(0)))
+    with pytest.raises(ArgumentError, match="2048"):
+        warner.estimate(tally, LogSpline())
+    assert warner.estimate(tally).method == "EmpiricalBayes()"
+
+
+# What graphical models say.
+
+
+def test_a_chain_gives_the_edges_of_the_chain() -> None:
+    found = model()
+    assert {frozenset(edge) for edge in found.edges} >= {
+        frozenset(pair) for pair in pairwise(NAMES[:6])
+    }
+    assert ("q6",) in found.cliques and found.attributes == NAMES
+    assert repr(found).startswith("GraphicalModel(7 attributes, ") and len(repr(found)) < 80
+
+
+def test_one_and_two_attributes_have_their_separate_estimates() -> None:
+    for names in (["q0"], ["q0", "q1"], ["q5", "q2"], ["q6", "q3"]):
+        alone = estimate(tally(), attributes=names)
+        shares = model().marginal(names).ravel()
+        assert shares == pytest.approx(alone.probabilities, abs=1e-6)
+    assert model().marginal("q0") == pytest.approx(model().marginal(["q0"]))
+
+
+def test_marginals_are_in_the_order_asked() -> None:
+    table = model().marginal(["q0", "q2", "q1"])
+    turned = model().marginal(["q1", "q0", "q2"])
+    assert turned == pytest.approx(table.transpose(2, 0, 1))
+    assert table.sum() == pytest.approx(1) and (table >= 0).all()
+
+
+def test_three_attributes_of_a_chain_are_close_to_their_direct_estimate() -> None:
+    names = ["q1", "q2", "q3"]
+    direct = estimate(tally(3), attributes=names).probabilities
+    assert model().marginal(names).ravel() == pytest.approx(direct, abs=0.02)
+
+
+def test_samples_are_columns_that_can_be_randomised_again() -> None:
+    people = model().sample(50, np.random.default_rng(1))
+    assert list(people) == NAMES and {len(column) for column in people.values()} == {50}
+    assert len(survey().randomize(people).columns["q0.report"]) == 50
+    assert people == model().sample(50, np.random.default_rng(1))
+
+
+def test_the_summary_has_the_strongest_edge_first() -> None:
+    rows = model().summary()
+    assert [(row["first"], row["second"]) for row in rows] == list(model().edges)
+    information = [row["information"] for row in rows]
+    assert information == sorted(information, reverse=True) and min(information) > 0
+
+
+def test_cliques_stay_within_their_limit_and_attributes_can_be_left_out() -> None:
+    small = graphical_model(tally(), ["q3", "q1", "q2"], largest_clique=2)
+    assert small.attributes == ["q3", "q1", "q2"]
+    assert max(map(len, small.cliques)) == 2
+    several = graphical_model(iter([tally()]), ["q3", "q1", "q2"], largest_clique=2)
+    assert several.edges == small.edges
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"tally": 3}, warner.errors.ArgumentTypeError, "Tally or several"),
+        ({"tally": []}, warner.errors.ArgumentTypeError, "Tally or several"),
+        ({"attributes": ["q1"]}, warner.errors.ArgumentError, "two or more"),
+        ({"attributes": ["q1", "no"]}, warner.errors.ArgumentError, "must be different names"),
+        ({"attributes": "q1"}, warner.errors.ArgumentTypeError, "list of names"),
+        ({"largest_clique": 0}, warner.errors.ArgumentError, "largest_clique"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(
+    change: dict[str, object], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        graphical_model(**{"tally": tally(), **change})  # type: ignore[arg-type]
+
+
+def test_a_tally_of_single_attributes_is_refused() -> None:
+    with pytest.raises(warner.errors.ArgumentError, match="ways=2"):
+        graphical_model(tally(1))
+
+
+def test_names_that_are_not_there_are_refused() -> None:
+    with pytest.raises(warner.errors.ArgumentError, match="weight"):
+        model().marginal(["q0", "weight"])
+    with pytest.raises(warner.errors.ArgumentError, match="n: must"):
+        model().sample(0)
+
+
+# What joint estimates say of the dependence of two attributes.
+
+
+def test_the_test_family_has_the_association_that_it_is_named_for() -> None:
+    marginal = np.array([0.5, 0.3, 0.2])
+    for v in (0.0, 0.3, 1.0):
+        assert cramers_v(family(marginal, v)) == pytest.approx(v, abs=1e-12)
+    assert cramers_v([[0, 5, 5], [0, 5, 5]]) == 0
+
+
+@pytest.mark.parametrize(
+    "table",
+    [[[1.0, 2.0]], [1.0, 2.0], [[0, 0], [0, 0]], [[1, -1], [1, 1]], [[1, float("nan")], [1, 1]]],
+)
+def test_tables_without_an_association_are_refused(table: object) -> None:
+    with pytest.raises(warner.errors.ArgumentError):
+        cramers_v(table)
+
+
+def test_association_of_answers_that_were_not_randomised_is_the_tables_up_to_its_correction() -> (
+    None
+):
+    marginal = np.array([0.5, 0.3, 0.2])
+    pair = Product(a=Integers(0, 2), b=Integers(0, 2))
+    data = seen(KroneckerChannel([keep(3, 1.0)] * 2), family(marginal, 0.4).ravel(), 10**6, pair)
+    table = data.weights.reshape(3, 3)
+    v = Estimate(Inversion().fit(data), data, Inversion()).cramers_v("a", "b")
+    assert v == pytest.approx(cramers_v(table), abs=1e-4)
+    low, high = v.interval(replicates=20, rng=np.random.default_rng(0))
+    assert 0.39 < low < v < high < 0.41
+
+
+def test_association_is_refused_where_it_cannot_be_known() -> None:
+    whole, _ = fitted(Inversion())
+    with pytest.raises(warner.errors.ArgumentError, match="distinct"):
+        whole.cramers_v("sex", "sex")
+    with pytest.raises(warner.errors.ArgumentError, match="respondents"):
+        whole.cramers_v("sex", "age").interval(target="respondents")
+    bits = warner.UnaryEncoding(DOMAIN, 2.0)
+    known_by_sums = warner.estimate(bits.tally(bits.randomize(DOMAIN.decode(np.arange(24)))))
+    with pytest.raises(warner.errors.ArgumentError, match="whole reports"):
+        known_by_sums.cramers_v("sex", "age")

@@ -1,21 +1,18 @@
-"""Samplers follow their law: chi-square over whole serialised reports, at a false alarm rate of
-1e-9.
-
-The same test must reject every wrong program in MUTANTS, each a bug somebody shipped or could. n is
-far beyond what the weakest of them needs: its chi-square non-centrality exceeds 300, against a 1e-9
-critical value below 120 at 40 degrees of freedom.
-"""
+"""Samplers follow their laws, and wrong ones are rejected."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
 import warner
-from tests.registry import ALL, smallest
+from tests.registry import ALL, COMBINED, smallest
 from tests.statistical.mechanisms._chi_square import ALPHA, Sampler, _honest, _p_value
 from tests.statistical.mechanisms._mutants import _olh_keeps_half, _rappor_never_clears, _unary
+from warner import KeyValue
 from warner._core.exact import ONE
 from warner._core.sampling import Source
 from warner.mechanisms import Mechanism
@@ -143,3 +140,169 @@ MUTANTS: dict[str, tuple[str, Sampler]] = {
 def test_wrong_samplers_are_rejected(mutant: str) -> None:
     name, sampler = MUTANTS[mutant]
     assert _p_value(smallest(name, 2.0), sampler) < ALPHA
+
+
+# Key-value reports follow their law, at a false alarm rate of 1e-9; wrong programs do not.
+
+
+def _dummies_carry_the_value(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+    """What is sent of another key is the person's own value: it would say that value to whoever
+    knows the key is wrong.
+    """
+    assert isinstance(m, KeyValue)
+    columns = _honest(m, index, s)
+    own = m._value.randomize_index(index % m.values.size, s)["report"]
+    return {
+        **columns,
+        "value": np.where(columns["key"] == index // m.values.size, columns["value"], own),
+    }
+
+
+def _keys_at_the_whole_budget(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+    """epsilon_1 = epsilon: other keys are raised w.p. 1 / (e + 1)."""
+    assert isinstance(m, KeyValue)
+    greedy = KeyValue(m.keys, m.values, m.requested, value=m.value, cells=m.cells)
+    greedy._other_width = int(ONE / (np.exp(m.requested) + 1))
+    return greedy.randomize_index(index, s)
+
+
+def _values_apart_from_keys(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+    """The key by randomised response, and the person's value with it whatever key was sent."""
+    assert isinstance(m, KeyValue)
+    sent = direct_sample(
+        index // m.values.size, m.domain.shape[0], m._keep_width, m._other_width, s
+    )
+    return {"key": sent, "value": m._value.randomize_index(index % m.values.size, s)["report"]}
+
+
+def _one_dummy_for_all_keys(m: Mechanism, index: np.ndarray, s: Source) -> dict[str, np.ndarray]:
+    assert isinstance(m, KeyValue)
+    digits = _honest(m, index, s)["digits"].copy()
+    same = 1 + s.uniform(m.cells, len(index))[:, None]
+    others = (np.arange(digits.shape[1]) != (index // m.values.size)[:, None]) & (digits > 0)
+    return {"digits": np.where(others, same, digits)}
+
+
+MUTANTS_OF_KEY_VALUE: dict[str, tuple[str, Sampler]] = {
+    "dummies carry the person's value": ("KeyValue direct piecewise", _dummies_carry_the_value),
+    "values are sent apart from keys": ("KeyValue direct rounding", _values_apart_from_keys),
+    "keys have the whole budget": ("KeyValue unary piecewise", _keys_at_the_whole_budget),
+    "one dummy for all keys": ("KeyValue unary piecewise", _one_dummy_for_all_keys),
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS_OF_KEY_VALUE)
+def test_wrong_samplers_are_rejected_of_key_value(mutant: str) -> None:
+    name, sampler = MUTANTS_OF_KEY_VALUE[mutant]
+    assert _p_value(smallest(name, 2.0), sampler) < ALPHA
+
+
+# Tuples of reports follow their joint law, at a false alarm rate of 1e-9.
+
+
+SAMPLED = [
+    "RR x OUE x OLH",
+    "RR x SquareWave",
+    "uRR x RR",
+    "uRAP x OUE",
+    "subsets x RR",
+    "RR three times",
+    "OUE twice",
+    "RR, OUE, RR",
+    "uRR twice",
+]
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_tuples_follow_the_joint_law(name: str) -> None:
+    assert _p_value(COMBINED[name](1.0), _honest) > ALPHA
+
+
+# Where parts are of different kinds, they use the words at different places, and whole tuples would
+# not show that words are shared.
+def _one_draw_for_all(
+    mechanism: Mechanism, index: np.ndarray, source: Source
+) -> dict[str, np.ndarray]:
+    """The mutant: every part sees the same random words. No marginal shows it."""
+    seed = int(source.words(1, np.uint32)[0])
+    places = (
+        np.unravel_index(index, mechanism.domain.shape)
+        if isinstance(mechanism, warner.PerAttribute)
+        else [index] * len(mechanism.parts)
+    )
+    pairs = zip(mechanism.parts.items(), places, strict=True)
+    return mechanism.schema.join(
+        {
+            name: part.randomize_index(x, Source(np.random.default_rng(seed)))
+            for (name, part), x in pairs
+        }
+    )
+
+
+@pytest.mark.parametrize("name", ["uRR x RR", "RR three times", "OUE twice"])
+def test_parts_that_share_one_random_draw_are_rejected_though_their_marginals_are_not(
+    name: str,
+) -> None:
+    mechanism = COMBINED[name](1.0)
+    assert _p_value(mechanism, _one_draw_for_all) < ALPHA
+    for part in mechanism.parts.values():
+        assert _p_value(part, _honest) > ALPHA
+
+
+# The sampler of projective geometry response, and wrong samplers that the test rejects.
+
+
+MECHANISM = warner.mechanisms.ProjectiveGeometryResponse(warner.Integers(0, 12), 1.5, prime=3)
+PEOPLE = 40_000
+Sampler_of_projective_geometry = Callable[[np.ndarray, Source], np.ndarray]
+
+
+def _honest_of_projective_geometry(index: np.ndarray, source: Source) -> np.ndarray:
+    return MECHANISM._sample(index, source)["report"]
+
+
+def _digit_is_not_negated(index: np.ndarray, source: Source) -> np.ndarray:
+    """The digit that the equation gives has the wrong sign: 2 - u in place of u."""
+    y = _honest_of_projective_geometry(index, source)
+    return np.where(y > 0, (y - 1) // 3 * 3 + 1 + (-(y - 1)) % 3, y)
+
+
+def _value_is_not_read_backwards(index: np.ndarray, source: Source) -> np.ndarray:
+    space = MECHANISM._points.space
+    numbers = space.numbers(index)
+    digits = np.stack([numbers // 3**k % 3 for k in range(space.dimension)])
+    first = np.argmax(digits > 0, axis=0)
+    scaled = digits * digits[first, np.arange(len(index))] % 3  # 2 is its inverse modulo 3
+    backwards = sum(scaled[k] * 3 ** (space.dimension - 1 - k) for k in range(space.dimension))
+    return _honest_of_projective_geometry(space.index_of(np.asarray(backwards)), source)
+
+
+def _other_side_may_be_orthogonal(index: np.ndarray, source: Source) -> np.ndarray:
+    """The textbook shortcut: any point instead of one that does not support the value."""
+    space, n = MECHANISM._points.space, len(index)
+    include = source.below(MECHANISM._include, n)
+    on = space.draw(index, np.ones(n, dtype=bool), source)
+    return np.where(include, on, source.uniform(space.points, n))
+
+
+def _p_value_of_projective_geometry(sampler: Sampler_of_projective_geometry) -> float:
+    """The least p-value of chi-square tests of all values, times their number."""
+    source, law = Source(np.random.default_rng(3)), MECHANISM.probabilities().astype(np.float64)
+    least = 1.0
+    for x in range(MECHANISM.domain.size):
+        counts = np.bincount(sampler(np.full(PEOPLE, x), source), minlength=len(law))
+        least = min(least, float(chisquare(counts, PEOPLE * law[:, x]).pvalue))
+    return least * MECHANISM.domain.size
+
+
+def test_reports_have_their_law() -> None:
+    assert _p_value_of_projective_geometry(_honest_of_projective_geometry) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "wrong", [_digit_is_not_negated, _value_is_not_read_backwards, _other_side_may_be_orthogonal]
+)
+def test_wrong_samplers_are_rejected_of_projective_geometry(
+    wrong: Sampler_of_projective_geometry,
+) -> None:
+    assert _p_value_of_projective_geometry(wrong) < 1e-9

@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say. Seeded, so that nothing flakes."""
+"""Intervals of shares cover what they say."""
 
 from __future__ import annotations
 
@@ -6,13 +6,36 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 import warner
 from tests.registry import MECHANISMS, SEEING
+from tests.statistical.mechanisms._chi_square import ALPHA
+from tests.statistical.results._pairs import CHANNEL, _family, _tallies
+from warner import (
+    Categorical,
+    EmpiricalBayes,
+    Estimate,
+    Integers,
+    Interval,
+    Inversion,
+    KeyValue,
+    Product,
+    RandomizedResponse,
+    UnaryEncoding,
+    estimate,
+)
+from warner.channels import Channel, DirectChannel, KroneckerChannel, summed
+from warner.estimators import MaximumLikelihood, SampleMean
 from warner.estimators.base import LikelihoodData
+from warner.mechanisms import Mechanism
+from warner.metrics import project
 from warner.reports.reports import Reports
-from warner.results.intervals import wald
+from warner.reports.tally import Tally
+from warner.results.conditional import shares_given
+from warner.results.intervals import anytime, normal_quantile, wald
+from warner.results.ranks import _factor_of_pairs, _spread_of_pairs
+from warner.results.share_noise import ShareNoise, _largest, independent_factor, simulated_errors
 
 SIZE, PEOPLE, RUNS = 4, 2000, 400
 
@@ -229,3 +252,447 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
     anew = np.stack([channel.invert(channel.simulate(theta, int(n), rng)) for _ in range(runs)])
     if name == "RandomizedResponse":
         assert (((anew - theta) ** 2).mean(axis=0) / variance)[0] > high
+
+
+# Intervals of average coverage, bands and anytime intervals hold what they say. Seeded.
+
+
+SIZE_OF_AVERAGE_COVERAGE, RUNS_OF_AVERAGE_COVERAGE = 60, 10
+RANK = np.arange(1.0, SIZE_OF_AVERAGE_COVERAGE + 1)
+TRUTHS = {
+    "few large": RANK**-1.2 / (RANK**-1.2).sum(),
+    "half absent": np.where(RANK > SIZE_OF_AVERAGE_COVERAGE / 2, 0.0, 2 / SIZE_OF_AVERAGE_COVERAGE),
+    "all different": RANK / RANK.sum(),
+}
+CELLS: dict[str, tuple[Callable[..., Mechanism], float, int]] = {
+    "noise only": (RandomizedResponse, 0.5, 1000),
+    "some noise": (UnaryEncoding, 1.0, 20_000),
+    "small counts": (RandomizedResponse, 4.0, 300),
+}
+
+Intervals = Callable[[Estimate], np.ndarray]
+
+
+def _average(result: Estimate) -> np.ndarray:
+    return result.interval(kind="average")
+
+
+def _prior_as_known(result: Estimate) -> np.ndarray:
+    """The wrong program: the shrunken estimate and the posterior's standard deviation."""
+    assert result.fit.posterior is not None
+    drawn = result.fit.posterior.draws(100, np.random.default_rng(0))
+    half = 1.96 * drawn.std(axis=0)
+    return np.stack([result.probabilities - half, result.probabilities + half], axis=1)
+
+
+def _coverage_of_average_coverage(
+    cell: str, truth: np.ndarray, intervals: Intervals, runs: int
+) -> np.ndarray:
+    """The part of the shares that the intervals hold, of each run."""
+    make, epsilon, n = CELLS[cell]
+    mechanism = make(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), epsilon)
+    channel, rng, method = mechanism.channel(), np.random.default_rng(4), EmpiricalBayes()
+    found = []
+    for _ in range(runs):
+        data = LikelihoodData(channel, channel.simulate(truth, n, rng), n, mechanism.domain)
+        low, high = intervals(Estimate(method.fit(data), data, method)).T
+        found.append(((low <= truth) & (truth <= high)).mean())
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "name, cell",
+    [
+        ("few large", "noise only"),
+        ("few large", "some noise"),
+        ("half absent", "noise only"),
+        ("half absent", "small counts"),
+        ("all different", "some noise"),
+    ],
+)
+def test_average_coverage_is_the_level_whatever_the_shares(name: str, cell: str) -> None:
+    """600 intervals: the mean is at least 0.95 less 4 standard errors, and at most 0.985."""
+    found = _coverage_of_average_coverage(cell, TRUTHS[name], _average, RUNS_OF_AVERAGE_COVERAGE)
+    error = max(float(found.std()) / RUNS_OF_AVERAGE_COVERAGE**0.5, 0.0089)
+    assert 0.95 - 4 * error < found.mean() < 0.985 + error
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_a_prior_that_is_taken_as_known_is_caught(name: str) -> None:
+    """The shrunken estimate with its posterior deviation covers far less where noise is large."""
+    assert (
+        _coverage_of_average_coverage("noise only", TRUTHS[name], _prior_as_known, 4).mean() < 0.8
+    )
+
+
+def _held(mechanism: Mechanism, truth: np.ndarray, n: int) -> tuple[float, float]:
+    """How often bands hold all shares: with their own half-width, and with independent errors'.
+
+    Both half-widths are those of a tally of the truth. 4000 other tallies judge them.
+    """
+    channel = mechanism.channel()
+    data = LikelihoodData(channel, channel.matvec(truth), n, mechanism.domain)
+    ignorant = independent_factor(0.95, np.ones(truth.size, dtype=bool))
+    noise = ShareNoise.of(data, "population")
+    largest: list[np.ndarray] = []
+    for seed, draws in ((1, 2000), (2, 4000)):
+        rng = np.random.default_rng(seed)
+        errors = simulated_errors(data, "population", truth, rng, draws)
+        assert errors is not None
+        largest.append(_largest(noise, truth, errors, ignorant))
+    factor = np.quantile(largest[0], 0.95, method="weibull")
+    return float((largest[1] <= factor).mean()), float((largest[1] <= ignorant).mean())
+
+
+@pytest.mark.parametrize(
+    "mechanism, truth",
+    [
+        (RandomizedResponse(Integers(0, 1), 1.0), np.array([0.6, 0.4])),
+        (RandomizedResponse(Integers(0, 39), 1.0), np.full(40, 1 / 40)),
+    ],
+    ids=["two values", "shares within the noise"],
+)
+def test_bands_hold_all_shares_at_once(mechanism: Mechanism, truth: np.ndarray) -> None:
+    """0.94 to 0.96, with a standard error of 0.006. Errors that are taken as independent and
+    two-sided make bands that hold more than 0.97: those of yes and no are one error, and those of
+    shares near 0 have one side.
+    """
+    found, ignorant = _held(mechanism, truth, 5000)
+    assert abs(found - 0.95) < 0.024 and ignorant > 0.965
+
+
+def test_intervals_of_each_value_are_no_bands() -> None:
+    mechanism, truth = RandomizedResponse(Integers(0, 19), 2.0), np.full(20, 0.05)
+    channel, rng = mechanism.channel(), np.random.default_rng(5)
+    held: list[list[bool]] = []
+    for _ in range(40):
+        weights = channel.simulate(truth, 20_000, rng)
+        data = LikelihoodData(channel, weights, 20_000, mechanism.domain)
+        method = EmpiricalBayes()
+        bounds = [wald(data)]
+        if len(held) < 8:
+            bounds.append(Estimate(method.fit(data), data, method).interval(kind="simultaneous"))
+        held.append([bool(((b[:, 0] <= 0.05) & (b[:, 1] >= 0.05)).all()) for b in bounds])
+    assert np.mean([row[0] for row in held]) < 0.7
+    assert np.mean([row[1] for row in held[:8]]) > 0.7
+
+
+def test_anytime_intervals_hold_at_every_look() -> None:
+    """60 paths of 25 looks. Intervals for one look miss on more than a fifth of the paths."""
+    mechanism, truth = RandomizedResponse(Integers(0, 1), 1.0), 0.3
+    channel, rng, step = mechanism.channel(), np.random.default_rng(6), 100
+    held = np.ones((60, 2), dtype=bool)
+    for path in held:
+        counts = np.zeros(2)
+        for _ in range(25):
+            counts += step * channel.simulate(np.array([truth, 1 - truth]), step, rng)
+            n = round(counts.sum())
+            data = LikelihoodData(channel, counts / n, n, mechanism.domain)
+            for i, bounds in enumerate((anytime(data, 1000), wald(data))):
+                path[i] &= bool(bounds[0, 0] <= truth <= bounds[0, 1])
+    always, once = held.mean(axis=0)
+    assert always > 0.85 and once < 0.8
+
+
+# Intervals of marginals hold the truth as often as they say. Seeded, so that nothing flakes.
+
+
+@pytest.mark.parametrize("method", [Inversion(), Inversion("project")], ids=repr)
+def test_intervals_of_marginals_cover_what_they_say(method: Inversion) -> None:
+    """2000 shares, within 6 sd (0.0049) of 0.95. The mutant that adds up the variances of cells is
+    too wide.
+    """
+    theta = _family(0.5)
+    truth = summed(theta, (5, 5), [1])
+    hits, added = 0.0, 0.0
+    data = _tallies(theta, 3000, 400, 1)
+    for each in data:
+        whole = Estimate(method.fit(each), each, method)
+        part = whole.marginal("b")
+        low, high = part.interval().T
+        hits += ((low <= truth) & (truth <= high)).mean()
+        half = normal_quantile(0.95) * np.sqrt(summed(CHANNEL.variance(theta), (5, 5), [1]) / 3000)
+        added += (np.abs(part.probabilities - truth) <= half).mean()
+    assert abs(hits / len(data) - 0.95) < 6 * 0.0049
+    assert method.constraint is not None or added / len(data) > 0.95 + 6 * 0.0049
+
+
+def test_bootstrap_of_a_marginal_covers_inside_the_simplex() -> None:
+    """600 shares, within 6 sd (0.0097) of 0.94, what 60 replicates cover."""
+    theta = (_family(0.3, np.full(5, 0.2)) + 0.04) / 2
+    truth, hits = summed(theta, (5, 5), [0]), []
+    rng = np.random.default_rng(0)
+    for each in _tallies(theta, 200_000, 120, 2):
+        bounds = (
+            Estimate(Inversion("project").fit(each), each, Inversion("project"))
+            .marginal("a")
+            .interval(kind="bootstrap", replicates=60, rng=rng)
+        )
+        hits.append(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).mean())
+    assert abs(np.mean(hits) - 0.94) < 6 * 0.0097
+
+
+# Intervals of people who send several reports each hold the truth as often as they say.
+# The values of a person are all alike, which is the hardest case. The wrong program counts each
+# report as that of another person: its intervals are then too narrow.
+
+
+TIMES, PEOPLE_OF_REPORTS_PER_PERSON, RUNS_OF_REPORTS_PER_PERSON = 16, 120, 60
+THETA = np.array([0.5, 0.3, 0.2])
+JOINT = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.2]])
+
+Case = Callable[[np.random.Generator], list[Tally]]
+Bounds = Callable[[list[Tally], np.random.Generator], np.ndarray]
+
+
+def _of_persons(shares: np.ndarray, people: int, rng: np.random.Generator) -> np.ndarray:
+    """The values of all reports, one person after the other."""
+    return np.repeat(rng.choice(shares.size, people, p=shares), TIMES)
+
+
+PLAIN = RandomizedResponse(Integers(0, 2), 2.0)
+BITS = UnaryEncoding(Integers(0, 2), 2.0)
+PAIRS = RandomizedResponse(Product(k=Categorical(["a", "b"]), v=Integers(0, 2)), 4.0)
+KEYS = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=4), 6.0, value="piecewise")
+
+
+def _plain(rng: np.random.Generator) -> list[Tally]:
+    return [
+        PLAIN.tally(PLAIN.randomize(_of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON, rng), rng))
+    ]
+
+
+def _two_mechanisms(rng: np.random.Generator) -> list[Tally]:
+    bits = BITS.tally(
+        BITS.randomize(_of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON // 3, rng), rng)
+    )
+    return [*_plain(rng), bits]
+
+
+def _pairs(rng: np.random.Generator) -> list[Tally]:
+    cells = _of_persons(JOINT.ravel(), PEOPLE_OF_REPORTS_PER_PERSON, rng)
+    return [
+        PAIRS.tally(PAIRS.randomize([{"k": "ab"[c // 3], "v": int(c % 3)} for c in cells], rng))
+    ]
+
+
+def _keys(rng: np.random.Generator) -> list[Tally]:
+    keys = _of_persons(np.array([0.4, 0.6]), PEOPLE_OF_REPORTS_PER_PERSON, rng)
+    values = np.repeat(rng.choice([1.0, 9.0], PEOPLE_OF_REPORTS_PER_PERSON), TIMES)
+    return [KEYS.tally(KEYS.randomize({"key": ["ab"[k] for k in keys], "value": values}, rng))]
+
+
+def _bootstrap(tallies: list[Tally], rng: np.random.Generator) -> np.ndarray:
+    fit = estimate(tallies, MaximumLikelihood())
+    return fit.interval(kind="bootstrap", replicates=30, rng=rng)
+
+
+def _frequencies(tallies: list[Tally], rng: np.random.Generator) -> np.ndarray:
+    rows = estimate(tallies, Inversion()).frequencies()
+    return np.array([[row["low"], row["high"]] for row in rows])
+
+
+# Case, intervals, truth.
+INTERVALS: dict[str, tuple[Case, Bounds, np.ndarray]] = {
+    "wald": (_plain, lambda t, _: estimate(t, Inversion()).interval(), THETA),
+    "fisher": (
+        _plain,
+        lambda t, _: estimate(t, MaximumLikelihood()).interval(kind="fisher"),
+        THETA,
+    ),
+    "bootstrap": (_plain, _bootstrap, THETA),
+    "sample mean": (
+        _plain,
+        lambda t, _: estimate(t, SampleMean()).mean().interval()[None],  # type: ignore[union-attr]
+        np.array([0.7]),
+    ),
+    "two mechanisms": (
+        _two_mechanisms,
+        lambda t, _: estimate(t, Inversion()).interval(),
+        THETA,
+    ),
+    "marginal": (
+        _pairs,
+        lambda t, _: estimate(t, Inversion()).marginal("v").interval(),
+        JOINT.sum(axis=0),
+    ),
+    "given a key": (
+        _pairs,
+        lambda t, _: estimate(t, Inversion()).conditional("a").interval(),
+        JOINT[0] / JOINT[0].sum(),
+    ),
+    "keys": (_keys, _frequencies, np.array([0.4, 0.6])),
+    "mean of a key": (
+        _keys,
+        lambda t, _: estimate(t, Inversion()).conditional("a").mean().interval()[None],
+        np.array([5.0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_intervals_count_people(name: str) -> None:
+    """The first share is covered as often as it says. Where reports are counted as people, it is
+    not.
+    """
+    case, bounds, truth = INTERVALS[name]
+    rng = np.random.default_rng(5)
+    hits = dict.fromkeys(("people", "reports"), 0)
+    for _ in range(RUNS_OF_REPORTS_PER_PERSON):
+        tallies = case(rng)
+        counted = {"people": [t.per_person(TIMES) for t in tallies], "reports": tallies}
+        for how, given in counted.items():
+            low, high = bounds(given, rng)[0]
+            hits[how] += int(low <= truth[0] <= high)
+    enough = binom.ppf(ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+    assert hits["people"] >= enough
+    assert hits["reports"] < enough
+
+
+def test_intervals_for_respondents_do_not_depend_on_who_sent_the_reports() -> None:
+    """Their noise is independent, whoever sends them. An interval that counts people for
+    respondents too would cover too often, and is rejected.
+    """
+    rng = np.random.default_rng(6)
+    hits = wide = 0
+    for _ in range(RUNS_OF_REPORTS_PER_PERSON):
+        values = _of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON, rng)
+        tally = PLAIN.tally(PLAIN.randomize(values, rng))
+        found = estimate(tally.per_person(TIMES), Inversion())
+        truth = np.mean(values == 0)
+        low, high = found.interval(target="respondents")[0]
+        hits += int(low <= truth <= high)
+        low, high = found.interval()[0]
+        wide += int(low <= truth <= high)
+    assert (
+        binom.ppf(ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+        <= hits
+        <= binom.ppf(1 - ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+    )
+    assert wide > binom.ppf(0.95, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+
+
+# Ranks hold as often as they say. Seeded, so that nothing flakes.
+
+
+def test_no_pair_is_put_in_the_wrong_order_as_often_as_said() -> None:
+    """Ten equal shares, 3000 tallies: no order is claimed in 0.95 of them (sd 0.008, with that of
+    the quantile). The quantile of one pair claims an order in most, and that of independent pairs,
+    which ignores that two pairs share a value, in a third less than it may.
+    """
+    shares, n = np.full(10, 0.1), 20_000
+    mechanism = RandomizedResponse(Integers(0, 9), 1.0)
+    channel = mechanism.channel()
+    data = LikelihoodData(channel, channel.matvec(shares), n, mechanism.domain)
+    learnt, judged = (
+        simulated_errors(data, "population", shares, np.random.default_rng(seed), draws)
+        for seed, draws in ((1, 1500), (2, 3000))
+    )
+    assert learnt is not None and judged is not None
+    spread = _spread_of_pairs(learnt)
+    inverse = 1 / (spread + np.eye(10))
+    largest = np.array([(np.abs(row[:, None] - row) * inverse).max() for row in judged])
+    held = (largest <= _factor_of_pairs(learnt, spread, 0.95)).mean()
+    assert abs(held - 0.95) < 0.03
+    assert (largest <= 1.96).mean() < 0.6
+    assert (largest <= independent_factor(0.95, np.ones(45, dtype=bool))).mean() > 0.96
+
+
+# The table of the largest shares holds as a whole, though the reports chose which values it shows.
+
+
+VALUES, SHOWN, TALLIES = 24, 6, 40
+
+
+def test_intervals_and_ranks_of_the_largest_shares_hold_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rejects intervals that hold one share each: the largest of equal shares are overestimated.
+
+    All shares are 1/24, so every rank is possible and the choice is of noise alone. If the table
+    holds with probability 0.95, it fails 8 times or more in 40 with probability 0.001. Intervals of
+    single shares fail in two of five tallies, so they fail fewer than 8 times with probability
+    0.002.
+    """
+    monkeypatch.setattr("warner.results.share_noise._DRAWS", 200)  # enough for this question
+    rng = np.random.default_rng(11)
+    mechanism = RandomizedResponse(Categorical([f"s{i}" for i in range(VALUES)]), 1.0)
+    truth, failed, alone = 1 / VALUES, 0, 0
+    for _ in range(TALLIES):
+        reports = mechanism.randomize(
+            np.array(mechanism.domain.labels)[rng.integers(0, VALUES, 2000)], rng
+        )
+        result = estimate(mechanism.tally(reports), Inversion())
+        top = result.top(SHOWN)
+        # Rank 1 and rank 24 are both right for equal shares: low is 1 and high is 24.
+        holds = (top.bounds[:, 0] <= truth) & (truth <= top.bounds[:, 1])
+        failed += not (holds.all() and (top.ranks == [1, VALUES]).all())
+        single = result.interval(kind="wald")[top.places]
+        alone += not ((single[:, 0] <= truth) & (truth <= single[:, 1])).all()
+    assert failed < 8
+    assert alone > 12
+
+
+# Intervals of shares given a key hold the truth as often as they say, also where the share is
+# nearly 0.
+
+
+PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
+
+
+THETA_OF_GIVEN = np.array([[0.02, 0.38, 0.6], [0.2, 0.3, 0.5]]) / 2
+
+
+N, Z = 1000, normal_quantile(0.95)
+
+
+CHANNELS = {
+    "together": DirectChannel(6, 0.08, 0.52),
+    "apart": KroneckerChannel([DirectChannel(2, 0.1, 0.8), DirectChannel(3, 0.1, 0.7)]),
+}
+
+
+def _bootstrap_of_given(
+    channel: Channel, w: np.ndarray, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The wrong program: the projected share of the first value, and its errors in 40 tallies
+    simulated from the projected estimate.
+    """
+
+    def share(weights: np.ndarray) -> float:
+        part = project(channel.invert(weights))[:3]
+        return float(part[0] / part.sum())
+
+    centre = project(channel.invert(w))
+    found = share(w)
+    low, high = np.quantile(
+        [share(channel.simulate(centre, N, rng)) - found for _ in range(40)],
+        [0.025, 0.975],
+        method="weibull",
+    )
+    return max(found - high, 0.0), min(found - low, 1.0)
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
+    """2,000 tallies of 1,000 reports: 90 % in place of 95 % is rejected. So is the bootstrap of the
+    projected shares, after 150 of the first channel.
+    """
+    channel, rng = CHANNELS[name], np.random.default_rng(11)
+    runs, hits, nearly = 2000, np.zeros(3), 0.0
+    for _ in range(runs):
+        data = LikelihoodData(channel, channel.simulate(THETA_OF_GIVEN.ravel(), N, rng), N, PAIR)
+        low, high = shares_given(data, 0, (2, 3), Z, respondents=False).T
+        truth = THETA_OF_GIVEN[0] / 0.5
+        hits += (low <= truth) & (truth <= high)
+    assert (hits >= binom.ppf(ALPHA, runs, 0.95)).all()
+    assert binom.ppf(ALPHA, runs, 0.95) > binom.ppf(0.99, runs, 0.9)
+    # Inside the range the interval is not wider than it says: away from 0 and 1 it covers no more
+    # than 95 %.
+    assert hits[1] <= binom.ppf(1 - ALPHA, runs, 0.95) or name == "apart"
+    for _ in range(150 if name == "together" else 0):
+        low, high = _bootstrap_of_given(
+            channel, channel.simulate(THETA_OF_GIVEN.ravel(), N, rng), rng
+        )
+        nearly += low <= 0.02 <= high
+    assert name != "together" or binom.cdf(nearly, 150, 0.95) < ALPHA
