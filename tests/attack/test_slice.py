@@ -41,6 +41,7 @@ from warner.channels import LikelihoodOperator
 from warner.collector import survey_document
 from warner.collector.pages import survey
 from warner.design.privacy_words import strength
+from warner.errors import ArgumentError, WarnerError
 from warner.mechanisms import MECHANISMS, Mechanism
 
 CASES = {
@@ -173,10 +174,10 @@ def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch
     """Rejects an answer in a message, an attribute of an error, and the context of an error."""
 
     def shown(values: Any) -> None:
-        raise warner.errors.ArgumentError(f"got {values!r}")
+        raise ArgumentError(f"got {values!r}")
 
     def kept(values: Any) -> None:
-        error = warner.errors.ArgumentError("refused")
+        error = ArgumentError("refused")
         error.value = canaries.TEXT  # type: ignore[attr-defined]
         raise error
 
@@ -184,10 +185,10 @@ def test_an_error_that_shows_the_answer_is_found(monkeypatch: pytest.MonkeyPatch
         try:
             raise KeyError(canaries.TEXT)
         except KeyError:
-            raise warner.errors.ArgumentError("refused") from None
+            raise ArgumentError("refused") from None
 
     for bad in (shown, kept, chained):
-        with pytest.raises(warner.errors.ArgumentError) as caught:
+        with pytest.raises(ArgumentError) as caught:
             bad([canaries.TEXT])
         with pytest.raises(Finding, match="shows a hostile answer"):
             canaries.silent("here", canaries.reach(caught.value))
@@ -229,7 +230,7 @@ def test_operations_of_derived_classes_are_not_run(taker: str, bad: Any) -> None
     ):
         try:
             take(values)
-        except warner.errors.WarnerError as error:
+        except WarnerError as error:
             canaries.silent(taker, canaries.reach(error))
 
 

@@ -12,6 +12,7 @@ import warner
 from tests.registry import ALL, COMBINED, MECHANISMS, METRIC, TIGHT, smallest
 from warner._core.exact import ONE, log_ratio
 from warner.design.audits import enumerated
+from warner.errors import BudgetError
 from warner.mechanisms import from_header
 from warner.privacy.report_laws import INFINITE, OneHotBits, hockey_stick
 from warner.reports.reports import Reports
@@ -70,7 +71,7 @@ def test_tight_up_to_the_last_budget_that_is_not_refused(name: str) -> None:
     for epsilon in np.arange(18.0, 50.0, 0.25):
         try:
             mechanism = MECHANISMS[name](warner.Integers(0, 3), float(epsilon))
-        except warner.errors.BudgetError:
+        except BudgetError:
             refused = True
             continue
         assert not refused, "a budget above a refused one was accepted"

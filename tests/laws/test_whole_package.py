@@ -8,6 +8,7 @@ import pytest
 import warner
 from tests.registry import smallest
 from warner import Integers
+from warner.errors import WarnerError
 
 
 def test_numbers_beyond_every_float_and_narrow_floats() -> None:
@@ -37,7 +38,7 @@ def test_numbers_beyond_every_float_and_narrow_floats() -> None:
         lambda: warner.estimate(smallest("RandomizedResponse").randomize([0])),
     )
     for i, build in enumerate(builds):
-        with pytest.raises(warner.errors.WarnerError):
+        with pytest.raises(WarnerError):
             pytest.fail(f"case {i} gave {build()!r}")
     assert warner.Interval(0.0, 1.0, 2**20).encode(np.array([0.25], np.float16)).tolist() == [2**18]
     assert warner.Categorical([2**63, 2**63 + 1]).encode(

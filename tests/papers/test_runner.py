@@ -11,6 +11,7 @@ from papers import DATA_SETS, DataFolder, experiments, reproduce, select
 from papers.__main__ import reproduce as command
 from papers.experiment import Experiment
 from papers.pages import page, write
+from tests.refusals import refused
 from warner.errors import ArgumentError, FileError
 
 SMALL = "P5/fig5"
@@ -34,8 +35,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
             raise Interrupted
 
     whole = run(None, processes=1)
-    with pytest.raises(Interrupted):
-        run(tmp_path, processes=1, progress=stop)
+    refused(Interrupted, "", run, tmp_path, processes=1, progress=stop)
     work = tmp_path / "quick" / SMALL / "work.jsonl"
     assert len(work.read_text().splitlines()) == 3
     # A power cut leaves half a line.
@@ -60,14 +60,12 @@ def test_work_of_other_data_or_of_an_earlier_revision_is_not_used(tmp_path: Path
 
 
 def test_an_unknown_experiment_is_told_the_nearest_names() -> None:
-    with pytest.raises(ArgumentError, match="P5/fig5"):
-        select(["P5/fig55"])
+    refused(ArgumentError, "P5/fig5", select, ["P5/fig55"])
 
 
 def test_missing_and_altered_data_are_named(tmp_path: Path) -> None:
     folder = DataFolder(str(tmp_path))
-    with pytest.raises(FileError, match=r"nltcs\.csv\.gz: is missing.*Long Term Care"):
-        folder.check("nltcs.csv.gz")
+    refused(FileError, r"nltcs\.csv\.gz: is missing.*Long Term Care", folder.check, "nltcs.csv.gz")
     (tmp_path / "nltcs.csv.gz").write_bytes(b"altered")
     with pytest.raises(FileError, match=r"nltcs\.csv\.gz: must have the SHA-256 bd8053b8"):
         folder.check("nltcs.csv.gz")

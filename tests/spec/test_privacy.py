@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from warner import Integers, UtilityOptimizedRR
 from warner._core.exact import log_ratio
+from warner.errors import ArgumentError, MismatchError, WarnerError
 from warner.privacy import LDP, OSLDP, ULDP, ApproximateLDP, MetricLDP
 from warner.privacy.guarantees import Guarantee
 from warner.privacy.report_laws import ambiguous_report, worst_ratio
@@ -107,16 +109,14 @@ def test_metric_guarantees_compose_and_relax() -> None:
         [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.LDP(0.5), a]
     ) == warner.privacy.ApproximateLDP(6.5, 1e-6)
     assert warner.privacy.compose([warner.privacy.ApproximateLDP(1.0, 0.6)] * 2).delta == 1.0
-    with pytest.raises(warner.errors.MismatchError):
+    with pytest.raises(MismatchError):
         warner.privacy.compose(
             [warner.privacy.ApproximateLDP(1.0, 1e-6), warner.privacy.OSLDP(1.0, ("a",))]
         )
     for wrong in ((1.0, 0.0), (1.0, math.inf), (-1.0, 1.0), ("1", 1.0)):
-        with pytest.raises(warner.errors.WarnerError):
-            warner.privacy.MetricLDP(*wrong)
+        refused(WarnerError, "", warner.privacy.MetricLDP, *wrong)
     for wrong in ((1.0, -0.1), (1.0, 1.1), (1.0, math.nan), (1.0, "0")):
-        with pytest.raises(warner.errors.WarnerError):
-            warner.privacy.ApproximateLDP(*wrong)
+        refused(WarnerError, "", warner.privacy.ApproximateLDP, *wrong)
 
 
 def test_relaxing_never_rounds_down() -> None:
@@ -146,19 +146,17 @@ def test_guarantees_compose_where_a_proposition_says_so() -> None:
     assert isinstance(warner.privacy.compose([ULDP(0.5, ill), LDP(1.0)]), ULDP)
     assert warner.privacy.compose([ULDP(0.5, ill), OSLDP(1.0, ill)]) == OSLDP(1.5, ill)
     assert ULDP(1.0, ill).relaxed() == OSLDP(1.0, ill)
-    with pytest.raises(warner.errors.MismatchError, match="same sensitive values"):
+    with pytest.raises(MismatchError, match="same sensitive values"):
         warner.privacy.compose([ULDP(0.5, ill), ULDP(0.5, other)])
     for wrong in ([ULDP(0.5, ill), 1.0], [], 3):
-        with pytest.raises(warner.errors.WarnerError):
-            warner.privacy.compose(wrong)
+        refused(WarnerError, "", warner.privacy.compose, wrong)
     for bad in (
         lambda: ULDP(-1.0, ill),
         lambda: ULDP(1.0, ()),
         lambda: OSLDP(float("nan"), ill),
         lambda: ULDP(1.0, "ill"),
     ):  # type: ignore[arg-type]
-        with pytest.raises(warner.errors.WarnerError):
-            bad()
+        refused(WarnerError, "", bad)
     # The sum is really needed, by enumeration of pairs of reports [P2 prop 1].
     a, b = (UtilityOptimizedRR(Integers(0, 3), e, [0, 1]).probabilities() for e in (0.5, 1.0))
     pairs = np.array([[x * y for x, y in zip(r, s, strict=True)] for r in a for s in b])
@@ -184,16 +182,16 @@ def test_post_processing_keeps_the_guarantee_only_where_it_keeps_data_types() ->
     assert not warner.privacy.postprocessing.preserves_data_types(
         mixing, sensitive_mask, sensitive_mask
     )
-    with pytest.raises(warner.errors.ArgumentError, match="guarantee is not kept"):
+    with pytest.raises(ArgumentError, match="guarantee is not kept"):
         warner.privacy.postprocessing.post_process(mixing, channel, sensitive_mask, sensitive_mask)
-    with pytest.raises(warner.errors.ArgumentError, match="not utility-optimised"):
+    with pytest.raises(ArgumentError, match="not utility-optimised"):
         warner.privacy.postprocessing.post_process(
             np.eye(2),
             np.array([[1.0, 0.5, 0.5], [0, 0.5, 0.5]]),
             [True, False, False],
             [True, False],
         )
-    with pytest.raises(warner.errors.WarnerError):
+    with pytest.raises(WarnerError):
         warner.privacy.postprocessing.post_process([[2.0]], channel, sensitive_mask, sensitive_mask)
 
 
@@ -208,7 +206,7 @@ def test_decomposition_survives_rounding(factor: float) -> None:
     assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1]))
     assert post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
     for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
-        with pytest.raises(warner.errors.ArgumentError, match="booleans"):
+        with pytest.raises(ArgumentError, match="booleans"):
             warner.privacy.postprocessing.decompose(channel, wrong)
 
 

@@ -17,7 +17,7 @@ from tests.registry import ALL, COMBINED, ESTIMATORS, smallest
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
 from warner.channels import DenseChannel
-from warner.errors import BudgetError
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner.estimators import Estimator, Inversion, KeyMeans, PerKey, SampleMean
 from warner.estimators.base import Fit, LikelihoodData, Status
 from warner.mechanisms import Mechanism
@@ -243,7 +243,7 @@ def test_a_class_that_is_not_registered_is_said_so() -> None:
 
     with pytest.raises(testing.PropertyError, match="Is the class registered"):
         testing.check_mechanism(Unknown(Integers(0, 2), 1.0), FEW)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="instance"):
+    with pytest.raises(ArgumentTypeError, match="instance"):
         testing.check_mechanism(Forced)  # type: ignore[arg-type]
 
 
@@ -357,7 +357,7 @@ class RefusesAll(Shrunk):
     """Fits no problem."""
 
     def _fit(self, data: LikelihoodData) -> Fit:
-        raise warner.errors.ArgumentError("domain: must be another.")
+        raise ArgumentError("domain: must be another.")
 
 
 class NotFrozen(Inversion):
@@ -386,7 +386,7 @@ def test_wrong_estimators_are_rejected(wrong: Estimator, name: str, finding: str
 
 def test_an_estimator_that_refuses_everything_is_rejected_and_a_class_refused() -> None:
     assert "it refuses every problem" in _failed_estimator(RefusesAll())["it runs"]
-    with pytest.raises(warner.errors.ArgumentTypeError, match="instance"):
+    with pytest.raises(ArgumentTypeError, match="instance"):
         testing.check_estimator(Shrunk)  # type: ignore[arg-type]
 
 

@@ -24,6 +24,7 @@ from warner.mechanisms.composite import PerAttribute
 from warner.reports.counting import LARGEST
 from warner.reports.product_schema import affordable_ways, marginal_tables, n_cells
 from warner.reports.public_columns import Groups
+from warner.reports.schema import Rows
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import Counted, MarginalTables, TallyKind
 
@@ -267,7 +268,7 @@ class Counts:
             if schema.rows_are_reports and groups * size > _DENSE * n:
                 single.append(first + start + schema.index(columns[name]))
                 continue
-            table = schema.table(columns[name], people).reshape(groups, -1)
+            table = schema.table(Rows(columns[name], people)).reshape(groups, -1)
             row, cell = np.nonzero(table)
             cells.append(row * self._width + start + cell)
             times.append(table[row, cell])

@@ -44,8 +44,9 @@ from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of,
 from warner.reports.product_schema import attribute_names
 from warner.reports.public_columns import Groups, group_people
 from warner.reports.reports import Reports
-from warner.reports.schema import ReportSchema, columns_from
+from warner.reports.schema import ReportSchema, Rows, columns_from
 from warner.reports.tally import Tally, require_same
+from warner.reports.tally_kinds import Counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -640,10 +641,13 @@ class Mechanism(Hinting, ABC):
             ArgumentError: ``ways`` for a mechanism of a single report, or more groups than there is
                 memory for.
         """
+        rows = Rows(columns, groups, repeats)
+        return Tally(self.header, self._counted(rows, ways, keep_reports), groups)
+
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
         self.allowed_ways(ways, keep_reports)
-        keeps = keep_reports and self.schema.can_keep_reports
-        counter = self.schema.count_distinct if keeps else self.schema.count
-        return Tally(self.header, counter(columns, groups, repeats), groups)
+        counted: Counted = self.schema.count(rows, keep_reports)
+        return counted
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         """The number of attributes that each table of a tally combines.

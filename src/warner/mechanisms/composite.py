@@ -31,10 +31,10 @@ from warner.privacy.guarantees import Guarantee, compose, side_by_side
 from warner.privacy.report_laws import IndependentReports
 from warner.reports.counting import unique_rows
 from warner.reports.product_schema import ProductSchema, affordable_ways, attribute_names, table_of
-from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports, columns_of
-from warner.reports.schema import distinct, sizes_of
+from warner.reports.schema import Rows, distinct
 from warner.reports.tally import Tally
+from warner.reports.tally_kinds import Counted
 
 # -----------------------------------------------------------------------------------------------
 # Mechanisms that send several reports of one person: their common base.
@@ -378,17 +378,8 @@ class PerAttribute(Combined):
             )
         return affordable_ways(self.schema.parts, ways)
 
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        *,
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-        keep_reports: bool = False,
-    ) -> Tally:
-        schema = replace(self.schema, ways=self.allowed_ways(ways, keep_reports))
-        return Tally(self.header, schema.count(columns, groups, repeats), groups)
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+        return replace(self.schema, ways=self.allowed_ways(ways, keep_reports)).count(rows)
 
     def reports_about(
         self, columns: Mapping[str, np.ndarray], attribute: str
@@ -730,25 +721,15 @@ class Repeated(Combined):
             )
         return None
 
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        *,
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-        keep_reports: bool = False,
-    ) -> Tally:
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
         self.allowed_ways(ways)
-        split = self.schema.split(columns)
+        split = self.schema.split(rows.columns)
         records = [Reports(self.header, split[name]).record_array() for name in self.parts]
         ordered, start = [], 0
         for times in self._runs:
             ordered.append(_sorted(np.stack(records[start : start + times], axis=1)))
             start += times
-        sizes = sizes_of(columns, groups, repeats)
-        counted = distinct(np.concatenate(ordered, axis=1), sizes, groups, repeats)
-        return Tally(self.header, counted, groups)
+        return distinct(np.concatenate(ordered, axis=1), rows)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]

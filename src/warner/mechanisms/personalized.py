@@ -32,9 +32,9 @@ from warner.privacy.report_laws import (
     epsilon_of,
     worst_ratio,
 )
-from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
-from warner.reports.tally import Tally
+from warner.reports.schema import Rows
+from warner.reports.tally_kinds import Counted
 
 _TABLE = 2**16  # values up to which a device looks answers up in a table
 
@@ -212,18 +212,8 @@ class PersonalizedULDP(Mechanism):
     def channel(self) -> Channel:
         return self.mechanism.channel()
 
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        *,
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-        keep_reports: bool = False,
-    ) -> Tally:
-        return self.mechanism.count(
-            columns, groups, repeats=repeats, ways=ways, keep_reports=keep_reports
-        )
+    def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
+        return self.mechanism._counted(rows, ways, keep_reports)
 
     def report_channel(self, rows: np.ndarray) -> LikelihoodOperator:
         return self.mechanism.report_channel(rows)

@@ -14,8 +14,7 @@ import numpy as np
 from warner._core.checks import integer, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner.reports.counting import count_values
-from warner.reports.public_columns import Groups
-from warner.reports.schema import ReportSchema, each_group
+from warner.reports.schema import ReportSchema
 from warner.reports.tally_kinds import MarginalTables
 
 # -----------------------------------------------------------------------------------------------
@@ -287,16 +286,9 @@ class ProductSchema(ReportSchema):
         """The counts of the marginal tables; 0 without them: kept tuples are those that occur."""
         return 0 if self.ways is None else n_cells(self.parts, self.ways)
 
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """The marginal tables of all subsets of ``ways`` parts in every group, (G, cells)."""
-        if groups is not None:
-            return each_group(self.table, columns, groups, repeats)
-        return marginal_tables(self.parts, self.split(columns), self.tally_kind.ways, repeats)[None]
+    def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
+        """The marginal tables of all subsets of ``ways`` parts, (cells,)."""
+        return marginal_tables(self.parts, self.split(columns), self.tally_kind.ways, repeats)
 
     @property
     def file_width(self) -> int:

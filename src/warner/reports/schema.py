@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +33,39 @@ from warner.reports.tally_kinds import (
 )
 
 _FEW_GROUPS = 64  # from here on the bits of all groups are summed together
+
+
+class Rows(NamedTuple):
+    """Checked reports, one in each row."""
+
+    columns: Mapping[str, np.ndarray]  # n rows each
+    groups: Groups | None = None  # the group of each report; None for all people together
+    repeats: np.ndarray | None = None  # int64 (n,), how often each report counts; None for once
+
+    @property
+    def n_groups(self) -> int:
+        return 1 if self.groups is None else len(self.groups.keys)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of reports of each group, (G,), each as often as ``repeats`` says."""
+        if self.groups is not None:
+            return count_values(self.groups.place, self.n_groups, self.repeats)
+        n = len(next(iter(self.columns.values()))) if self.repeats is None else self.repeats.sum()
+        return np.array([n], dtype=np.int64)
+
+    def each_group(self) -> Iterator[Rows]:
+        """The rows of each group."""
+        if self.groups is None:
+            yield self
+            return
+        order = np.argsort(self.groups.place, kind="stable")
+        stops = np.cumsum(np.bincount(self.groups.place, minlength=self.n_groups)).tolist()
+        ordered = {name: column[order] for name, column in self.columns.items()}
+        repeats = None if self.repeats is None else self.repeats[order]
+        for start, stop in pairwise([0, *stops]):
+            columns = {name: column[start:stop] for name, column in ordered.items()}
+            yield Rows(columns, None, None if repeats is None else repeats[start:stop])
 
 
 class ReportSchema(ABC):
@@ -125,31 +159,24 @@ class ReportSchema(ABC):
     def tally_kind(self) -> TallyKind:
         """Which statistic of the reports a tally counts."""
 
-    @abstractmethod
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """The counts of checked reports, (G, ...).
+    def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
+        """The counts of checked reports of all people together.
 
         Shapes: repeats (n,).
         """
+        raise NotImplementedError
 
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> Counted:
-        """Count checked reports of all people, or of each group of people.
+    def table(self, rows: Rows) -> np.ndarray:
+        """The counts of checked reports of each group, (G, ...)."""
+        counts = [self.total(some.columns, some.repeats) for some in rows.each_group()]
+        return np.stack(counts).astype(np.int64, copy=False)
 
-        Shapes: repeats (n,).
-        """
-        require_room(1 if groups is None else len(groups.keys), self.cells)
-        table = self.table(columns, groups, repeats)
-        return Counted(self.tally_kind, table, sizes_of(columns, groups, repeats))
+    def count(self, rows: Rows, keep_reports: bool = False) -> Counted:
+        """Count checked reports; or keep the distinct ones, where ``can_keep_reports``."""
+        if keep_reports and self.can_keep_reports:
+            return distinct(self.pack(rows.columns), rows)
+        require_room(rows.n_groups, self.cells)
+        return Counted(self.tally_kind, self.table(rows), rows.sizes)
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         """Whether n reports can have ``counts``, as far as the number of ones of a report says."""
@@ -168,19 +195,6 @@ class ReportSchema(ABC):
     def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """Count reports where they are stored, by ``group_bys`` GROUP BYs, and check them."""
         raise NotImplementedError
-
-    def count_distinct(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> Counted:
-        """Count checked reports, and keep the distinct ones; only where ``can_keep_reports``.
-
-        Shapes: repeats (n,).
-        """
-        sizes = sizes_of(columns, groups, repeats)
-        return distinct(self.pack(columns), sizes, groups, repeats)
 
     def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Whole reports as bytes, uint8 (n, bytes); only where ``can_keep_reports``."""
@@ -205,7 +219,7 @@ class IntegerColumns(ReportSchema):
 
     >>> schema = IntegerColumns(("seed", "bucket"), (2, 3))
     >>> reports = {"seed": np.array([0, 1, 1]), "bucket": np.array([2, 0, 0])}
-    >>> schema.count(reports).counts[0].tolist()
+    >>> schema.count(Rows(reports)).counts[0].tolist()
     [[0, 0, 1], [2, 0, 0]]
     """
 
@@ -280,18 +294,12 @@ class IntegerColumns(ReportSchema):
         """The shape of the counts of one group."""
         return self.sizes
 
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def table(self, rows: Rows) -> np.ndarray:
         """The histogram of whole reports in every group, (G, ...)."""
-        index, many = self.index(columns), 1
-        if groups is not None:
-            many = len(groups.keys)
-            index = groups.place.astype(np.int64) * self.rows + index
-        return count_values(index, many * self.rows, repeats).reshape(many, *self.table_shape)
+        index, many = self.index(rows.columns), rows.n_groups
+        if rows.groups is not None:
+            index = rows.groups.place.astype(np.int64) * self.rows + index
+        return count_values(index, many * self.rows, rows.repeats).reshape(many, *self.table_shape)
 
     def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
         """One GROUP BY of whole reports."""
@@ -353,7 +361,7 @@ class BitVector(_OneArray):
     >>> [rule.text for rule in schema.rules]
     ['padding bits must be 0', 'every report must have 2 bits set']
     >>> columns = schema.parse([[1, 0, 0, 0, 0, 0, 0, 0, 0, 1]])
-    >>> columns["bits"].tolist(), schema.count(columns).counts[0].tolist()
+    >>> columns["bits"].tolist(), schema.count(Rows(columns)).counts[0].tolist()
     ([[128, 64]], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
     """
 
@@ -452,22 +460,18 @@ class BitVector(_OneArray):
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         return self.ones is None or int(counts.sum()) == n * self.ones
 
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
+        """How many reports set every bit, (K,)."""
+        if repeats is None:
+            return sum_bits(columns["bits"], self.width)
+        bits = np.unpackbits(columns["bits"], axis=1, count=self.width)
+        return np.asarray(repeats @ bits.astype(np.int64))
+
+    def table(self, rows: Rows) -> np.ndarray:
         """How many reports of each group set every bit, (G, K)."""
-        packed = columns["bits"]
-        if groups is None:
-            if repeats is None:
-                return sum_bits(packed, self.width)[None]
-            bits = np.unpackbits(packed, axis=1, count=self.width)
-            return np.asarray((repeats @ bits.astype(np.int64))[None])
-        many = len(groups.keys)
-        if repeats is not None or many < _FEW_GROUPS:
-            return each_group(self.table, columns, groups, repeats)
+        packed, groups, many = rows.columns["bits"], rows.groups, rows.n_groups
+        if groups is None or rows.repeats is not None or many < _FEW_GROUPS:
+            return super().table(rows)
         sizes = count_values(groups.place, many)
         order = np.argsort(groups.place, kind="stable")
         different = np.flatnonzero(sizes)
@@ -521,7 +525,7 @@ class DigitVector(_OneArray):
     """A schema of reports of ``width`` digits 0..base-1, one digit per key, 0 for no value.
 
     >>> schema = DigitVector(2, 3)
-    >>> schema.count(schema.parse([[0, 2], [0, 1]])).counts[0].tolist()
+    >>> schema.count(Rows(schema.parse([[0, 2], [0, 1]]))).counts[0].tolist()
     [[2, 0, 0], [0, 1, 1]]
     """
 
@@ -575,20 +579,15 @@ class DigitVector(_OneArray):
     def tally_kind(self) -> TallyKind:
         return DigitCounts()
 
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def table(self, rows: Rows) -> np.ndarray:
         """How often every key has every digit in every group, (G, width, base)."""
         first: np.ndarray | int = 0
-        many = 1
-        if groups is not None:
-            first, many = groups.place.astype(np.int64) * self.base, len(groups.keys)
+        many = rows.n_groups
+        if rows.groups is not None:
+            first = rows.groups.place.astype(np.int64) * self.base
         keys = [
-            count_values(first + digits, many * self.base, repeats)
-            for digits in columns["digits"].T
+            count_values(first + digits, many * self.base, rows.repeats)
+            for digits in rows.columns["digits"].T
         ]
         counts = np.stack(keys).reshape(self.width, many, self.base).transpose(1, 0, 2)
         return np.ascontiguousarray(counts)
@@ -612,49 +611,15 @@ class DigitVector(_OneArray):
         return {f"digits_{i}": self.base for i in range(self.width)}
 
 
-def each_group(
-    table: Callable[..., np.ndarray],
-    columns: Mapping[str, np.ndarray],
-    groups: Groups,
-    repeats: np.ndarray | None = None,
-) -> np.ndarray:
-    """The counts (G, ...) of reports that ``table`` counts one group at a time.
-
-    Shapes: repeats (n,).
-    """
-    order = np.argsort(groups.place, kind="stable")
-    stops = np.cumsum(np.bincount(groups.place, minlength=len(groups.keys))).tolist()
-    ordered = {name: column[order] for name, column in columns.items()}
-    times = None if repeats is None else repeats[order]
-    tables, start = [], 0
-    for stop in stops:
-        some = {name: column[start:stop] for name, column in ordered.items()}
-        tables.append(table(some, None, None if times is None else times[start:stop]))
-        start = stop
-    return np.concatenate(tables).astype(np.int64, copy=False)
-
-
-def sizes_of(
-    columns: Mapping[str, np.ndarray], groups: Groups | None, repeats: np.ndarray | None
-) -> np.ndarray:
-    """The number of reports of each group, (G,), each as often as ``repeats`` says."""
-    if groups is not None:
-        return count_values(groups.place, len(groups.keys), repeats)
-    n = len(next(iter(columns.values()))) if repeats is None else repeats.sum()
-    return np.array([n], dtype=np.int64)
-
-
-def distinct(
-    packed: np.ndarray, sizes: np.ndarray, groups: Groups | None, repeats: np.ndarray | None = None
-) -> Counted:
+def distinct(packed: np.ndarray, rows: Rows) -> Counted:
     """The distinct reports of each group and how often each occurs.
 
-    Shapes: packed (n, bytes), repeats (n,).
+    Shapes: packed (n, bytes).
     """
-    group = np.zeros(len(packed), dtype=np.int64) if groups is None else groups.place
-    once = np.ones(len(packed), dtype=np.int64) if repeats is None else repeats
-    places, rows, counts = count_rows_of_groups(group, packed, once)
-    return Counted(DistinctReports(), counts, sizes, rows, places)
+    group = np.zeros(len(packed), dtype=np.int64) if rows.groups is None else rows.groups.place
+    once = np.ones(len(packed), dtype=np.int64) if rows.repeats is None else rows.repeats
+    places, reports, counts = count_rows_of_groups(group, packed, once)
+    return Counted(DistinctReports(), counts, rows.sizes, reports, places)
 
 
 def refuse_reports(
@@ -775,7 +740,7 @@ class SupportCounts(HashedColumns):
 
     >>> schema = SupportCounts.of(FieldHash(5, 2), 3)
     >>> columns = schema.parse({"multiplier": [0, 0], "shift": [0, 1], "bucket": [1, 1]})
-    >>> schema.count(columns).counts[0].tolist()
+    >>> schema.count(Rows(columns)).counts[0].tolist()
     [1, 1, 1]
     """
 
@@ -806,17 +771,10 @@ class SupportCounts(HashedColumns):
     def tally_kind(self) -> TallyKind:
         return BitSums()
 
-    def table(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        repeats: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """How many reports of each group support every value, (G, K)."""
-        if groups is not None:
-            return each_group(self.table, columns, groups, repeats)
+    def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
+        """How many reports support every value, (K,)."""
         counts = self.hashes.support_counts(*self.parts(columns), repeats)
-        return np.asarray(counts[self._points][None])
+        return np.asarray(counts[self._points])
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         """A report supports all residues of its bucket, of which p - K are no values."""

@@ -98,15 +98,8 @@ class Counted(Protocol):
     @property
     def schema(self) -> Any: ...
 
-    def count(
-        self,
-        columns: Mapping[str, np.ndarray],
-        groups: Groups | None = None,
-        *,
-        repeats: np.ndarray | None = None,
-        ways: int | None = None,
-        keep_reports: bool = False,
-    ) -> Tally: ...
+    @property
+    def count(self) -> Callable[..., Tally]: ...
 
 
 def count(

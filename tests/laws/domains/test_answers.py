@@ -12,7 +12,7 @@ from tests.registry import DOMAINS, ESTIMATORS, MECHANISMS, PLACES
 from warner import Categorical, Grid, Integers, Product
 from warner.design.audits import audit
 from warner.domains import Domain, Optional, from_spec, with_missing
-from warner.errors import ArgumentError, ArgumentTypeError
+from warner.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, ValuesError
 from warner.estimators.base import Status
 
 
@@ -20,9 +20,9 @@ from warner.estimators.base import Status
 def test_bad_answers_are_refused_wherever_they_stand(domain: Domain, bad: Any) -> None:
     good = domain.labels
     for values, position in (([bad], 0), ([*good, bad], len(good)), ([bad, *good], 0)):
-        with pytest.raises((warner.errors.ValuesError, warner.errors.ArgumentTypeError)) as caught:
+        with pytest.raises((ValuesError, ArgumentTypeError)) as caught:
             domain.encode(values)
-        if isinstance(caught.value, warner.errors.ValuesError):
+        if isinstance(caught.value, ValuesError):
             assert caught.value.position == position
 
 
@@ -67,11 +67,11 @@ def test_answers_of_several_numbers_in_any_wrong_shape_are_refused_by_name(
     ]
     for bad in wrong:
         for values, position in (([bad], 0), ([good, bad], 1)):
-            with pytest.raises(warner.errors.ValuesError) as caught:
+            with pytest.raises(ValuesError) as caught:
                 domain.encode(values)
             assert caught.value.position == position
     for whole in (np.array(1), np.array([1, 2]), np.zeros((2, 2, 2), int), np.array(None)):
-        with pytest.raises((warner.errors.ArgumentTypeError, warner.errors.ValuesError)):
+        with pytest.raises((ArgumentTypeError, ValuesError)):
             domain.encode(whole)
 
 
@@ -123,7 +123,7 @@ def test_estimators_that_know_no_order_see_one_more_label(
         reports = mechanism.reports(index)
         try:
             found.append(warner.estimate(mechanism.tally(reports), method).probabilities)
-        except (ArgumentError, ArgumentTypeError, warner.errors.IdentifiabilityError):
+        except (ArgumentError, ArgumentTypeError, IdentifiabilityError):
             found.append(None)
     plain, silent = found
     if plain is None:  # the method needs values in order

@@ -10,13 +10,18 @@ from tests.laws.estimators._extremes import _extremes, _mechanism
 from tests.registry import BLIND, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PLACES
 from warner import Estimate, Integers
 from warner.channels import Channel
-from warner.errors import WarnerError
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IdentifiabilityError,
+    WarnerError,
+)
 from warner.estimators import Estimator, Status
 from warner.estimators.base import WHOLE, LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 
-@pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
+@pytest.mark.filterwarnings("ignore::MethodWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(
@@ -27,7 +32,7 @@ def test_every_estimator_runs_on_every_mechanism(
     rng = np.random.default_rng(7)
     tally = mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=theta), rng))
     if isinstance(estimator, warner.estimators.Observed) and name == "MatrixMechanism":
-        with pytest.raises(warner.errors.ArgumentError, match="as many reports as values"):
+        with pytest.raises(ArgumentError, match="as many reports as values"):
             warner.estimate(tally, estimator)
         return
     inverts = isinstance(
@@ -38,7 +43,7 @@ def test_every_estimator_runs_on_every_mechanism(
         | warner.estimators.Independent,
     )
     if inverts and name == "StochasticRounding":
-        with pytest.raises(warner.errors.IdentifiabilityError, match="rank"):
+        with pytest.raises(IdentifiabilityError, match="rank"):
             warner.estimate(tally, estimator)
         return
     result = warner.estimate(tally, estimator)
@@ -197,9 +202,9 @@ def test_estimators_run_on_tuples(name: str, estimator: warner.estimators.Estima
     try:
         result = warner.estimate(tally, estimator)
     except (
-        warner.errors.ArgumentError,
-        warner.errors.ArgumentTypeError,
-        warner.errors.IdentifiabilityError,
+        ArgumentError,
+        ArgumentTypeError,
+        IdentifiabilityError,
     ) as error:
         # Those seen of several bits are not simulated; a tuple of attributes has no order.
         simulated = (

@@ -9,6 +9,7 @@ import pytest
 
 import warner
 from warner import Integers
+from warner.errors import WarnerError
 from warner.io import tally_file, write_reports
 from warner.reports.tally import Tally
 
@@ -45,5 +46,5 @@ def test_every_truncation_and_alteration_is_noticed(suffix: str, tmp_path: Path)
             data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :],
         ):
             path.write_bytes(changed)
-            with pytest.raises(warner.errors.WarnerError):
+            with pytest.raises(WarnerError):
                 load()

@@ -12,6 +12,7 @@ import warner
 from tests.laws._core._tape import TOP, _around, _play
 from tests.registry import ALL, smallest
 from warner._core.sampling import Source
+from warner.errors import ValuesError
 from warner.mechanisms import Mechanism
 
 WINDOWS: list[Callable[[], Mechanism]] = [
@@ -210,5 +211,5 @@ def test_lists_of_pairs_are_drawn_alike_filled_up_or_not(monkeypatch: pytest.Mon
     found.append(mechanism._one_each(people, Source(np.random.default_rng(1))))
     assert np.array_equal(*found)
     assert mechanism._one_each([[], []], Source(None))[:, 0].tolist() == [4, 4]
-    with pytest.raises(warner.errors.ValuesError, match=r"position 1.*at most one pair of a key"):
+    with pytest.raises(ValuesError, match=r"position 1.*at most one pair of a key"):
         mechanism.randomize([[], [{"key": "a", "value": 0.1}, {"key": "a", "value": 0.2}]])

@@ -10,6 +10,7 @@ import pytest
 
 import warner
 from tests.registry import smallest
+from warner.errors import ArgumentTypeError, EmptyError, FileError, MismatchError
 from warner.reports.tally import Tally, load_tallies
 from warner.reports.tally_kinds import BitSums, Counted, Histogram
 
@@ -33,11 +34,11 @@ def test_an_altered_law_is_refused(tmp_path: Path) -> None:
             entry["header"],
             Counted.together(Histogram(), np.array(entry["counts"]), entry["sizes"][0]),
         )  # with a digest that fits
-        with pytest.raises(warner.errors.MismatchError):
+        with pytest.raises(MismatchError):
             warner.estimate(forged)
         data["attributes"]["value"] = entry
         (tmp_path / "u.json").write_text(json.dumps(data))
-        with pytest.raises(warner.errors.FileError, match="checksum"):
+        with pytest.raises(FileError, match="checksum"):
             load_tallies(tmp_path / "u.json")
 
 
@@ -48,9 +49,9 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
         (np.array([1, -1, 1, 1]), 2),
         (np.array([1, 1, 1, 1]), 5),
     ):
-        with pytest.raises(warner.errors.MismatchError, match="does not fit"):
+        with pytest.raises(MismatchError, match="does not fit"):
             warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), counts, n)))
-    with pytest.raises(warner.errors.EmptyError):
+    with pytest.raises(EmptyError):
         warner.estimate(Tally(mechanism.header, Counted.together(Histogram(), np.zeros(4, int), 0)))
 
 
@@ -60,7 +61,7 @@ def test_a_tally_that_does_not_fit_its_mechanism_is_refused() -> None:
     ids=repr,
 )
 def test_forged_headers_are_refused(header: Any) -> None:
-    with pytest.raises((warner.errors.MismatchError, warner.errors.ArgumentTypeError)):
+    with pytest.raises((MismatchError, ArgumentTypeError)):
         warner.estimate(Tally(header, Counted.together(Histogram(), np.array([1, 2]), 3)))
 
 
@@ -81,7 +82,7 @@ def test_forged_headers_are_refused(header: Any) -> None:
 )
 def test_forged_laws_are_refused(key: str, value: Any) -> None:
     mechanism = smallest("UnaryEncoding symmetric")
-    with pytest.raises(warner.errors.MismatchError):
+    with pytest.raises(MismatchError):
         warner.estimate(
             Tally(
                 {**mechanism.header, key: value},
@@ -103,7 +104,7 @@ def test_forged_laws_are_refused(key: str, value: Any) -> None:
     ids=repr,
 )
 def test_forged_tallies_are_refused(kind: Any, counts: Any, n: Any) -> None:
-    with pytest.raises(warner.errors.ArgumentTypeError, match="tally"):
+    with pytest.raises(ArgumentTypeError, match="tally"):
         Tally(
             smallest("RandomizedResponse").header,
             Counted.together(kind, None if counts is None else np.array(counts), n),

@@ -7,6 +7,7 @@ import pytest
 
 import warner
 from tests.registry import smallest
+from warner.errors import ArgumentTypeError, FileError, ReportError
 
 
 def test_a_wire_with_a_good_checksum_and_bad_content_is_refused() -> None:
@@ -32,11 +33,9 @@ def test_a_wire_with_a_good_checksum_and_bad_content_is_refused() -> None:
     ):
         text = json.dumps(forged).encode()
         raw = data[:start] + len(text).to_bytes(4, "little") + text + body
-        with pytest.raises(
-            (warner.errors.FileError, warner.errors.ReportError, warner.errors.ArgumentTypeError)
-        ):
+        with pytest.raises((FileError, ReportError, ArgumentTypeError)):
             warner.Reports.from_bytes(raw + hashlib.sha256(raw).digest())
-    with pytest.raises(warner.errors.FileError):
+    with pytest.raises(FileError):
         warner.Reports.from_bytes(data[: start + 2] + hashlib.sha256(data[: start + 2]).digest())
 
 
@@ -44,5 +43,5 @@ def test_reports_carry_no_column_of_their_own() -> None:
     mechanism = smallest("RandomizedResponse")
     reports = mechanism.randomize([0, 1])
     smuggled = warner.Reports(reports.header, {**reports.columns, "answer": np.array([0, 1])})
-    with pytest.raises(warner.errors.ReportError, match="and no others"):
+    with pytest.raises(ReportError, match="and no others"):
         mechanism.tally(smuggled)

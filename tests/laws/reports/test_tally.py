@@ -12,6 +12,7 @@ import warner
 from tests.laws._reports import _reports
 from tests.registry import ALL, smallest
 from warner import Tally
+from warner.errors import ArgumentTypeError, FileError, MismatchError, ReportError
 from warner.reports.tally import load_tallies, save_tallies
 from warner.reports.tally_kinds import Counted, DistinctReports
 
@@ -49,7 +50,7 @@ def test_kept_reports_add_up_bit_for_bit(name: str, data: st.DataObject) -> None
             and len(whole.rows) == len(set(reports.records()))
             and whole.counts.sum() == whole.n == 200
         )
-        with pytest.raises(warner.errors.MismatchError, match="different kinds"):
+        with pytest.raises(MismatchError, match="different kinds"):
             mechanism.tally(reports) + whole
     else:
         assert whole == mechanism.tally(reports)
@@ -64,14 +65,14 @@ def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:
         warner.estimate(mechanism.tally(_reports(mechanism)), warner.Inversion()).probabilities
     )
     assert tally.rows is not None
-    with pytest.raises(warner.errors.ReportError, match="padding"):
+    with pytest.raises(ReportError, match="padding"):
         warner.estimate(
             Tally(
                 tally.header,
                 Counted.together(DistinctReports(), tally.counts, tally.n, tally.rows | 1),
             )
         )
-    with pytest.raises(warner.errors.MismatchError):
+    with pytest.raises(MismatchError):
         warner.estimate(
             Tally(
                 smallest("RandomizedResponse").header,
@@ -79,7 +80,7 @@ def test_kept_reports_travel_in_files_and_are_checked(tmp_path: Path) -> None:
             )
         )
     for rows in (None, tally.rows[:-1], tally.rows.astype(int)):
-        with pytest.raises(warner.errors.ArgumentTypeError):
+        with pytest.raises(ArgumentTypeError):
             Tally(tally.header, Counted.together(DistinctReports(), tally.counts, tally.n, rows))
 
 
@@ -88,5 +89,5 @@ def test_named_tallies_share_a_file(tmp_path: Path) -> None:
     tally = mechanism.tally(_reports(mechanism))
     save_tallies({"a": tally, "b": tally}, tmp_path / "t.json")
     assert load_tallies(tmp_path / "t.json") == {"a": tally, "b": tally}
-    with pytest.raises(warner.errors.FileError, match="holds 2 tallies"):
+    with pytest.raises(FileError, match="holds 2 tallies"):
         Tally.load(tmp_path / "t.json")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import warner
 from tests.laws._tuples import _reports, _ways
 from tests.registry import COMBINED
 from warner import Reports
+from warner.errors import ReportError
 
 NAMES = list(COMBINED)
 
@@ -35,9 +35,9 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
     reports = _reports(mechanism, 30)
     assert mechanism.reports(reports.columns).records() == reports.records()
     for column in reports.columns:
-        with pytest.raises(warner.errors.ReportError, match="has no column"):
+        with pytest.raises(ReportError, match="has no column"):
             mechanism.reports({k: v for k, v in reports.columns.items() if k != column})
-        with pytest.raises(warner.errors.ReportError, match="columns"):
+        with pytest.raises(ReportError, match="columns"):
             mechanism.tally(
                 Reports(
                     reports.header,
@@ -51,8 +51,8 @@ def test_foreign_tuples_come_in_checked(name: str) -> None:
                 for k, v in reports.columns.items()
             }
             bad[column].flat[0] = wrong
-            with pytest.raises(warner.errors.ReportError):
+            with pytest.raises(ReportError):
                 mechanism.reports(bad)
         if len(reports.columns) > 1:
-            with pytest.raises(warner.errors.ReportError, match="equally many"):
+            with pytest.raises(ReportError, match="equally many"):
                 mechanism.reports({k: v[: 30 - (k == column)] for k, v in reports.columns.items()})

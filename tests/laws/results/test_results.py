@@ -23,6 +23,7 @@ from warner import (
     UnaryEncoding,
     estimate,
 )
+from warner.errors import IdentifiabilityError
 from warner.estimators import Inversion, Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.raked_tables import margin
@@ -52,7 +53,7 @@ def test_what_is_said_of_such_estimates_is_finite_and_in_order(name: str, epsilo
         ):
             try:
                 found = Estimate(method.fit(data), data, method)
-            except warner.errors.IdentifiabilityError:
+            except IdentifiabilityError:
                 continue
             json.dumps(found.to_json(), allow_nan=False)
             bounds = [found.interval(target=target) for target in ("population", "respondents")]

@@ -9,6 +9,7 @@ import warner
 from tests.parity.estimators._data import BITS, _kept
 from warner import Integers, SubsetSelection, UnaryEncoding
 from warner.channels import DenseChannel, SupportRows
+from warner.errors import ArgumentError
 from warner.mechanisms import Mechanism, UtilityOptimizedRappor
 from warner.results.from_tally import likelihood_data
 
@@ -77,7 +78,7 @@ def test_the_information_of_many_values_has_the_share_identity() -> None:
 
 def test_too_many_values_are_refused() -> None:
     huge = SubsetSelection(Integers(0, 2999), 1.0).channel()
-    with pytest.raises(warner.errors.ArgumentError, match="too many values"):
+    with pytest.raises(ArgumentError, match="too many values"):
         huge.information(np.full(3000, 1 / 3000))
 
 

@@ -22,6 +22,7 @@ from warner.channels import (
     StackChannel,
     SupportChannel,
 )
+from warner.errors import ArgumentError, ImpossibleReportError, MismatchError
 from warner.estimators.base import LikelihoodData, gap, log_likelihood, score
 from warner.estimators.maximum_likelihood import budgets, direct, separable
 from warner.estimators.newton import (
@@ -204,15 +205,15 @@ def test_each_likelihood_is_named_and_refused_where_it_is_not_there() -> None:
     assert by_sums.probabilities == pytest.approx(
         warner.estimate(sums, warner.MaximumLikelihood()).probabilities, abs=1e-12
     )
-    with pytest.raises(warner.errors.MismatchError, match="keep_reports=True"):
+    with pytest.raises(MismatchError, match="keep_reports=True"):
         warner.estimate(sums, warner.MaximumLikelihood(likelihood="reports"))
     blind = warner.MatrixMechanism(warner.Integers(0, 1), [[0.7, 0.2], [0.2, 0.5], [0.1, 0.3]])
-    with pytest.raises(warner.errors.ArgumentError, match="support values"):
+    with pytest.raises(ArgumentError, match="support values"):
         warner.estimate(
             blind.tally(blind.randomize([0, 1], np.random.default_rng(0))),
             warner.MaximumLikelihood(likelihood="supports"),
         )
-    with pytest.raises(warner.errors.ArgumentError, match="likelihood"):
+    with pytest.raises(ArgumentError, match="likelihood"):
         warner.MaximumLikelihood(likelihood="best")
     assert (
         repr(warner.MaximumLikelihood(likelihood="supports"))
@@ -246,7 +247,7 @@ def test_impossible_reports_are_refused() -> None:
         DenseChannel(never), np.array([0.5, 0.25, 0.25]), 4, warner.Integers(0, 1)
     )
     for method in (warner.MaximumLikelihood(), warner.ExpectationMaximization(3)):
-        with pytest.raises(warner.errors.ImpossibleReportError, match="probability 0"):
+        with pytest.raises(ImpossibleReportError, match="probability 0"):
             method.fit(data)
 
 

@@ -23,17 +23,10 @@ import warner
 from tests.attack import instances
 from tests.parity.mechanisms import _device as device
 from tests.parity.mechanisms._device_check import Refused, check, check_answer, odds_of
-from tests.registry import (
-    COMBINED,
-    KEYED,
-    MECHANISMS,
-    PLACES,
-    SENSITIVITIES,
-    SILENT,
-    smallest,
-)
+from tests.registry import COMBINED, KEYED, MECHANISMS, PLACES, SENSITIVITIES, SILENT, smallest
 from tests.vectors import make
 from warner._core.sampling import Source
+from warner.errors import WarnerError
 from warner.mechanisms import Mechanism
 from warner.privacy.report_laws import epsilon_of
 from warner.reports.reports import Reports
@@ -85,7 +78,7 @@ def test_random_instances_make_the_same_reports(name: str) -> None:
         try:
             mechanism = instances.ALL[name](rng)
             program = json.loads(json.dumps(mechanism.device_program()))
-        except warner.errors.WarnerError:
+        except WarnerError:
             continue
         check(program)
         for encoded in make.answers_of(program, words):
@@ -236,7 +229,7 @@ class _Shy(warner.RandomizedResponse):
     ],
 )
 def test_a_mechanism_without_a_program_says_so(make_one: Any) -> None:
-    with pytest.raises(warner.errors.WarnerError, match=r"has no program for a device.*\. "):
+    with pytest.raises(WarnerError, match=r"has no program for a device.*\. "):
         make_one().device_program()
 
 

@@ -10,6 +10,7 @@ import pytest
 import warner
 from tests.parity.mechanisms._device import exponential_table
 from warner import Grid, PlanarGeometric, estimate
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError
 from warner.mechanisms import Exponential, PlanarLaplace, from_header
 from warner.mechanisms.planar import nearest_places
 
@@ -161,15 +162,15 @@ def test_a_grid_without_cells_left_out_keeps_its_law_and_its_header() -> None:
 
 
 def test_reaches_that_do_not_matter_or_fit_are_refused_with_those_that_do() -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="truncated=False"):
+    with pytest.raises(ArgumentError, match="truncated=False"):
         PlanarGeometric(Grid(3, 4), 1.0, reach=2)
-    with pytest.raises(warner.errors.BudgetError, match="reach=127") as error:
+    with pytest.raises(BudgetError, match="reach=127") as error:
         PlanarGeometric(Grid(2, 2), 0.05, truncated=False)
     assert "0.05" in str(error.value)
     PlanarGeometric(Grid(2, 2), 0.05, truncated=False, reach=20)
-    with pytest.raises(warner.errors.ArgumentError, match="reach"):
+    with pytest.raises(ArgumentError, match="reach"):
         PlanarGeometric(Grid(2, 2), 1.0, truncated=False, reach=500)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="truncated"):
+    with pytest.raises(ArgumentTypeError, match="truncated"):
         PlanarGeometric(Grid(2, 2), 1.0, truncated=1)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import warner
 from warner.errors import ReportError
 from warner.io.file_format import file_columns
 from warner.io.frames import GroupedFrame
@@ -19,7 +18,7 @@ from warner.reports.counting import sum_bits, unique_rows
 from warner.reports.product_schema import marginal_tables, n_cells, table_of
 from warner.reports.public_columns import Groups
 from warner.reports.rules import BEYOND, GAP, WholeNumbers
-from warner.reports.schema import BitVector, DigitVector, IntegerColumns, ReportSchema
+from warner.reports.schema import BitVector, DigitVector, IntegerColumns, ReportSchema, Rows
 from warner.reports.source import Histograms
 from warner.reports.tally_kinds import Histogram
 
@@ -93,12 +92,12 @@ def test_each_group_has_the_counts_of_its_own_reports(
     place = np.minimum(rng.integers(0, groups, n), rng.integers(0, groups, n))
     repeats = rng.integers(0, 4, n) if repeated else None
     people = Groups({"group": None}, [(g,) for g in range(groups)], place)
-    found = schema.count(columns, people, repeats)
+    found = schema.count(Rows(columns, people, repeats))
     assert found.sizes.sum() == (n if repeats is None else repeats.sum())
     for group in range(groups):
         rows = np.flatnonzero(place == group)
         part = {name: column[rows] for name, column in columns.items()}
-        one = schema.count(part, None, None if repeats is None else repeats[rows])
+        one = schema.count(Rows(part, None, None if repeats is None else repeats[rows]))
         assert found.kind == one.kind and found.sizes[group] == one.sizes[0]
         assert found.counts[group].tolist() == one.counts[0].tolist()
 
@@ -216,7 +215,7 @@ def _slowly(schema: BitVector, row: np.ndarray) -> bool:
 def _takes(schema: BitVector, source: Histograms) -> bool:
     try:
         counted = schema.count_histograms(source, list(file_columns("a", schema)))
-    except warner.errors.ReportError:
+    except ReportError:
         return False
     assert counted.sizes.tolist() == [1]
     return True
@@ -241,7 +240,7 @@ def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path
         try:
             schema.check({"bits": row[None]})
             taken = True
-        except warner.errors.ReportError:
+        except ReportError:
             taken = False
         table = pa.table({n: row[i : i + 1] for i, n in enumerate(file_columns("a", schema))})
         path = str(tmp_path / "r.parquet")

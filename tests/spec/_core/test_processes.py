@@ -19,6 +19,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import warner
+from tests.refusals import refused
 from warner._core import atomic_files, processes as _threads
 from warner._core.atomic_files import (
     recorded,
@@ -58,8 +59,7 @@ def test_lines_are_kept_and_a_torn_one_is_left_out(tmp_path: Path) -> None:
     path.write_text(path.read_text()[:-4])
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
     assert JsonLines(path, {"of": "a"}).found == [{"run": 1}]
-    with pytest.raises(FileError, match="another kind"):
-        JsonLines(path, {"of": "b"}, replace=False)
+    refused(FileError, "another kind", JsonLines, path, {"of": "b"}, replace=False)
     assert JsonLines(path, {"of": "b"}).found == []
 
 
@@ -104,32 +104,28 @@ def test_a_bounded_process_answers_the_calls_of_one_object() -> None:
     with bounded() as process:
         (six, first), (eight, second) = process.call("add", 1), process.call("add", 2)
         assert (six, eight) == (6, 8) and first == second != os.getpid()
-        with pytest.raises(ArgumentError, match="no"):
-            process.call("refuse")
+        refused(ArgumentError, "no", process.call, "refuse")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no such limit")
 def test_a_call_beyond_its_memory_leaves_the_process_and_this_one() -> None:
     with bounded(memory=200 * 2**20) as process:
         _, before = process.call("add", 1)
-        with pytest.raises(Unfinished, match=r"^needs more than 200 MiB of memory$"):
-            process.call("fill", 2**30)
+        refused(Unfinished, r"^needs more than 200 MiB of memory$", process.call, "fill", 2**30)
         assert process.call("fill", 2**20) == 2**20
         assert process.call("add", 1) == (7, before)
 
 
 def test_a_call_beyond_its_time_is_ended_and_the_next_is_answered() -> None:
     with bounded(seconds=5) as process:
-        with pytest.raises(Unfinished, match=r"^takes longer than 5 seconds$"):
-            process.call("wait", 600.0)
+        refused(Unfinished, r"^takes longer than 5 seconds$", process.call, "wait", 600.0)
         assert process.call("wait", 0.0) is None
 
 
 def test_a_call_whose_process_is_killed_is_made_once_more(tmp_path: Path) -> None:
     with bounded() as process:
         assert process.call("die", str(tmp_path), 1) == "alive"
-        with pytest.raises(Unfinished, match=r"^ended early \(signal 9\)$"):
-            process.call("die", str(tmp_path), 3)
+        refused(Unfinished, r"^ended early \(signal 9\)$", process.call, "die", str(tmp_path), 3)
         assert process.call("die", str(tmp_path), 3) == "alive"
 
 
@@ -137,10 +133,8 @@ def test_stopping_ends_a_call_that_waits() -> None:
     with bounded() as process:
         process.call("add", 1)
         threading.Timer(0.2, process.stop).start()
-        with pytest.raises(Unfinished):
-            process.call("wait", 600.0)
-        with pytest.raises(Unfinished, match="was stopped"):
-            process.call("add", 1)
+        refused(Unfinished, "", process.call, "wait", 600.0)
+        refused(Unfinished, "was stopped", process.call, "add", 1)
 
 
 def test_no_process_is_left_when_this_one_is_killed(tmp_path: Path) -> None:
@@ -209,8 +203,7 @@ def test_small_fits_use_one_thread_and_large_fits_all(
         DirectChannel(size, 0.0, 1.0), np.full(size, 1 / size), 10**6, warner.Integers(1, size)
     )
     watching = Watching(library)
-    with pytest.raises(RuntimeError, match="stop"):
-        watching.fit(data)
+    refused(RuntimeError, "stop", watching.fit, data)
     assert watching.restrict_to_observed == [threads] and library.threads == 4
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import warner
 from warner import Grid
 from warner.channels import (
     Channel,
@@ -26,6 +25,7 @@ from warner.channels import (
     SupportRows,
     stacked,
 )
+from warner.errors import ArgumentError
 from warner.mechanisms import PlanarLaplace
 
 STRUCTURED: dict[str, LikelihoodOperator] = {
@@ -56,7 +56,7 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     assert channel.has_inverse() and channel.has_wald_intervals(w) and channel.has_moments
     assert not (channel.is_keyed or channel.reports_are_values or channel.rows_are_bit_sums)
     for refused in (channel.support_shares, channel.supports):
-        with pytest.raises(warner.errors.ArgumentError, match="support"):
+        with pytest.raises(ArgumentError, match="support"):
             refused(w)
 
 
@@ -93,7 +93,7 @@ def test_a_stack_of_observed_reports_is_no_channel_and_cannot_be_simulated() -> 
     assert not isinstance(stack, Channel) and not hasattr(stack, "simulate")
     assert isinstance(stack.complete(), Channel)
     for operator in (bits, stack):
-        with pytest.raises(warner.errors.ArgumentError, match="observed reports alone"):
+        with pytest.raises(ArgumentError, match="observed reports alone"):
             operator.simulate_tally(theta, 10, rng)
     w = stack.stack([full.matvec(theta), np.array([0.5, 0.5])])
     assert [people for _, _, people in stack.split_groups(w, 3)] == [1, 2]

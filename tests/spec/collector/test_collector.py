@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from warner import errors
 from warner.collector import collector as module, counts as counts_module
 from warner.collector.collector import Accepted, Collector
@@ -210,8 +211,7 @@ def test_only_invited_people_are_counted(make: Make) -> None:
     assert collector.invitations == (2, 2)
     collector.stop()
     assert make('access = "invited"\n').invitations == (2, 2)
-    with pytest.raises(errors.ArgumentError, match="uint8"):
-        collector.invite(np.zeros((2, 5), dtype=np.uint8))
+    refused(errors.ArgumentError, "uint8", collector.invite, np.zeros((2, 5), dtype=np.uint8))
 
 
 def test_rejects_are_counted_by_reason_and_kept_without_a_submission(
@@ -224,8 +224,7 @@ def test_rejects_are_counted_by_reason_and_kept_without_a_submission(
         collector.reject("too_large")
     assert collector.wait_for(before, 10)
     assert collector.state().rejects == {"too_large": 3}
-    with pytest.raises(errors.ArgumentError, match="small letters"):
-        collector.reject("Robert'); DROP TABLE")
+    refused(errors.ArgumentError, "small letters", collector.reject, "Robert'); DROP TABLE")
     for i in range(200):
         collector.reject("x" * (1 + i % 30) + "_" * (i // 30))
     collector.stop()
@@ -248,8 +247,7 @@ def test_those_that_wait_are_counted_before_the_collector_stops(make: Make) -> N
     collector.stop()
     assert all(future.result(0).new == 5 for future in futures)
     assert refusal(submit(collector)).name == "stopped"
-    with pytest.raises(Refused, match="stopping"):
-        collector.close_survey()
+    refused(Refused, "stopping", collector.close_survey)
     assert make().n == 200
 
 

@@ -8,6 +8,7 @@ import click.testing
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tests.spec.collector._web import SERVED
 from warner.app.cli import main
 from warner.collector.collector import Collector
@@ -83,20 +84,17 @@ def test_other_words_are_refused_by_their_place_and_can_be_meant(
     assert Study.parse(other).digest == Study.parse(TEXTS).digest  # which does not cover words
     memory = Memory()
     start(memory, TEXTS)
-    with pytest.raises(ArgumentError, match=f"{place}.*--new-texts"):
-        start(memory, other)
+    refused(ArgumentError, f"{place}.*--new-texts", start, memory, other)
     start(memory, other, new_texts=True)
     start(memory, other)  # it is the text now
-    with pytest.raises(ArgumentError, match=place):
-        start(memory, TEXTS)
+    refused(ArgumentError, place, start, memory, TEXTS)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"texts": 3, "step": 1}', b'{"texts": {}}'])
 def test_texts_that_cannot_be_read_are_refused(content: bytes) -> None:
     memory = Memory()
     memory.facts[FACT] = content
-    with pytest.raises(Refused, match="texts of questions that cannot be read"):
-        start(memory, TEXTS)
+    refused(Refused, "texts of questions that cannot be read", start, memory, TEXTS)
 
 
 def test_what_does_not_change_the_questions_may_change() -> None:
@@ -135,16 +133,14 @@ def test_before_anybody_answers_everything_may_change() -> None:
     start(memory, other)
     memory.n = 1
     start(memory, other)
-    with pytest.raises(ArgumentError, match=r"label\.en"):
-        start(memory, TEXTS)
+    refused(ArgumentError, r"label\.en", start, memory, TEXTS)
 
 
 def test_the_step_may_grow_and_not_shrink() -> None:
     memory = Memory()
     start(memory, TEXTS)
     start(memory, TEXTS.replace("step = 50", "step = 100"))
-    with pytest.raises(ArgumentError, match=r"step: must be at least 100.*got 50.*--step 100"):
-        start(memory, TEXTS)
+    refused(ArgumentError, r"step: must be at least 100.*got 50.*--step 100", start, memory, TEXTS)
 
 
 def test_many_changes_are_a_short_message() -> None:
@@ -158,8 +154,7 @@ def test_many_changes_are_a_short_message() -> None:
     )
     memory = Memory()
     start(memory, many)
-    with pytest.raises(ArgumentError, match=r"a4\.label\.en and 4 more\."):
-        start(memory, many.replace('"Q', '"R'))
+    refused(ArgumentError, r"a4\.label\.en and 4 more\.", start, memory, many.replace('"Q', '"R'))
 
 
 def run(*arguments: object) -> click.testing.Result:

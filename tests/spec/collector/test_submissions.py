@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from warner import errors
 from warner.collector.refusals import NAMES, Refused
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, MOST, SubmissionFormat, new_ids
@@ -115,14 +116,10 @@ def test_as_many_as_a_body_may_hold_are_taken() -> None:
 def test_sealing_refuses_what_does_not_belong_together() -> None:
     with pytest.raises(errors.ArgumentError, match="attributes smokes, age, town"):
         body(reports={"smokes": reports()["smokes"]})
-    with pytest.raises(errors.ArgumentError, match="beside ward, visit"):
-        body(public={})
-    with pytest.raises(errors.ArgumentError, match="as many people"):
-        body(ids=new_ids(2))
-    with pytest.raises(errors.ValuesError):
-        body(public={"ward": ["west"] * 3, "visit": WEEKS})
-    with pytest.raises(errors.MismatchError):
-        body(reports={**reports(), "smokes": reports()["age"]})
+    refused(errors.ArgumentError, "beside ward, visit", body, public={})
+    refused(errors.ArgumentError, "as many people", body, ids=new_ids(2))
+    refused(errors.ValuesError, "", body, public={"ward": ["west"] * 3, "visit": WEEKS})
+    refused(errors.MismatchError, "", body, reports={**reports(), "smokes": reports()["age"]})
 
 
 @pytest.mark.parametrize(
@@ -131,8 +128,7 @@ def test_sealing_refuses_what_does_not_belong_together() -> None:
 def test_studies_of_other_people_are_refused(more: str) -> None:
     plain = TEXT[TEXT.index("[attributes.smokes]") :]
     text = plain + more if "groups" in more else more + plain
-    with pytest.raises(errors.ArgumentError, match="to be collected"):
-        SubmissionFormat(Study.parse(text))
+    refused(errors.ArgumentError, "to be collected", SubmissionFormat, Study.parse(text))
 
 
 def test_a_refusal_survives_pickling() -> None:

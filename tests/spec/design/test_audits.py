@@ -14,6 +14,7 @@ from tests.registry import ALL, BLIND, COMBINED, smallest
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
 from warner import LDP, Integers, PerAttribute, Product, RandomizedResponse, UtilityOptimizedRR
 from warner.design.audits import enumerated
+from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms import UtilityOptimizedRappor
 from warner.privacy import OSLDP, ULDP
 from warner.reports.tally_kinds import Counted
@@ -60,11 +61,11 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
     )
     assert isinstance(one_sided.guarantee, OSLDP) and one_sided.epsilon == pytest.approx(np.log(2))
     assert warner.audit(one_sided).holds and warner.audit(one_sided, claim=OSLDP(0.7, (0,))).holds
-    with pytest.raises(warner.errors.ArgumentError, match="too many to list"):
+    with pytest.raises(ArgumentError, match="too many to list"):
         warner.audit(warner.UnaryEncoding(Integers(0, 30), 1.0), claim=LDP(1.0))
-    with pytest.raises(warner.errors.ArgumentTypeError, match="claim"):
+    with pytest.raises(ArgumentTypeError, match="claim"):
         warner.audit(mixing, claim=1.0)  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.ArgumentError, match="do not go with a claim"):
+    with pytest.raises(ArgumentError, match="do not go with a claim"):
         warner.audit(mixing, samples=1000, claim=LDP(1.0))
     assert warner.audit(uninvertible, claim=ULDP(9.0, (0,))).epsilon == np.inf
     assert "1 sensitive value" in warner.audit(one_sided).guarantee and "one-sided" in str(
@@ -118,7 +119,7 @@ def test_samples_find_parts_that_say_too_much() -> None:
         {k: lambda d: warner.UtilityOptimizedRR(d, 1.0, [0]) for k in names},
     )
     assert warner.audit(sensitive_mask).holds
-    with pytest.raises(warner.errors.ArgumentError, match="one by one"):
+    with pytest.raises(ArgumentError, match="one by one"):
         warner.audit(sensitive_mask, samples=1000)
 
 
@@ -186,7 +187,7 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
     assert weight is not None and 0.5 * weight < float(
         np.ptp(np.stack(counts), axis=0).max()
     ) <= weight * (1 + 1e-9)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="must be a Mechanism"):
+    with pytest.raises(ArgumentTypeError, match="must be a Mechanism"):
         max_influence("RandomizedResponse")  # type: ignore[arg-type]
     assert warner.audit(several).influence == max_influence(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)

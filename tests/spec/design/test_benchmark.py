@@ -15,9 +15,11 @@ import pytest
 import warner
 import warner.design.benchmark as module
 from tests.own_parts import Forced, Shrunk
+from tests.refusals import refused
 from warner import Categorical, Integers, Inversion, MatrixMechanism, RandomizedResponse, benchmark
 from warner.design.benchmark import Cell, _generator, number
 from warner.design.comparison import LOSSES
+from warner.errors import ArgumentError, FileError, ValuesError, WarnerError
 from warner.estimators.base import LikelihoodData
 
 DOMAIN = Integers(0, 4)
@@ -100,8 +102,7 @@ def test_a_store_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sum(seen) == 3 + 3  # options are contents, names are not
     other = tmp_path / "answers.csv"
     other.write_text("answer\nyes\n")
-    with pytest.raises(warner.errors.FileError, match="another kind"):
-        run(store=other)
+    refused(FileError, "another kind", run, store=other)
     assert other.read_text() == "answer\nyes\n"
 
 
@@ -128,10 +129,8 @@ def test_truths_are_shares_values_or_several_by_name() -> None:
     assert [row["truth"] for row in several.rows()] == ["even", "answers"]
     assert several.rows()[1]["mean"] == shares.rows()[0]["mean"]
     for wrong in ([0.5, 0.6], [0.5, 0.25, 0.25], {}):
-        with pytest.raises(warner.errors.ArgumentError, match="truth"):
-            of(wrong)
-    with pytest.raises(warner.errors.ValuesError):
-        of(["c", "a"])
+        refused(ArgumentError, "truth", of, wrong)
+    refused(ValuesError, "", of, ["c", "a"])
 
 
 @dataclass(frozen=True)
@@ -177,8 +176,7 @@ def test_each_panel_of_a_picture_has_its_own_rows(tmp_path: Path) -> None:
     assert not any("data" in layer for layer in chart["spec"]["layer"])
     across = found.plot(x="mechanism").to_dict()
     assert across["spec"]["layer"][0]["encoding"]["x"]["field"] == "mechanism"
-    with pytest.raises(warner.errors.ArgumentError, match="x"):
-        found.plot(x="method")
+    refused(ArgumentError, "x", found.plot, x="method")
 
 
 NUMBERS = Integers(0, 3)
@@ -223,10 +221,8 @@ def test_other_files_are_refused_with_a_remedy(tmp_path: Path) -> None:
     lines = store.read_text().splitlines()
     for wrong in ("garbage", "[1]"):
         store.write_text("\n".join([*lines[:-1], wrong, lines[-1], ""]))
-        with pytest.raises(warner.errors.FileError, match=r"line 3: is no finished .* Remove"):
-            small(store=store)
-    with pytest.raises(warner.errors.FileError, match="is a folder"):
-        small(store=tmp_path)
+        refused(FileError, r"line 3: is no finished .* Remove", small, store=store)
+    refused(FileError, "is a folder", small, store=tmp_path)
 
 
 def test_an_interrupt_says_where_the_finished_runs_are(
@@ -274,8 +270,7 @@ def test_an_interrupt_says_where_the_finished_runs_are(
 def test_wrong_arguments_are_refused(changed: dict[str, Any], said: str) -> None:
     """Rejects leagues with no rows, and rows of a mechanism that spends more than they say."""
     usual = {"domain": NUMBERS, "mechanisms": [RandomizedResponse], "methods": ["mle"], "runs": 2}
-    with pytest.raises(warner.errors.WarnerError, match=said):
-        benchmark(FOUR, **(usual | changed))
+    refused(WarnerError, said, benchmark, FOUR, **usual | changed)
 
 
 def test_a_function_that_fails_is_named() -> None:

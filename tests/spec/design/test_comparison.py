@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import warner
+from tests.refusals import refused
 from tests.registry import ESTIMATORS
 from tests.spec.design._tally import _tally
 from tests.spec.results._attributes import DOMAIN, family, fitted, keep, seen
@@ -35,7 +36,7 @@ from warner.app.cli import main
 from warner.channels import KroneckerChannel
 from warner.design.comparison import LOSSES, Comparison, _truths, compare, truths_of, usual_methods
 from warner.design.schemes import clusters, clusters_of, compare_schemes
-from warner.errors import ArgumentError, ArgumentTypeError, ValuesError
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, ValuesError, WarnerError
 from warner.estimators import SampleMean, Uniform
 from warner.metrics import project
 from warner.results.from_tally import likelihood_data
@@ -80,7 +81,7 @@ def test_methods_that_do_not_fit_are_left_out_with_the_reason() -> None:
         "SampleMean()",
     }
     assert "in order" in found.left_out["LogSpline()"]
-    with pytest.raises(warner.errors.ArgumentError, match="none of them"):
+    with pytest.raises(ArgumentError, match="none of them"):
         warner.design.compare(_tally(Categorical(["a", "b", "c"])), [LogSpline()], runs=3)
 
 
@@ -89,7 +90,7 @@ def test_numbers_can_be_compared_by_the_distance_of_their_distributions() -> Non
         _tally(Integers(0, 30)), [LogSpline(), Inversion("project"), Uniform()], loss="w1", runs=5
     )
     assert found.loss == "w1" and len(found.results) == 3
-    with pytest.raises(warner.errors.ArgumentError, match="order"):
+    with pytest.raises(ArgumentError, match="order"):
         warner.design.compare(_tally(Categorical(["a", "b"])), [Inversion()], loss="w1")
 
 
@@ -113,18 +114,16 @@ def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
 def test_wrong_arguments_are_refused() -> None:
     tally = _tally(Categorical(["a", "b"]))
     for methods in ([], Inversion(), ["mle", 3], "mle"):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="methods"):
+        with pytest.raises(ArgumentTypeError, match="methods"):
             warner.design.compare(tally, methods)  # type: ignore[arg-type]
     for other in (None, 3, [3]):
         with pytest.raises(ArgumentTypeError, match="tall"):
             compare(other)  # type: ignore[arg-type]
     for wrong in ({"loss": "l3"}, {"runs": 1}, {"runs": 2.5}):
-        with pytest.raises(warner.errors.WarnerError):
-            warner.design.compare(tally, [Inversion()], **wrong)
+        refused(WarnerError, "", warner.design.compare, tally, [Inversion()], **wrong)
     kept = warner.UnaryEncoding(Integers(0, 3), 1.0)
     rows = kept.tally(kept.randomize([0, 1, 2, 3] * 20), keep_reports=True)
-    with pytest.raises(warner.errors.ArgumentError):
-        warner.design.compare(rows, [Inversion()])
+    refused(ArgumentError, "", warner.design.compare, rows, [Inversion()])
 
 
 def test_rankings_have_one_form_and_one_table() -> None:
@@ -259,16 +258,14 @@ UNIT = Interval(0.0, 1.0, 10)
 )
 def test_wrong_shares_are_refused_as_shares(domain: Any, shares: Any, message: str) -> None:
     """Rejects shares that count as answers: 10 shares of 0.11 were ten answers 0.11."""
-    with pytest.raises(ArgumentError, match=message):
-        truths_of({"mine": shares}, domain)
+    refused(ArgumentError, message, truths_of, {"mine": shares}, domain)
 
 
 def test_answers_are_counted() -> None:
     answers = [0.05, 0.05, 0.95]
     assert truths_of(answers, UNIT)["truth"].tolist() == [2 / 3, *[0] * 8, 1 / 3]
     assert truths_of([0, 9], Integers(0, 9))["truth"][[0, 9]].tolist() == [0.5, 0.5]
-    with pytest.raises(ValuesError, match="position 2"):
-        truths_of([0.1, 0.2, 1.2], UNIT)
+    refused(ValuesError, "position 2", truths_of, [0.1, 0.2, 1.2], UNIT)
     with pytest.raises(ArgumentError, match=r"must have shape \(10,\)"):
         truths_of(np.array([3.0, 4.5]), Integers(0, 9))
 
@@ -365,9 +362,9 @@ def test_places_have_means_and_no_quantiles() -> None:
     found = warner.design.compare(tally, [MaximumLikelihood(), Uniform()], loss="mae_mean", runs=3)
     assert len(found.results) == 2 and all(line.error >= 0 for line in found.results)
     for loss in ("mae_variance", "mae_range", "mae_quantile", "w1"):
-        with pytest.raises(warner.errors.ArgumentError, match="order"):
+        with pytest.raises(ArgumentError, match="order"):
             warner.design.compare(tally, [Uniform()], loss=loss)
-    with pytest.raises(warner.errors.ArgumentError, match="numbers or places"):
+    with pytest.raises(ArgumentError, match="numbers or places"):
         warner.design.compare(_labels(), [Uniform()], loss="mae_mean")
 
 
@@ -506,12 +503,11 @@ def test_comparisons_take_estimates_and_refuse_what_they_cannot_compare() -> Non
     }
     alone = compare_schemes(DOMAIN, 2.0, 1000, np.full(24, 1 / 24), runs=3)
     assert "RR-Clusters" in alone.left_out
-    with pytest.raises(warner.errors.ArgumentError, match="on the same domain"):
+    with pytest.raises(ArgumentError, match="on the same domain"):
         compare_schemes(Product(a=Integers(0, 1), b=Integers(0, 1)), 2.0, 1000, whole)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
+    with pytest.raises(ArgumentTypeError, match="Product"):
         compare_schemes(Integers(0, 3), 2.0, 1000, [0.25] * 4)  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.BudgetError):
-        compare_schemes(DOMAIN, 0.0, 1000, np.full(24, 1 / 24))
+    refused(BudgetError, "", compare_schemes, DOMAIN, 0.0, 1000, np.full(24, 1 / 24))
 
 
 def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
@@ -537,8 +533,7 @@ def test_clusters_are_the_attributes_that_depend_as_far_as_they_fit() -> None:
         == clusters(Estimate(Inversion().fit(data), data, Inversion()))
         == (("a", "b"), ("c", "d"))
     )
-    with pytest.raises(warner.errors.ArgumentError, match="threshold"):
-        clusters(data, threshold=1.5)
+    refused(ArgumentError, "threshold", clusters, data, threshold=1.5)
 
 
 def test_clusters_come_from_a_tally_of_pairs() -> None:
@@ -556,5 +551,5 @@ def test_clusters_come_from_a_tally_of_pairs() -> None:
     )
     assert clusters(tally) == (("a", "b"), ("c",))
     plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
+    with pytest.raises(ArgumentTypeError, match="Product"):
         clusters(plain.tally(plain.randomize(x, rng)))

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.refusals import refused
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner.domains import (
     Missing,
@@ -145,12 +146,10 @@ def test_a_spelling_that_is_an_answer_is_refused(domain: Any, empty: list[str]) 
 
 
 def test_policies_that_do_not_exist_or_do_not_fit_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="missing"):
-        with_missing(Integers(0, 3), "ignore")
+    refused(ArgumentError, "missing", with_missing, Integers(0, 3), "ignore")
     with pytest.raises(ArgumentTypeError, match="empty: must be a list of texts"):
         with_missing(Integers(0, 3), "drop", [1])  # type: ignore[list-item]
-    with pytest.raises(ArgumentError, match="twice"):
-        with_missing(Integers(0, 3), "drop", ["a", "a"])
+    refused(ArgumentError, "twice", with_missing, Integers(0, 3), "drop", ["a", "a"])
     for domain in (
         Product(a=Integers(0, 1)),
         Tagged(Integers(0, 1), ["home"]),
@@ -160,8 +159,7 @@ def test_policies_that_do_not_exist_or_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ArgumentTypeError, match="single question"):
             with_missing(domain, "answer")  # type: ignore[arg-type]
-    with pytest.raises(EmptyError):
-        Missing().mask([])
+    refused(EmptyError, "", Missing().mask, [])
 
 
 def test_dropping_and_refusing_leave_the_domain_as_it_is() -> None:
@@ -169,8 +167,7 @@ def test_dropping_and_refusing_leave_the_domain_as_it_is() -> None:
     dropping = with_missing(domain, "drop", ["NA"])
     assert dropping == domain and dropping.digest == domain.digest
     assert dropping.missing == Missing("drop", ["NA"]) and domain.missing.policy == "refuse"
-    with pytest.raises(ValuesError):
-        dropping.encode([1, None])
+    refused(ValuesError, "", dropping.encode, [1, None])
 
 
 def test_nonresponse_is_encoded_by_the_path_of_an_answer() -> None:

@@ -13,7 +13,7 @@ from tests.spec.estimators.test_empirical_bayes import _reported
 from tests.spec.results._attributes import DOMAIN, SHAPE, fitted, keep, seen
 from warner import Grid, Integers, Interval, Product
 from warner.channels import DenseChannel, KroneckerChannel
-from warner.errors import ArgumentError, ImpossibleReportError
+from warner.errors import ArgumentError, ArgumentTypeError, ImpossibleReportError
 from warner.estimators import (
     ExpectationMaximization,
     Independent,
@@ -65,9 +65,7 @@ def test_no_sign_of_any_difference_takes_one_step() -> None:
 
 @pytest.mark.parametrize("steps", [0, -1, 1.5, True, None])
 def test_steps_must_be_a_positive_integer(steps: object) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match="steps"
-    ):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="steps"):
         warner.ExpectationMaximization(steps)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import ESTIMATORS
 from warner import Categorical, Integers, RandomizedResponse, benchmark, estimate
 from warner.design import compare
@@ -86,8 +87,7 @@ class Returns(Estimator):
 )
 def test_what_is_no_fit_is_refused_with_a_remedy(case: str, message: str) -> None:
     """Rejects a package that shows shares of NaN, or ranks shares with the sum 2."""
-    with pytest.raises(WarnerError, match=f"^Returns: .*{message}"):
-        estimate(TALLY, Returns(case))
+    refused(WarnerError, f"^Returns: .*{message}", estimate, TALLY, Returns(case))
     league = benchmark([0.25] * 4, DOMAIN, [RandomizedResponse], [Returns(case), "mle"], runs=2)
     assert [row["method"] for row in league.rows()] == ["mle"]
     assert len(league.left_out) == 1 and "Returns:" in str(league)
@@ -116,8 +116,7 @@ def test_an_estimator_cannot_change_the_reports_that_the_next_one_reads() -> Non
     alone = benchmark(truth, DOMAIN, [RandomizedResponse], ["mle"], runs=2)
     assert [row["mean"] for row in spoiled.rows()] == [row["mean"] for row in alone.rows()]
     assert "read-only" in str(spoiled)
-    with pytest.raises(ValueError, match="read-only"):
-        estimate(TALLY, Overwrites())
+    refused(ValueError, "read-only", estimate, TALLY, Overwrites())
     ranking = compare(TALLY, [Overwrites(), "mle"])
     assert "raised ValueError" in next(iter(ranking.left_out.values()))
 
@@ -189,8 +188,7 @@ EM, EB, BIAS, MIXTURE = (
 def test_wrong_options_are_refused_by_name(
     estimator: type[Estimator], options: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises((ArgumentError, ArgumentTypeError), match=words):
-        estimator(**options)
+    refused((ArgumentError, ArgumentTypeError), words, estimator, **options)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import KEYED
 from tests.spec.mechanisms._key_value import (
     KEYS,
@@ -23,6 +24,7 @@ from tests.spec.mechanisms._key_value import (
     _theta,
 )
 from warner import Categorical, Integers, KeyValue, MaximumLikelihood
+from warner.errors import ArgumentError, ArgumentTypeError, IdentifiabilityError, MismatchError
 from warner.estimators import KeyMeans, PerKey, Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import MixtureReduction
@@ -75,8 +77,7 @@ def test_frequencies_and_means_are_unbiased(key: str, value: str) -> None:
 def test_rounded_values_tell_no_distribution() -> None:
     data = _facts(_make("unary", "rounding"))
     for method in (warner.Inversion("project"), warner.EmpiricalBayes()):
-        with pytest.raises(warner.errors.IdentifiabilityError, match="KeyMeans"):
-            method.fit(data)
+        refused(IdentifiabilityError, "KeyMeans", method.fit, data)
     assert str(MaximumLikelihood().fit(data).unique).startswith("not unique")
 
 
@@ -96,7 +97,7 @@ def test_the_recommended_method_fits_the_reports(key: str, value: str) -> None:
     assert all(row["low"] <= f <= row["high"] for row, f in zip(rows, F, strict=True))
     assert json.loads(json.dumps(found.to_json()))["keys"][0]["value"] == "a"
     if value == "rounding":
-        with pytest.raises(warner.errors.IdentifiabilityError, match="conditional"):
+        with pytest.raises(IdentifiabilityError, match="conditional"):
             _ = found.probabilities
         assert found.conditional("a").rows() == [] and found.to_frame().num_rows == 4
 
@@ -226,7 +227,7 @@ def test_a_tally_whose_keys_do_not_add_up_is_refused() -> None:
     tally = mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}] * 5))
     counts = tally.counts.copy()
     counts[:2, 0] += [1, -1]
-    with pytest.raises(warner.errors.MismatchError, match="does not fit"):
+    with pytest.raises(MismatchError, match="does not fit"):
         warner.estimate(warner.Tally(tally.header, Counted.together(tally.kind, counts, tally.n)))
 
 
@@ -234,21 +235,18 @@ def test_only_reports_of_keys_and_values_have_such_estimates() -> None:
     coin = warner.RandomizedResponse(KEYS, 1.0)
     tally = coin.tally(coin.randomize(["a", "b"]))
     for method in (KeyMeans(), PerKey()):
-        with pytest.raises(warner.errors.ArgumentError, match="KeyValue"):
-            warner.estimate(tally, method)
+        refused(ArgumentError, "KeyValue", warner.estimate, tally, method)
     found = warner.estimate(tally)
     for ask in (found.frequencies, lambda: found.conditional("a")):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="two attributes"):
-            ask()
+        refused(ArgumentTypeError, "two attributes", ask)
     assert found.key_rows() == []
     mechanism = _make("unary", "rounding")
-    with pytest.raises(warner.errors.ArgumentError, match="key: must be one of 'a', 'b'"):
+    with pytest.raises(ArgumentError, match="key: must be one of 'a', 'b'"):
         warner.estimate(
             mechanism.tally(mechanism.randomize([{"key": "a", "value": 0.0}]))
         ).conditional("z")
     for wrong in (5, "eb", KeyMeans(), PerKey()):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="method"):
-            PerKey(wrong)
+        refused(ArgumentTypeError, "method", PerKey, wrong)
 
 
 def test_methods_agree_where_padding_is_half_of_what_is_drawn() -> None:

@@ -23,7 +23,7 @@ from warner import (
     UnaryEncoding,
 )
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel
-from warner.errors import ArgumentError, ImpossibleReportError
+from warner.errors import ArgumentError, EmptyError, ImpossibleReportError
 from warner.estimators import Status
 from warner.estimators.base import LikelihoodData
 from warner.estimators.literature import (
@@ -170,19 +170,19 @@ def test_bit_sums_and_kept_reports() -> None:
         assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx(
             [0.25, 0.5, 0.25], abs=0.1
         )
-        with pytest.raises(warner.errors.ArgumentError, match="keeps the observed reports alone"):
+        with pytest.raises(ArgumentError, match="keeps the observed reports alone"):
             BiasCorrection(alpha=alpha).fit(kept)
     assert BiasCorrection(alpha=0.5).fit(kept).shares == pytest.approx([0.25, 0.5, 0.25], abs=0.1)
 
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(
-        warner.errors.ArgumentError,
+        ArgumentError,
         match="inner: must not give a report that was seen the probability 0",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
     wide = warner.Integers(0, 4096)
-    with pytest.raises(warner.errors.ArgumentError, match="at most 4096 values; got 4097"):
+    with pytest.raises(ArgumentError, match="at most 4096 values; got 4097"):
         BiasCorrection().fit(
             LikelihoodData(
                 RandomizedResponse(wide, 1.0).channel(), np.full(4097, 1 / 4097), 4097, wide
@@ -219,7 +219,7 @@ def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
     assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(
         warner.estimate(full).probabilities, abs=1e-12
     )
-    with pytest.raises(warner.errors.EmptyError):
+    with pytest.raises(EmptyError):
         warner.estimate(empty)
 
 

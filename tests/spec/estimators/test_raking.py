@@ -12,6 +12,7 @@ import warner
 from warner import Categorical, Integers, PerAttribute, Product, RandomizedResponse, estimate
 from warner.channels import DirectChannel, KroneckerChannel, StackChannel, summed
 from warner.domains import Domain
+from warner.errors import ArgumentTypeError, ImpossibleReportError
 from warner.estimators import EmpiricalBayes, ExpectationMaximization, MaximumLikelihood, RakedJoint
 from warner.estimators.base import LikelihoodData, Status
 from warner.estimators.raked_tables import blocks_of, margin, product_of, raked
@@ -97,7 +98,7 @@ def test_single_attributes_are_estimated_as_told() -> None:
     alone = LikelihoodData(*part, data.n, data.domain.select(["d"]))
     best = MaximumLikelihood().fit(alone).shares
     assert summed(told, data.domain.shape, [2]) == pytest.approx(best, abs=1e-6)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="single"):
+    with pytest.raises(ArgumentTypeError, match="single"):
         RakedJoint("labels")  # type: ignore[arg-type]
 
 
@@ -184,7 +185,7 @@ def test_an_impossible_report_is_refused() -> None:
     channel = KroneckerChannel([blind, DirectChannel(2, 0.2, 0.6)])
     pair = Product(a=Categorical(["x", "y"]), b=Categorical(["x", "y"]))
     data = LikelihoodData(channel, np.array([0.25, 0.25, 0.25, 0.25]), 100, pair)
-    with pytest.raises(warner.errors.ImpossibleReportError):
+    with pytest.raises(ImpossibleReportError):
         RakedJoint().fit(data)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey
 from warner import (
     Categorical,
@@ -19,6 +20,7 @@ from warner import (
     UnaryEncoding,
     estimate,
 )
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, MismatchError, ValuesError
 from warner.io import write_reports
 from warner.mechanisms import Repeated
 from warner.results.from_tally import likelihood_data
@@ -49,26 +51,26 @@ from warner.results.from_tally import likelihood_data
 )
 def test_mechanisms_that_do_not_fit_the_attributes_are_refused(mechanisms: Any, match: str) -> None:
     with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.MismatchError),
+        (ArgumentError, ArgumentTypeError, MismatchError),
         match=match,
     ):
         PerAttribute(BOTH, mechanisms)
 
 
 def test_only_a_product_has_attributes() -> None:
-    with pytest.raises(warner.errors.ArgumentTypeError, match="Product"):
+    with pytest.raises(ArgumentTypeError, match="Product"):
         PerAttribute(SEX, {"sex": RandomizedResponse(SEX, 1.0)})  # type: ignore[arg-type]
 
 
 def test_names_that_make_one_column_twice_are_refused() -> None:
     inner = Repeated(RandomizedResponse(AGE, 1.0), 2)
     product = Product(**{"a": AGE, "a.1": AGE})
-    with pytest.raises(warner.errors.ArgumentError, match="two columns of one name"):
+    with pytest.raises(ArgumentError, match="two columns of one name"):
         PerAttribute(product, {"a": inner, "a.1": RandomizedResponse(AGE, 1.0)})
     either_case = PerAttribute(
         Product(a=AGE, A=AGE), dict.fromkeys(("a", "A"), RandomizedResponse(AGE, 1.0))
     )
-    with pytest.raises(warner.errors.ArgumentError, match="upper and lower case"):
+    with pytest.raises(ArgumentError, match="upper and lower case"):
         write_reports(either_case.randomize([{"a": 1, "A": 2}]), "never.parquet")
 
 
@@ -92,14 +94,11 @@ def test_names_that_make_one_column_twice_are_refused() -> None:
     ids=repr,
 )
 def test_answers_that_are_not_whole_are_refused_and_nothing_is_sent(values: Any) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.EmptyError)
-    ):
-        _survey().randomize(values)
+    refused((ArgumentError, ArgumentTypeError, EmptyError), "", _survey().randomize, values)
 
 
 def test_a_refused_answer_is_named_by_attribute_and_position_never_by_value() -> None:
-    with pytest.raises(warner.errors.ValuesError, match="sex: position 1") as caught:
+    with pytest.raises(ValuesError, match="sex: position 1") as caught:
         _survey().randomize([{"sex": "f", "age": 1}, {"sex": "a-secret-7391", "age": 1}])
     assert (
         "7391"
@@ -157,7 +156,7 @@ def test_numbers_reach_their_mechanism_and_not_their_bins() -> None:
 )
 def test_forged_parts_are_refused(change: Any) -> None:
     for mechanism in (_survey(), Repeated(RandomizedResponse(AGE, 1.0), 2)):
-        with pytest.raises(warner.errors.MismatchError):
+        with pytest.raises(MismatchError):
             warner.mechanisms.from_header({**mechanism.header, "parameters": change})
 
 
@@ -168,16 +167,15 @@ def test_pairs_that_a_device_draws_do_not_go_into_tuples_or_repetitions() -> Non
     key = warner.KeyValue(
         warner.Categorical(["a", "b"]), warner.Integers(0, 3), 2.0, key="direct", pairs=3
     )
-    with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
+    with pytest.raises(ArgumentError, match="pairs=3"):
         warner.PerAttribute(warner.Product(job=key.domain), {"job": key})
-    with pytest.raises(warner.errors.ArgumentError, match="pairs=3"):
-        warner.mechanisms.Repeated(key, 2)
+    refused(ArgumentError, "pairs=3", warner.mechanisms.Repeated, key, 2)
 
 
 def test_attributes_that_are_no_names_are_refused_by_name() -> None:
     survey = PerAttribute(Product(a=Integers(0, 1)), {"a": lambda d: RandomizedResponse(d, 1.0)})
     tally = survey.tally(survey.randomize({"a": [0, 1]}, np.random.default_rng(1)))
-    with pytest.raises(warner.errors.ArgumentError, match="attributes"):
+    with pytest.raises(ArgumentError, match="attributes"):
         estimate(tally, attributes=[["a"]])  # type: ignore[list-item]
 
 
@@ -203,10 +201,7 @@ SEX, AGE = Categorical(["f", "m"]), Integers(0, 3)
     ids=repr,
 )
 def test_reports_that_cannot_be_repeated_are_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.MismatchError)
-    ):
-        Repeated(*arguments)
+    refused((ArgumentError, ArgumentTypeError, MismatchError), "", Repeated, *arguments)
 
 
 def test_equal_mechanisms_in_any_order_are_one_mechanism() -> None:
@@ -285,6 +280,5 @@ def test_as_many_reports_as_there_may_be_are_audited(
 ) -> None:
     """Rejects a message that makes a float of 2^10000 tuples."""
     many = Repeated(mechanism, 10_000)
-    with pytest.raises(warner.errors.ArgumentError, match=r"too many tuples .* got \d\.\d\de\+\d+"):
-        many.channel()
+    refused(ArgumentError, r"too many tuples .* got \d\.\d\de\+\d+", many.channel)
     assert warner.audit(many).influence is None

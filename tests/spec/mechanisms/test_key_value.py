@@ -10,8 +10,17 @@ import pytest
 from scipy.stats import chi2
 
 import warner
+from tests.refusals import refused
 from tests.spec.mechanisms._key_value import KEYS, PAY, VARIANTS, _facts, _make, _means
 from warner import Categorical, Integers, Interval, KeyValue, MaximumLikelihood
+from warner.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BudgetError,
+    EmptyError,
+    ReportError,
+    ValuesError,
+)
 from warner.estimators import PerKey
 from warner.estimators.base import LikelihoodData
 
@@ -107,7 +116,7 @@ def test_answers_outside_are_refused_by_position(key: str, value: str) -> None:
     wrong = [{"key": "a", "value": v} for v in (1.5, math.nan, "1", None)]
     for bad in (*wrong, {"key": "secret", "value": 0.0}, {"key": "a"}, [good]):
         for values, position in (([bad], 0), ([good, good, bad], 2)):
-            with pytest.raises(warner.errors.ValuesError) as caught:
+            with pytest.raises(ValuesError) as caught:
                 mechanism.randomize(values)
             assert (
                 caught.value.position == position
@@ -122,12 +131,8 @@ def test_answers_outside_are_refused_by_position(key: str, value: str) -> None:
         5,
         None,
     ):
-        with pytest.raises(
-            (warner.errors.ArgumentError, warner.errors.ArgumentTypeError, warner.errors.EmptyError)
-        ):
-            mechanism.randomize(columns)
-    with pytest.raises(warner.errors.ValuesError, match="pairs="):
-        mechanism.randomize([good, [good, good]])
+        refused((ArgumentError, ArgumentTypeError, EmptyError), "", mechanism.randomize, columns)
+    refused(ValuesError, "pairs=", mechanism.randomize, [good, [good, good]])
 
 
 def test_sets_of_pairs_are_refused_by_person() -> None:
@@ -138,7 +143,7 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
         [good, good],
         5,
     ):
-        with pytest.raises(warner.errors.ValuesError) as caught:
+        with pytest.raises(ValuesError) as caught:
             mechanism.randomize([[good], [], [good, {"key": "b", "value": 1}], bad])
         assert (
             caught.value.position == 3
@@ -146,8 +151,7 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
             and "7.5" not in str(caught.value)
         )
     for bad in ({"key": ["a"], "value": [0.0]}, [], 3):
-        with pytest.raises((warner.errors.ArgumentTypeError, warner.errors.EmptyError)):
-            mechanism.randomize(bad)
+        refused((ArgumentTypeError, EmptyError), "", mechanism.randomize, bad)
 
 
 @pytest.mark.parametrize(
@@ -171,18 +175,14 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
     ids=repr,
 )
 def test_arguments_are_refused_by_name(arguments: dict[str, Any], name: str) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=rf"^{name}:"
-    ):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=rf"^{name}:"):
         KeyValue(**{"keys": KEYS, "values": PAY, "epsilon": 1.0, **arguments})
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, 50.0, "1"], ids=repr)
 @pytest.mark.parametrize("key, value", VARIANTS)
 def test_budgets_are_refused(epsilon: Any, key: str, value: str) -> None:
-    with pytest.raises(
-        (warner.errors.BudgetError, warner.errors.ArgumentTypeError), match="epsilon"
-    ):
+    with pytest.raises((BudgetError, ArgumentTypeError), match="epsilon"):
         KeyValue(KEYS, PAY, epsilon, key=key, value=value)
 
 
@@ -190,10 +190,8 @@ def test_foreign_reports_are_checked() -> None:
     mechanism = _make("unary", "rounding")
     assert mechanism.reports([[0, 1, 2, 0]]).columns["digits"].tolist() == [[0, 1, 2, 0]]
     for bad in ([[0, 1, 3, 0]], [[0, 1, -1, 0]], [[0, 1, 2]], [0, 1, 2, 0], [[0.5, 0, 0, 0]]):
-        with pytest.raises(warner.errors.ReportError):
-            mechanism.reports(bad)
-    with pytest.raises(warner.errors.ReportError):
-        _make("direct", "rounding").reports({"key": [0], "value": [2]})
+        refused(ReportError, "", mechanism.reports, bad)
+    refused(ReportError, "", _make("direct", "rounding").reports, {"key": [0], "value": [2]})
 
 
 @pytest.mark.parametrize("key", ["unary", "direct"])
@@ -219,7 +217,7 @@ def test_keys_and_values_are_one_attribute_among_several(key: str) -> None:
 
 
 def test_only_whole_reports_are_repeated() -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="key='direct'"):
+    with pytest.raises(ArgumentError, match="key='direct'"):
         warner.mechanisms.Repeated(_make("unary", "rounding"), 2)
     twice = warner.mechanisms.Repeated(_make("direct", "rounding"), 2)
     tally = twice.tally(twice.randomize([{"key": "a", "value": 0.0}] * 50))

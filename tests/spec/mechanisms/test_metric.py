@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import LOOSE, METRIC, PLACES, smallest
 from warner import Grid, Integers, Interval, Laplace
 from warner.domains import Points
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, MismatchError, WarnerError
 from warner.mechanisms import (
     Exponential,
     Geometric,
@@ -45,46 +47,34 @@ def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsi
 
 
 def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
-    with pytest.raises(warner.errors.BudgetError, match="smallest for this grid is"):
-        Geometric(Integers(0, 9), 1e-6)
-    with pytest.raises(warner.errors.BudgetError, match=r"smallest is 0\.04"):
-        PlanarGeometric(Grid(4, 4, 0.5), 0.03)
+    refused(BudgetError, "smallest for this grid is", Geometric, Integers(0, 9), 1e-6)
+    refused(BudgetError, r"smallest is 0\.04", PlanarGeometric, Grid(4, 4, 0.5), 0.03)
     assert PlanarGeometric(Grid(4, 4, 0.5), 0.04).epsilon <= 0.04
-    with pytest.raises(warner.errors.BudgetError, match="at most 600 nats"):
-        PlanarLaplace(Grid(40, 40), 20.0)
-    with pytest.raises(warner.errors.BudgetError, match="at most 1200 nats"):
-        Exponential(Integers(0, 99), 20.0)
-    with pytest.raises(warner.errors.BudgetError, match="smallest for this grid is") as error:
+    refused(BudgetError, "at most 600 nats", PlanarLaplace, Grid(40, 40), 20.0)
+    refused(BudgetError, "at most 1200 nats", Exponential, Integers(0, 99), 20.0)
+    with pytest.raises(BudgetError, match="smallest for this grid is") as error:
         Laplace(Interval(0, 1, 8), 1e-3)
     smallest = float(str(error.value).split("for this grid is ")[1].split(";")[0])
     assert Laplace(Interval(0, 1, 8), smallest * 1.01).epsilon <= smallest * 1.01
     assert Laplace(Interval(0, 1, 8), 1e-3, cells=32).epsilon <= 1e-3
     for make in (PlanarGeometric, PlanarLaplace):
         for domain in (Integers(0, 9), Grid(1, 9), warner.Categorical(["a", "b"])):
-            with pytest.raises(warner.errors.ArgumentTypeError, match="at least 2 rows"):
-                make(domain, 1.0)
+            refused(ArgumentTypeError, "at least 2 rows", make, domain, 1.0)
     for domain in (Interval(0, 1, 4), Grid(3, 3)):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="Integers"):
-            Geometric(domain, 1.0)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
-        Exponential(warner.Categorical(["a", "b"]), 1.0)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
+        refused(ArgumentTypeError, "Integers", Geometric, domain, 1.0)
+    refused(ArgumentTypeError, "coordinates", Exponential, warner.Categorical(["a", "b"]), 1.0)
+    with pytest.raises(ArgumentTypeError, match="coordinates"):
         Exponential(
             Interval(0, 10, 20), 0.3
         )  # two numbers on either side of an edge are close, their bins are not
-    with pytest.raises(warner.errors.ArgumentError, match="number of values"):
-        Exponential(Integers(0, 2000), 0.1)
-    with pytest.raises(warner.errors.BudgetError, match="closest values"):
-        Exponential(Points([[0], [1e-25], [1]]), 1.0)
-    with pytest.raises(warner.errors.ArgumentError, match="different distances"):
+    refused(ArgumentError, "number of values", Exponential, Integers(0, 2000), 0.1)
+    refused(BudgetError, "closest values", Exponential, Points([[0], [1e-25], [1]]), 1.0)
+    with pytest.raises(ArgumentError, match="different distances"):
         Exponential(Points(np.random.default_rng(0).random((500, 2))), 1.0)
-    with pytest.raises(warner.errors.ArgumentError, match="number of cells"):
-        PlanarGeometric(Grid(1000, 1000), 1.0)
-    with pytest.raises(warner.errors.ArgumentError, match="at most 2,097,152 values"):
-        Geometric(Integers(0, 2**23), 1.0)
+    refused(ArgumentError, "number of cells", PlanarGeometric, Grid(1000, 1000), 1.0)
+    refused(ArgumentError, "at most 2,097,152 values", Geometric, Integers(0, 2**23), 1.0)
     for make in (lambda d: Exponential(d, 1.0), lambda d: PlanarGeometric(d, 1.0)):  # type: ignore[arg-type, return-value]
-        with pytest.raises(warner.errors.WarnerError):
-            make(Integers(2**53 - 10, 2**53 + 10))
+        refused(WarnerError, "", make, Integers(2**53 - 10, 2**53 + 10))
     for arguments in (
         {"sensitivity": 0},
         {"sensitivity": 99},
@@ -93,10 +83,8 @@ def test_what_no_law_can_represent_is_refused_with_what_can() -> None:
         {"reach": -1},
         {"sensitivity": "1"},
     ):
-        with pytest.raises(warner.errors.WarnerError):
-            Laplace(Integers(0, 9), 1.0, **arguments)
-    with pytest.raises(warner.errors.ArgumentError, match="sensitivity"):
-        Laplace(Interval(0, 9, 4), 1.0, sensitivity=1)
+        refused(WarnerError, "", Laplace, Integers(0, 9), 1.0, **arguments)
+    refused(ArgumentError, "sensitivity", Laplace, Interval(0, 9, 4), 1.0, sensitivity=1)
 
 
 @pytest.mark.parametrize("epsilon", [0.003, 0.1, 1.0, 6.0])
@@ -304,8 +292,7 @@ def test_planar_mechanisms_keep_the_budget_on_any_grid(
 def test_a_header_with_another_table_is_refused() -> None:
     mechanism = PlanarGeometric(Grid(3, 3), 1.0)
     header = {**mechanism.header, "parameters": {"table": [[0.2, 0.05, 0.05]] * 3}}
-    with pytest.raises(warner.errors.MismatchError):
-        from_header(header)
+    refused(MismatchError, "", from_header, header)
 
 
 def test_far_tails_are_sampled_exactly() -> None:
@@ -346,8 +333,7 @@ class CityBlock(PlanarGeometric):
 @pytest.mark.parametrize("side", [20, 21])
 def test_the_city_block_distance_is_no_euclidean_one(side: int) -> None:
     """Rejects a bound from cells next to each other alone, which holds for the city-block distance."""
-    with pytest.raises(warner.errors.BudgetError, match="cannot be met"):
-        CityBlock(Grid(side, side), 1.0)
+    refused(BudgetError, "cannot be met", CityBlock, Grid(side, side), 1.0)
     mechanism = PlanarGeometric(Grid(side, side), 1.0)
     mechanism.law = Displacements.of(CityBlock.__new__(CityBlock)._masses(side, side, 1.0))
     if side > 20:  # the audit looks at all pairs itself, whatever the mechanism says
@@ -383,9 +369,7 @@ def test_a_planar_law_changed_in_the_tenth_digit_is_not_taken() -> None:
     mechanism = PlanarGeometric(Grid(21, 21), 1.0)
     table = np.array(mechanism.header["parameters"]["table"])
     table[1, 1] *= 1 - 9e-10
-    with pytest.raises(
-        warner.errors.MismatchError, match="does not describe a valid PlanarGeometric"
-    ):
+    with pytest.raises(MismatchError, match="does not describe a valid PlanarGeometric"):
         from_header({**mechanism.header, "parameters": {"table": table.tolist()}})
     mechanism.law = Displacements.of(table)
     result = warner.audit(mechanism)
@@ -398,7 +382,7 @@ def test_a_header_whose_table_is_a_little_off_is_refused() -> None:
     mechanism = PlanarLaplace(Grid(4, 4), 1.0)
     table = np.array(mechanism.header["parameters"]["table"])
     table[0, 1] *= 1.005
-    with pytest.raises(warner.errors.MismatchError):
+    with pytest.raises(MismatchError):
         from_header({**mechanism.header, "parameters": {"table": table.tolist()}})
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from warner import Grid, Integers, Interval, SquareWave
 from warner.domains import Points
-from warner.errors import ArgumentError, ArgumentTypeError
+from warner.errors import ArgumentError, ArgumentTypeError, BudgetError, ValuesError, WarnerError
 from warner.mechanisms import (
     Gaussian,
     Geometric,
@@ -74,8 +75,7 @@ def test_delta_is_the_hockey_stick_divergence_of_what_is_sampled(
         # On several axes it is a bound, which a coarse sum of the losses moves up.
         assert mechanism.guarantee.delta < (1.01 if domain.size == 6 else 1.1) * worst
     # Noise a tenth smaller would not do: the calibration wastes little.
-    with pytest.raises(warner.errors.BudgetError):
-        Gaussian(domain, epsilon, delta, sigma=0.9 * mechanism.sigma)
+    refused(BudgetError, "", Gaussian, domain, epsilon, delta, sigma=0.9 * mechanism.sigma)
 
 
 def test_the_exact_law_is_what_the_channel_says() -> None:
@@ -110,8 +110,7 @@ def test_cut_tails_are_counted(epsilon: float, delta: float) -> None:
     )
     assert exact <= mechanism.guarantee.delta <= delta
     assert warner.audit(mechanism).holds
-    with pytest.raises(warner.errors.BudgetError, match="double precision"):
-        Gaussian(Integers(0, 1), 1.0, 1e-15)
+    refused(BudgetError, "double precision", Gaussian, Integers(0, 1), 1.0, 1e-15)
 
 
 def test_reports_stop_at_the_ends() -> None:
@@ -212,21 +211,18 @@ def test_places_can_be_points() -> None:
 def test_what_cannot_be_kept_is_refused() -> None:
     domain = Interval(0, 1, 4)
     for delta in (0, 1, -0.1, float("nan"), "1e-5", None, True):
-        with pytest.raises(warner.errors.WarnerError, match="delta"):
+        with pytest.raises(WarnerError, match="delta"):
             Gaussian(domain, 1.0, delta)  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.BudgetError, match="at least about"):
-        Gaussian(domain, 1.0, 1e-5, sigma=0.5)
+    refused(BudgetError, "at least about", Gaussian, domain, 1.0, 1e-5, sigma=0.5)
     for sigma in (0.0, -1.0, 1e-300, float("inf"), "1"):
-        with pytest.raises(warner.errors.WarnerError, match="sigma"):
+        with pytest.raises(WarnerError, match="sigma"):
             Gaussian(domain, 1.0, 1e-5, sigma=sigma)  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.ArgumentTypeError, match="coordinates"):
-        Gaussian(warner.Categorical(["a", "b"]), 1.0, 1e-5)
-    with pytest.raises(warner.errors.ArgumentTypeError, match="different reports"):
-        Gaussian(Points(np.eye(9)), 1.0, 1e-5)
+    refused(ArgumentTypeError, "coordinates", Gaussian, warner.Categorical(["a", "b"]), 1.0, 1e-5)
+    refused(ArgumentTypeError, "different reports", Gaussian, Points(np.eye(9)), 1.0, 1e-5)
 
 
 def test_gaussian_noise_beyond_every_float_is_refused() -> None:
-    with pytest.raises(warner.errors.BudgetError, match="domain: is too wide"):
+    with pytest.raises(BudgetError, match="domain: is too wide"):
         warner.mechanisms.Gaussian(warner.Interval(0, 1e308, 4), 1.0, delta=1e-5)
     assert (
         warner.mechanisms.Gaussian(warner.Interval(0, 1e200, 4), 1.0, delta=1e-5).guarantee.epsilon
@@ -338,30 +334,27 @@ def test_shares_come_back() -> None:
 def test_numbers_are_checked_and_clipped_only_on_request() -> None:
     domain, clipped = Interval(0, 10, 4), Interval(0, 10, 4, clip=True)
     for bad in (-0.1, 10.1, float("nan"), float("inf"), "5", None, True):
-        with pytest.raises(warner.errors.WarnerError) as error:
+        with pytest.raises(WarnerError) as error:
             SquareWave(domain, 1.0).randomize([5.0, bad])
         assert "10.1" not in str(error.value)
     assert clipped.position([-5, 15, 2.5]).tolist() == [0, 1, 0.25] and clipped.encode(
         [-5, 15]
     ).tolist() == [0, 3]
     for bad in (float("nan"), float("inf")):
-        with pytest.raises(warner.errors.ValuesError):
-            clipped.position([bad])
+        refused(ValuesError, "", clipped.position, [bad])
     assert warner.domains.from_spec(clipped.spec()) == clipped != domain
     for make in MAKERS:
         for wrong in (warner.Categorical(["a", "b"]), warner.Grid(2, 2)):
-            with pytest.raises(warner.errors.ArgumentTypeError, match="Integers or Interval"):
+            with pytest.raises(ArgumentTypeError, match="Integers or Interval"):
                 make(wrong, 1.0)  # type: ignore[call-arg]
         for cells in (1, 0, 2.5, 2**21):
-            with pytest.raises(warner.errors.WarnerError, match="cells"):
+            with pytest.raises(WarnerError, match="cells"):
                 make(domain, 1.0, cells)  # type: ignore[call-arg]
-        with pytest.raises(warner.errors.BudgetError):
+        with pytest.raises(BudgetError):
             make(domain, 40.0)  # type: ignore[call-arg]
     for low, high in ((1, 1), (2, 1), (0, float("inf")), (float("nan"), 1)):
-        with pytest.raises(warner.errors.WarnerError):
-            Interval(low, high, 4)
-    with pytest.raises(warner.errors.WarnerError):
-        Interval(0, 1, 1)
+        refused(WarnerError, "", Interval, low, high, 4)
+    refused(WarnerError, "", Interval, 0, 1, 1)
 
 
 def test_numbers_go_through_files(tmp_path: Path) -> None:
@@ -380,5 +373,4 @@ def test_more_numbers_than_can_be_estimated_are_refused_at_once(make: type[Mecha
     """Rejects a mechanism whose audit takes minutes and gigabytes."""
     with pytest.raises(ArgumentError, match=r"2,097,152 values.*got 16,000,001.*fewer bins"):
         make(Integers(0, 16_000_000), 1.0)
-    with pytest.raises(ArgumentTypeError):
-        make("integers", 1.0)
+    refused(ArgumentTypeError, "", make, "integers", 1.0)

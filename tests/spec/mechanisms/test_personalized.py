@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from warner import Integers, UtilityOptimizedRR, audit, estimate
+from warner.errors import ArgumentError, ArgumentTypeError, WarnerError
 from warner.mechanisms import Device, PersonalizedULDP, UtilityOptimizedRappor, from_header
 from warner.privacy import ULDP
 
@@ -73,7 +75,7 @@ def test_no_one_else_learns_the_map(
                 + repr(city).encode()
             )
             for write in (pickle.dumps, json.dumps, copy.deepcopy, lambda d: d.__getstate__()):
-                with pytest.raises((warner.errors.ArgumentTypeError, TypeError)) as error:
+                with pytest.raises((ArgumentTypeError, TypeError)) as error:
                     write(device)
                 assert secret not in str(error.value)
     assert texts[0] == texts[1]
@@ -103,13 +105,12 @@ def test_a_personalized_mechanism_is_one_attribute_of_several() -> None:
     assert survey.parts["place"] is CITY and warner.audit(survey).holds
     again = warner.mechanisms.from_header(survey.header)
     assert again.header == survey.header
-    with pytest.raises(warner.errors.ArgumentTypeError, match=r"go through a device.*city\.device"):
+    with pytest.raises(ArgumentTypeError, match=r"go through a device.*city\.device"):
         survey.randomize([{"place": 3, "smokes": "no"}])
 
 
 def test_real_answers_of_a_personalized_mechanism_go_through_a_device() -> None:
-    with pytest.raises(warner.errors.ArgumentTypeError, match=r"go through a device.*city\.device"):
-        CITY.randomize([3])
+    refused(ArgumentTypeError, r"go through a device.*city\.device", CITY.randomize, [3])
 
 
 def from_header_again(city: PersonalizedULDP) -> dict[str, object]:
@@ -125,17 +126,17 @@ def test_bad_maps_are_refused_without_naming_the_value() -> None:
         ({"home": 4}, "home"),
         ([4], "dict"),
     ):
-        with pytest.raises(warner.errors.WarnerError, match=rule) as error:
+        with pytest.raises(WarnerError, match=rule) as error:
             CITY.device(secret)  # type: ignore[arg-type]
         assert (
             "4" not in str(error.value).replace("0.4", "") and error.value.__context__ is None
         ) or rule in ("", "dict")
     for tags in ([], ["a", "a"], "home", [3], [""], ["@home"], ["a=b"], ["a.b"], ["a "], ["a\nb"]):
-        with pytest.raises(warner.errors.WarnerError):
+        with pytest.raises(WarnerError):
             PersonalizedULDP(CITY.common, tags)  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.ArgumentTypeError, match="common"):
+    with pytest.raises(ArgumentTypeError, match="common"):
         PersonalizedULDP(warner.RandomizedResponse(DOMAIN, 1.0), ["home"])  # type: ignore[arg-type]
-    with pytest.raises(warner.errors.ArgumentError, match="look like"):
+    with pytest.raises(ArgumentError, match="look like"):
         PersonalizedULDP(
             UtilityOptimizedRR(warner.Categorical(["a", "@home"]), 1.0, ["a"]), ["home"]
         )
@@ -168,9 +169,8 @@ def test_nothing_need_be_sensitive_for_everyone_where_people_have_tags(
     assert shares[:2] == pytest.approx([0.4, 0.6], abs=0.1)
     assert from_header(city.mechanism.header).header == city.mechanism.header
     assert eval(repr(city), NAMES).mechanism.header == city.mechanism.header
-    with pytest.raises(warner.errors.ArgumentError, match="sensitive"):
-        kind(DOMAIN, 1.0, sensitive=[])
-    with pytest.raises(warner.errors.ArgumentTypeError, match="mechanism"):
+    refused(ArgumentError, "sensitive", kind, DOMAIN, 1.0, sensitive=[])
+    with pytest.raises(ArgumentTypeError, match="mechanism"):
         PersonalizedULDP.of(warner.RandomizedResponse, DOMAIN, 1.0, ["home"])  # type: ignore[arg-type]
 
 
@@ -231,8 +231,7 @@ def test_samples_and_claims_about_a_device_are_refused() -> None:
     device = CITIES[0].device({"home": [4]})
     options: list[dict[str, Any]] = [{"samples": 100}, {"claim": ULDP(1.0, (3, 4))}]
     for more in options:
-        with pytest.raises(warner.errors.ArgumentTypeError, match="Audit the common mechanism"):
-            audit(device, **more)
+        refused(ArgumentTypeError, "Audit the common mechanism", audit, device, **more)
 
 
 def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone() -> None:
@@ -246,10 +245,10 @@ def test_the_constructor_takes_a_class_where_nothing_is_sensitive_for_everyone()
     both = PersonalizedULDP(UtilityOptimizedRR, ["home"], PLACES, 1.0, sensitive=[3])
     assert both.header == PersonalizedULDP(UtilityOptimizedRR(PLACES, 1.0, [3]), ["home"]).header
     for arguments in ({}, {"domain": PLACES}, {"epsilon": 1.0}):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="needs a domain and an epsilon"):
+        with pytest.raises(ArgumentTypeError, match="needs a domain and an epsilon"):
             PersonalizedULDP(UtilityOptimizedRR, ["home"], **arguments)  # type: ignore[arg-type]
     for more in ({"domain": PLACES}, {"sensitive": [3]}, {"keep": 0.5}):
-        with pytest.raises(warner.errors.ArgumentTypeError, match="Pass the class"):
+        with pytest.raises(ArgumentTypeError, match="Pass the class"):
             PersonalizedULDP(UtilityOptimizedRR(PLACES, 1.0, [3]), ["home"], **more)  # type: ignore[arg-type]
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import warner
+from tests.refusals import refused
 from warner import Categorical, RandomizedResponse, UnaryEncoding
+from warner.errors import ArgumentError, ArgumentTypeError, FileError
 from warner.reports.tally import Tally, load_tallies, merge, save_tallies
 
 COIN = RandomizedResponse(Categorical(["no", "yes"]), 0.5)
@@ -34,8 +35,7 @@ def test_the_number_is_part_of_the_file_and_of_the_digest(tmp_path: Path) -> Non
 def test_an_altered_number_is_refused() -> None:
     for altered in (1, 2, 0, -1, 10**6, 2**70, "3", None, 3.0, True, [3]):
         data = DAYS[1].per_person(3).to_json() | {"reports_per_person": altered}
-        with pytest.raises(warner.errors.FileError):
-            Tally.from_json(data)
+        refused(FileError, "", Tally.from_json, data)
 
 
 def test_a_sum_keeps_the_largest_number_in_any_order() -> None:
@@ -56,17 +56,15 @@ def test_the_number_may_grow_and_not_shrink() -> None:
     """Three a day and then seven days: the most reports of one person is 21."""
     days = merge([DAYS[2].per_person(3).of_others() for _ in range(7)])
     assert days.per_person(21).reports_per_person == 21
-    with pytest.raises(warner.errors.ArgumentError, match="at least 3"):
-        days.per_person(2)
+    refused(ArgumentError, "at least 3", days.per_person, 2)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 10_001])
 def test_numbers_that_cannot_be_are_refused(wrong: int) -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="reports_per_person"):
-        DAYS[2].per_person(wrong)
+    refused(ArgumentError, "reports_per_person", DAYS[2].per_person, wrong)
 
 
 @pytest.mark.parametrize("wrong", [1.5, "2", None, True])
 def test_no_integers_are_refused(wrong: object) -> None:
-    with pytest.raises(warner.errors.ArgumentTypeError, match="reports_per_person"):
+    with pytest.raises(ArgumentTypeError, match="reports_per_person"):
         DAYS[2].per_person(wrong)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import pytest
 import warner
 from tests.spec.io._people import COIN, ONE, STUDY
 from warner._core.text import canonical
+from warner.errors import FileError, MismatchError
 from warner.io import ReportWriter, open_reports, read_reports, tally_file, write_reports
 from warner.reports.reports import Reports
 
@@ -91,26 +92,26 @@ def test_a_mark_that_is_put_on_or_taken_off_is_seen() -> None:
     numbers = np.array([4, 1, 1, 2], "<i8").tobytes()  # of the only group, and its counts
     assert data["sha256"] == hashlib.sha256(text + numbers).hexdigest()
     forged = {**data, "simulated": True}
-    with pytest.raises(warner.errors.FileError, match="checksum"):
+    with pytest.raises(FileError, match="checksum"):
         warner.Tally.from_json(forged)
     stripped = COIN.tally(_simulated()).to_json()
     del stripped["simulated"]
-    with pytest.raises(warner.errors.FileError, match="checksum"):
+    with pytest.raises(FileError, match="checksum"):
         warner.Tally.from_json(stripped)
 
 
 def test_real_and_simulated_reports_do_not_mix_unsaid(here: Path) -> None:
     real, simulated = COIN.randomize([0, 1]), _simulated()
-    with pytest.raises(warner.errors.MismatchError, match=r"real and of simulated.*marked"):
+    with pytest.raises(MismatchError, match=r"real and of simulated.*marked"):
         COIN.tally(real) + COIN.tally(simulated)
-    with pytest.raises(warner.errors.MismatchError, match="real and of simulated"):
+    with pytest.raises(MismatchError, match="real and of simulated"):
         other = warner.RandomizedResponse(warner.Integers(0, 2), 2.0)
         warner.estimate([COIN.tally(simulated), other.tally(other.randomize([1]))])
     assert (COIN.tally(real).marked() + COIN.tally(simulated)).simulated
-    with pytest.raises(warner.errors.MismatchError, match="simulation=True"):
+    with pytest.raises(MismatchError, match="simulation=True"):
         write_reports({"a": real, "b": simulated[:2]}, "r.csv")
     with (
-        pytest.raises(warner.errors.MismatchError, match="simulation=True"),
+        pytest.raises(MismatchError, match="simulation=True"),
         ReportWriter("r.csv", {"a": COIN}) as writer,
     ):
         writer.write({"a": simulated})

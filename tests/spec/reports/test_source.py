@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
+from tests.refusals import refused
 from warner import Categorical, RandomizedResponse
 from warner.errors import ArgumentError, ArgumentTypeError, ReportError
 from warner.reports.public_columns import group_people
@@ -56,15 +56,11 @@ def test_a_mechanism_counts_a_source_by_its_public_columns() -> None:
 
 
 def test_a_source_says_where_wrong_reports_stand() -> None:
-    with pytest.raises(ReportError, match="The first such line is 3"):
-        COIN.tally(Lines("north,0 south,1 north,7"))
+    refused(ReportError, "The first such line is 3", COIN.tally, Lines("north,0 south,1 north,7"))
 
 
 def test_what_only_frames_have_is_refused() -> None:
     lines = Lines("north,0 south,1")
-    with pytest.raises(ArgumentError, match="column: must be left out"):
-        COIN.tally(lines, column="code")
-    with pytest.raises(ArgumentTypeError, match="by: must be names"):
-        COIN.tally(lines, {"ward": ["north", "south"]})
-    with pytest.raises(ArgumentTypeError, match=r"Count them by mechanism\.tally"):
-        COIN.reports(lines)
+    refused(ArgumentError, "column: must be left out", COIN.tally, lines, column="code")
+    refused(ArgumentTypeError, "by: must be names", COIN.tally, lines, {"ward": ["north", "south"]})
+    refused(ArgumentTypeError, r"Count them by mechanism\.tally", COIN.reports, lines)

@@ -6,10 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
-import warner
+from tests.refusals import refused
 from tests.spec.io._sealed import COIN
+from warner.errors import WarnerError
 from warner.reports.tally import Tally
 
 
@@ -42,13 +41,10 @@ def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
             if data["attributes"]["value"].get(key) == value:
                 continue
             data["attributes"]["value"][key] = value
-            with pytest.raises(warner.errors.WarnerError):
-                Tally.from_json(data["attributes"]["value"])
+            refused(WarnerError, "", Tally.from_json, data["attributes"]["value"])
             (tmp_path / "u.json").write_text(json.dumps(data))
-            with pytest.raises(warner.errors.WarnerError):
-                Tally.load(tmp_path / "u.json")
+            refused(WarnerError, "", Tally.load, tmp_path / "u.json")
     for levels in (depth // 2, depth, 10 * depth):
         deep = "[" * levels + "]" * levels
         (tmp_path / "u.json").write_text(text.replace('"kind": "histogram"', f'"kind": {deep}'))
-        with pytest.raises(warner.errors.WarnerError):
-            Tally.load(tmp_path / "u.json")
+        refused(WarnerError, "", Tally.load, tmp_path / "u.json")

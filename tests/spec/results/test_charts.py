@@ -41,7 +41,7 @@ def test_pictures_are_saved(tally: warner.Tally, suffix: str, magic: bytes, tmp_
 def test_pictures_of_many_values_and_wrong_names(tally: warner.Tally, tmp_path: Path) -> None:
     mechanism = warner.RandomizedResponse(warner.Integers(0, 99), 4.0)
     warner.estimate(mechanism.tally(mechanism.randomize([1, 2, 3]))).plot(str(tmp_path / "p.svg"))
-    with pytest.raises(warner.errors.ArgumentError, match=r"must end in \.png"):
+    with pytest.raises(ArgumentError, match=r"must end in \.png"):
         warner.estimate(tally).plot(str(tmp_path / "p.gif"))
     assert [p.name for p in tmp_path.iterdir()] == ["p.svg"]
 
@@ -209,7 +209,7 @@ def test_labels_of_bins_and_combinations_are_short() -> None:
 
 def test_a_truth_of_another_shape_is_refused() -> None:
     for domain in ALL[:8]:
-        with pytest.raises(warner.errors.ArgumentError, match="truth: must have shape"):
+        with pytest.raises(ArgumentError, match="truth: must have shape"):
             chart([_result(domain)], truth=[[0.5, 0.5, 0, 0]])
 
 

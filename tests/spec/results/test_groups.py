@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.spec.results._tallies import MECHANISM, SHARES, drawn
 from warner import (
     Categorical,
@@ -157,8 +158,7 @@ def test_times_are_numbers_or_dates(value: Any, number: float) -> None:
 
 @pytest.mark.parametrize("value", ["north", None, float("nan"), ("a",)])
 def test_other_times_are_refused(value: Any) -> None:
-    with pytest.raises(ArgumentError, match="must hold numbers or dates"):
-        time_as_number("t", value)
+    refused(ArgumentError, "must hold numbers or dates", time_as_number, "t", value)
 
 
 def test_bad_groups_are_refused() -> None:
@@ -177,8 +177,7 @@ def test_bad_groups_are_refused() -> None:
         ),
     ]
     for bad, error, text in cases:
-        with pytest.raises(error, match=text):
-            estimate(bad)
+        refused(error, text, estimate, bad)
     with pytest.raises(ArgumentError, match="is not used for pooled groups"):
         estimate(groups, warner.Inversion(), pool="partial")
     with pytest.raises(ArgumentError, match="must be one of the public columns"):
@@ -246,8 +245,7 @@ def test_attributes_of_tuples_are_estimated_compared_and_weighted() -> None:
     assert estimate(groups, attributes=["b"]).pool == "partial"
     # The bits of a are counted apart from the reports on b.
     assert estimate(groups).pool == "none"
-    with pytest.raises(ArgumentError, match="bit sums"):
-        estimate(groups, pool="partial")
+    refused(ArgumentError, "bit sums", estimate, groups, pool="partial")
     assert warner.compare_groups(groups, attributes=["a"]).test.degrees == 2
     numbers = {"group": {0: 1.0, 1: 1.0, 2: 1.0}}
     assert warner.weighted(groups, numbers, attributes=["b"]).probabilities.size == 3
@@ -278,12 +276,9 @@ def test_a_tally_is_in_one_group_only() -> None:
         lambda: Tally.from_tallies("week", [week, other, week]),
         lambda: Tally.from_tallies("week", {1: week, 3: week}),
     ):
-        with pytest.raises(ArgumentError, match=r"one tally in .* pass tally.of_others"):
-            wrong()
-    with pytest.raises(ArgumentError, match="one tally in 1 and 3"):
-        estimate(series)
-    with pytest.raises(ArgumentError, match="one tally in 'a' and 'b'"):
-        compare_groups({"a": week, "b": week})
+        refused(ArgumentError, r"one tally in .* pass tally.of_others", wrong)
+    refused(ArgumentError, "one tally in 1 and 3", estimate, series)
+    refused(ArgumentError, "one tally in 'a' and 'b'", compare_groups, {"a": week, "b": week})
     assert len(estimate({1: week, 2: week.of_others()})) == 2
     assert len(Tally.from_tallies("week", [week, week.of_others()])) == 2
     # Groups with equal counts are of different people where their tallies are different ones.
@@ -299,8 +294,7 @@ def test_a_frame_that_was_not_filtered_is_noticed() -> None:
         lambda: estimate(weeks, time="week"),
         lambda: Tally.from_tallies("week", weeks),
     ):
-        with pytest.raises(ArgumentError, match=r"equal counts in 1 and 2. Count each group's own"):
-            wrong()
+        refused(ArgumentError, r"equal counts in 1 and 2. Count each group's own", wrong)
     others = {week: tally.of_others() for week, tally in weeks.items()}
     assert estimate(others, time="week").n == 9000
     series = Tally.from_tallies("week", others)
@@ -331,8 +325,7 @@ def test_groups_of_one_grouped_tally_are_different() -> None:
     coin = RandomizedResponse(LABELS, 1.0)
     groups = coin.tally(coin.randomize(["a"] * 60), {"ward": ["n", "s", "e"] * 20})
     assert len(estimate(dict(groups.items()))) == len(estimate(groups)) == 3
-    with pytest.raises(ArgumentError, match="one tally in"):
-        estimate({1: groups["n"], 2: groups["n"]})
+    refused(ArgumentError, "one tally in", estimate, {1: groups["n"], 2: groups["n"]})
 
 
 @pytest.mark.parametrize(
@@ -344,8 +337,7 @@ def test_groups_of_one_grouped_tally_are_different() -> None:
     ],
 )
 def test_groups_of_different_mechanisms_are_named(other: Any, words: str) -> None:
-    with pytest.raises(MismatchError, match=words):
-        estimate({1: _tally(), 2: _tally(other)})
+    refused(MismatchError, words, estimate, {1: _tally(), 2: _tally(other)})
 
 
 def test_a_table_of_groups_shows_no_arrays() -> None:
@@ -392,8 +384,7 @@ def test_time_names_the_column_of_a_mapping() -> None:
         lambda: estimate({(1, week): tally for week, tally in tallies.items()}, time="week"),
         lambda: estimate(tallies, time="value"),
     ):
-        with pytest.raises(ArgumentError, match="must be one of the public columns"):
-            wrong()
+        refused(ArgumentError, "must be one of the public columns", wrong)
 
 
 def test_estimates_of_groups_are_gone_through_by_their_keys() -> None:
@@ -425,8 +416,7 @@ def test_panels_of_chosen_values() -> None:
     assert text.count("s41") >= 3 and text.index("s41") < text.index("s7")
     assert "1 of 60 values" in json.dumps(series.plot(values="s7").to_dict())
     for wrong in (["s60"], [], [3]):
-        with pytest.raises(ArgumentError, match="values: must be values of the domain"):
-            series.plot(values=wrong)
+        refused(ArgumentError, "values: must be values of the domain", series.plot, values=wrong)
 
 
 def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
@@ -528,8 +518,7 @@ def test_margins_that_contradict_the_groups_are_told_by_the_status() -> None:
     ],
 )
 def test_bad_margins_are_refused(margins: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        weighted(drawn(1, [10, 20, 0]), margins)
+    refused(error, text, weighted, drawn(1, [10, 20, 0]), margins)
 
 
 def test_margins_of_different_totals_are_refused() -> None:
@@ -544,8 +533,7 @@ def test_weights_of_any_size_count_by_their_ratios(unit: float) -> None:
     found = weighted(groups, weights={"a": unit, "b": unit})
     assert found.weights.tolist() == [0.25, 0.75]
     assert weighted(groups, {"group": {"a": unit, "b": 0}}).weights.tolist() == [1, 0]
-    with pytest.raises(ArgumentError, match="a finite one"):
-        weighted(groups, {"group": {"a": 1e308, "b": 1e308}})
+    refused(ArgumentError, "a finite one", weighted, groups, {"group": {"a": 1e308, "b": 1e308}})
 
 
 def test_bad_weights_are_refused() -> None:
@@ -556,10 +544,8 @@ def test_bad_weights_are_refused() -> None:
         ({"a": -1.0, "b": 1.0}, "at least 0"),
         ({"x": 1.0}, "must be one of the groups"),
     ):
-        with pytest.raises(ArgumentError, match=text):
-            weighted(groups, weights=weights)
-    with pytest.raises(ArgumentError, match="not both"):
-        weighted(groups)
+        refused(ArgumentError, text, weighted, groups, weights=weights)
+    refused(ArgumentError, "not both", weighted, groups)
 
 
 def test_small_groups_have_a_variance() -> None:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import warner
+from tests.refusals import refused
 from tests.registry import MECHANISMS
 from warner import (
     Categorical,
@@ -25,7 +26,7 @@ from warner import (
     SquareWave,
 )
 from warner.app.cli import main
-from warner.errors import MethodWarning
+from warner.errors import ArgumentError, MethodWarning, WarnerError
 from warner.estimators import SampleMean
 from warner.mechanisms.exponential import Exponential
 from warner.metrics import wasserstein1
@@ -73,7 +74,7 @@ def test_places_are_not_inverted_and_labels_are_shrunk() -> None:
     result = warner.estimate(tally)
     truth = np.bincount(city.domain.encode(cells), minlength=42) / 5000
     assert result.estimator == ExpectationMaximization("auto")
-    with pytest.warns(warner.errors.MethodWarning, match="ExpectationMaximization"):
+    with pytest.warns(MethodWarning, match="ExpectationMaximization"):
         inverted = warner.estimate(tally, Inversion("project"))
     assert warner.metrics.earth_movers(
         result.probabilities, truth, city.domain.points
@@ -96,8 +97,7 @@ def test_what_one_bit_leaves_open_is_said() -> None:
 
 @pytest.mark.parametrize("name", ["foo", "em", "em:x", "em:-1", "mle:3", "project:1", ""])
 def test_unknown_methods_are_refused(name: str) -> None:
-    with pytest.raises(warner.errors.ArgumentError, match="method: must be one of"):
-        method(name)
+    refused(ArgumentError, "method: must be one of", method, name)
 
 
 def test_every_method_name_makes_an_estimator() -> None:
@@ -122,10 +122,8 @@ def test_names_on_the_command_line() -> None:
         "em:auto"
     )
     for wrong in ("eb:auto", "em:best", "mle:auto"):
-        with pytest.raises(warner.errors.ArgumentError, match="em:auto"):
-            method(wrong)
-    with pytest.raises(warner.errors.ArgumentError, match="'auto'"):
-        ExpectationMaximization("best")
+        refused(ArgumentError, "em:auto", method, wrong)
+    refused(ArgumentError, "'auto'", ExpectationMaximization, "best")
 
 
 # Methods that do not suit the reports are advised against, with a better one's name.
@@ -159,7 +157,7 @@ def test_methods_that_do_what_they_promise_are_not(wave: warner.Tally) -> None:
 def _takes_labels(name: str) -> bool:
     try:
         MECHANISMS[name](LABELS, 1.0)
-    except warner.errors.WarnerError:
+    except WarnerError:
         return False
     return True
 

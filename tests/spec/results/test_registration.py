@@ -12,8 +12,10 @@ import pytest
 
 import warner
 from tests.own_parts import Forced, Shrunk
+from tests.refusals import refused
 from warner import Categorical, Integers
 from warner.design.planning import candidates
+from warner.errors import ArgumentError, ArgumentTypeError, MismatchError, WarnerError
 from warner.mechanisms import MECHANISMS, from_header
 from warner.results.recommend import for_a_while
 
@@ -55,8 +57,7 @@ def test_a_study_and_a_plan_know_a_registered_mechanism() -> None:
     near = dict(candidates(Integers(0, 3), None, None, None, True))
     assert near["Forced"](Integers(0, 3), 1.0).header == Forced(Integers(0, 3), 1.0).header
     metric = dict(candidates(Integers(0, 3), None, None, 1.0, True))
-    with pytest.raises(warner.errors.ArgumentTypeError, match="another kind"):
-        metric["Forced"](Integers(0, 3), 1.0)
+    refused(ArgumentTypeError, "another kind", metric["Forced"], Integers(0, 3), 1.0)
 
 
 def test_a_mechanism_that_a_plan_cannot_make_is_left_out() -> None:
@@ -79,29 +80,23 @@ def test_everything_is_forgotten_after_for_a_while() -> None:
 
         other = Other(DOMAIN, 1.0).header
         assert from_header(other).header == other
-    with pytest.raises(
-        warner.errors.MismatchError, match=r"unknown here: 'Other'.*--load FILE\.py"
-    ):
-        from_header(other)
+    refused(MismatchError, r"unknown here: 'Other'.*--load FILE\.py", from_header, other)
     assert from_header(header).header == header
 
 
 def test_a_version_is_respected() -> None:
     header = {**Forced(DOMAIN, 1.0).header, "version": 2}
-    with pytest.raises(warner.errors.MismatchError, match="names version 2 of Forced; known here"):
-        from_header(header)
+    refused(MismatchError, "names version 2 of Forced; known here", from_header, header)
 
 
 def test_a_taken_name_is_refused_and_the_same_class_is_replaced() -> None:
     taken = type("RandomizedResponse", (Forced,), {})
-    with pytest.raises(warner.errors.ArgumentError, match=r"RandomizedResponse: is the name of"):
-        warner.register(taken)
+    refused(ArgumentError, r"RandomizedResponse: is the name of", warner.register, taken)
     again = type("Forced", (Forced,), {"__module__": Forced.__module__, "__qualname__": "Forced"})
     warner.register(again)  # the cell of a notebook is run again
     assert MECHANISMS["Forced"] is again
     for name in ("mle", "norm-sub", "em"):
-        with pytest.raises(warner.errors.ArgumentError, match="taken"):
-            warner.register(name)(Shrunk)
+        refused(ArgumentError, "taken", warner.register(name), Shrunk)
     warner.register("shrunk")(Shrunk)
 
 
@@ -119,8 +114,7 @@ def test_what_cannot_be_registered_is_refused_with_a_remedy() -> None:
         (lambda: warner.register("number")(lambda: 3), "must make an estimator"),
         (lambda: warner.register(type("Text", (Forced,), {"version": "1"})), "version = 1"),
     ):
-        with pytest.raises(warner.errors.WarnerError, match=said):
-            wrong()
+        refused(WarnerError, said, wrong)
 
 
 @pytest.mark.parametrize("name", ["mle", "em:100", "shrunk", "norm-sub"])
@@ -137,11 +131,10 @@ def test_names_are_taken_wherever_an_estimator_is(name: str) -> None:
 
 def test_a_wrong_name_names_the_nearest() -> None:
     tally = _tally(warner.RandomizedResponse(DOMAIN, 1.0))
-    with pytest.raises(warner.errors.ArgumentError, match=r"got 'shrnk'\. Is 'shrunk' meant"):
-        warner.estimate(tally, "shrnk")
-    with pytest.raises(warner.errors.ArgumentTypeError, match="'mle'"):
+    refused(ArgumentError, r"got 'shrnk'\. Is 'shrunk' meant", warner.estimate, tally, "shrnk")
+    with pytest.raises(ArgumentTypeError, match="'mle'"):
         warner.estimate(tally, 3)  # type: ignore[call-overload]
-    with pytest.raises(warner.errors.ArgumentTypeError, match="list of estimators"):
+    with pytest.raises(ArgumentTypeError, match="list of estimators"):
         warner.design.compare(tally, "mle")  # type: ignore[arg-type]
 
 

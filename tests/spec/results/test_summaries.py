@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import beta
 
 import warner
+from tests.refusals import refused
 from tests.registry import MECHANISMS
 from warner import (
     Categorical,
@@ -28,7 +29,7 @@ from warner import (
     estimate,
 )
 from warner.domains import Optional
-from warner.errors import ArgumentError
+from warner.errors import ArgumentError, ArgumentTypeError
 from warner.estimators.base import Fit, LikelihoodData, PosteriorFit
 from warner.results.linear_limits import UnbiasedShares
 from warner.results.named_summaries import estimate_rows, parse, summary_rows
@@ -100,10 +101,7 @@ def test_the_whole_range_has_mass_one_for_certain() -> None:
 @pytest.mark.parametrize("domain", [Integers(0, 9), Interval(0, 9, 4)])
 @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True, [0.5]])
 def test_shares_that_are_none_are_refused(domain: warner.domains.Domain, q: Any) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=r"^q: must"
-    ):
-        _result(domain).quantile(q)
+    refused((ArgumentError, ArgumentTypeError), r"^q: must", _result(domain).quantile, q)
 
 
 @pytest.mark.parametrize("domain", [Integers(0, 9), Interval(0, 9, 4)])
@@ -122,10 +120,7 @@ def test_shares_that_are_none_are_refused(domain: warner.domains.Domain, q: Any)
 def test_ranges_that_are_none_are_refused(
     domain: warner.domains.Domain, low: Any, high: Any, name: str
 ) -> None:
-    with pytest.raises(
-        (warner.errors.ArgumentError, warner.errors.ArgumentTypeError), match=f"^{name}: must"
-    ):
-        _result(domain).range(low, high)
+    refused((ArgumentError, ArgumentTypeError), f"^{name}: must", _result(domain).range, low, high)
 
 
 def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> None:
@@ -143,12 +138,10 @@ def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> Non
             lambda r=result: r.quantile(0.5),
             lambda r=result: r.range(0, 1),
         ):
-            with pytest.raises(warner.errors.ArgumentTypeError, match=remedy):
-                ask()
+            refused(ArgumentTypeError, remedy, ask)
     place = _result(Grid(3, 2))
     for ask in (lambda: place.quantile(0.5), lambda: place.range(0, 1)):
-        with pytest.raises(warner.errors.ArgumentTypeError, match=r"in an order.*Ask for mean\(\)"):
-            ask()
+        refused(ArgumentTypeError, r"in an order.*Ask for mean\(\)", ask)
     for quantity in (*place.mean(), *place.variance()):
         low, high = quantity.interval(rng=np.random.default_rng(0))
         assert low < quantity < high
@@ -185,11 +178,9 @@ def test_fisher_is_for_linear_summaries_and_agrees_with_the_bootstrap() -> None:
         )
         assert np.ptp(fisher) == pytest.approx(np.ptp(bootstrap), rel=0.15)
     for quantity in (result.variance(), result.quantile(0.5)):
-        with pytest.raises(
-            warner.errors.ArgumentError, match="kind: must be one of 'bootstrap', 'posterior'"
-        ):
+        with pytest.raises(ArgumentError, match="kind: must be one of 'bootstrap', 'posterior'"):
             quantity.interval(kind="fisher")
-    with pytest.raises(warner.errors.ArgumentTypeError, match="weights"):
+    with pytest.raises(ArgumentTypeError, match="weights"):
         result.interval(kind="fisher", weights=lambda theta: theta[:1])
 
 
@@ -234,12 +225,10 @@ def test_a_posterior_is_of_the_population_where_there_is_one() -> None:
     assert result.mean().interval(target="respondents") == pytest.approx(
         [1, 1]
     )  # by the bootstrap: nothing is random
-    with pytest.raises(
-        warner.errors.ArgumentError, match=r"target: must be 'population'.*kind='bootstrap'"
-    ):
+    with pytest.raises(ArgumentError, match=r"target: must be 'population'.*kind='bootstrap'"):
         result.mean().interval(target="respondents", kind="posterior")
     with pytest.raises(
-        warner.errors.ArgumentError,
+        ArgumentError,
         match=r"needs an estimator that has a posterior.*kind='bootstrap'",
     ):
         _result(Integers(0, 3)).interval(kind="posterior")
@@ -259,7 +248,7 @@ def test_functions_of_shares_have_intervals() -> None:
     )
     assert two.shape == (2, 2) and (two[:, 0] < two[:, 1]).all()
     for wrong in (lambda theta: np.nan, lambda theta: np.ones((2, 2))):
-        with pytest.raises(warner.errors.ArgumentError, match="must give finite numbers"):
+        with pytest.raises(ArgumentError, match="must give finite numbers"):
             result.interval(kind="bootstrap", weights=wrong)
     for wrong in (
         {"kind": "average"},
@@ -268,8 +257,7 @@ def test_functions_of_shares_have_intervals() -> None:
         {"kind": "bootstrap", "replicates": 3},
         {"kind": "bootstrap", "rng": 3},
     ):
-        with pytest.raises((warner.errors.ArgumentError, warner.errors.ArgumentTypeError)):
-            result.mean().interval(**wrong)
+        refused((ArgumentError, ArgumentTypeError), "", result.mean().interval, **wrong)
 
 
 # Means and ranges of numbers: which intervals they have by default.
@@ -537,8 +525,7 @@ def test_summaries_are_left_out_where_values_are_no_numbers() -> None:
     "text", ["", "mode", "mean:1", "above", "above:x", "above:nan", "between:3:1", "quantile:50"]
 )
 def test_texts_that_name_no_summary_are_refused(text: str) -> None:
-    with pytest.raises(ArgumentError, match="summary: "):
-        parse(text)
+    refused(ArgumentError, "summary: ", parse, text)
 
 
 def test_a_limit_outside_the_domain_is_refused() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import warner.spark
+from tests.refusals import refused
 from tests.spec.spark._frame import Frame
 from warner import (
     Integers,
@@ -159,22 +160,17 @@ def test_what_is_no_frame_of_reports_is_refused() -> None:
     index = MECHANISMS["index"]
     with pytest.raises(ArgumentTypeError, match="must be a Spark frame"):
         warner.spark.tally(index, {"index_report": [1]})
-    with pytest.raises(ReportError, match="no setting_report among"):
-        warner.spark.tally(STUDY, FRAME)
+    refused(ReportError, "no setting_report among", warner.spark.tally, STUDY, FRAME)
     with pytest.raises(ArgumentError, match="must be of attributes of the study"):
         warner.spark.tally(STUDY, OF_PEOPLE, {"colour": "x"})
-    with pytest.raises(ArgumentTypeError, match="attribute: its columns"):
-        warner.spark.tally(STUDY, OF_PEOPLE, "x")
+    refused(ArgumentTypeError, "attribute: its columns", warner.spark.tally, STUDY, OF_PEOPLE, "x")
     for by in ("town", []):
-        with pytest.raises(ArgumentError, match="public columns"):
-            warner.spark.tally(index, FRAME, "index", by=by)
-    with pytest.raises(ArgumentError, match="ways"):
-        warner.spark.tally(index, FRAME, "index", ways=2)
+        refused(ArgumentError, "public columns", warner.spark.tally, index, FRAME, "index", by=by)
+    refused(ArgumentError, "ways", warner.spark.tally, index, FRAME, "index", ways=2)
     with pytest.raises(EmptyError, match="no reports"):
         warner.spark.tally(index, Frame.of({"report": pa.array([], pa.int64())}))
     missing = Frame.of({"ward": [None, "north"], "report": [1, 2]})
-    with pytest.raises(ReportError, match="public column 'ward'"):
-        warner.spark.tally(index, missing, by="ward")
+    refused(ReportError, "public column 'ward'", warner.spark.tally, index, missing, by="ward")
 
 
 PEOPLE = Frame.of(
@@ -208,10 +204,8 @@ def test_answers_outside_their_domain_are_not_shown() -> None:
         warner.spark.randomize(STUDY, bad)
     assert "secret" not in str(caught.value)
     for wrong in ((STUDY, 3), (3, PEOPLE)):
-        with pytest.raises(ArgumentTypeError):
-            warner.spark.randomize(*wrong)
-    with pytest.raises(ArgumentError):
-        warner.spark.randomize(STUDY, PEOPLE, blocks=0)
+        refused(ArgumentTypeError, "", warner.spark.randomize, *wrong)
+    refused(ArgumentError, "", warner.spark.randomize, STUDY, PEOPLE, blocks=0)
 
 
 def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,8 +214,7 @@ def test_a_frame_that_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         _Job, "_by_engine", lambda job, name, frame: fewer if name == "setting" else None
     )
-    with pytest.raises(ReportError, match="Write it once"):
-        warner.spark.tally(STUDY, OF_PEOPLE)
+    refused(ReportError, "Write it once", warner.spark.tally, STUDY, OF_PEOPLE)
 
 
 def test_the_work_of_a_partition_can_be_sent() -> None:

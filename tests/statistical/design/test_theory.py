@@ -10,9 +10,11 @@ import pytest
 from scipy.stats import chi2
 
 import warner
+from tests.refusals import refused
 from tests.statistical.results._pairs import _family, _tallies
 from warner import Integers, Inversion, MaximumLikelihood, RandomizedResponse, UnaryEncoding
 from warner.channels import DenseChannel
+from warner.errors import ArgumentError, WarnerError
 from warner.estimators.base import LikelihoodData
 from warner.theory import (
     cramer_rao,
@@ -142,7 +144,7 @@ def test_the_bias_of_merged_values_is_their_spread() -> None:
         found = reduction_error(0.0, theta, labels, form=form)
         assert found == pytest.approx((2 * 0.1**2 + 2 * 0.05**2) / 4)
     for wrong in ({"error": -1.0}, {"labels": [0, 0]}, {"labels": [0, 0, 0, 0.5]}, {"form": "x"}):
-        with pytest.raises(warner.errors.WarnerError):
+        with pytest.raises(WarnerError):
             reduction_error(**{"error": 0.1, "theta": theta, "labels": labels, **wrong})
 
 
@@ -172,8 +174,7 @@ def test_the_rounding_model_takes_channels_with_more_reports_than_values() -> No
     weights = channel.influence(np.eye(5))
     expected = math.sqrt(2 / (3 * math.pi)) * np.sqrt((weights**2).sum(axis=0)) / 100
     np.testing.assert_allclose(rounding_error(hadamard, 100), expected)
-    with pytest.raises(warner.errors.ArgumentError, match="bit sums"):
-        rounding_error(UnaryEncoding(THREE, 1.0), 100)
+    refused(ArgumentError, "bit sums", rounding_error, UnaryEncoding(THREE, 1.0), 100)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (4, 4), (2, 5), (6, 3)])
@@ -191,8 +192,7 @@ def test_independence_costs_at_most_the_bound(shape: tuple[int, int]) -> None:
         closest = max(closest, error / bound if v > 0 else 0.0)
     assert closest > 0.15
     for wrong in ((1.5, shape), (0.5, (2,)), (0.5, (1, 2))):
-        with pytest.raises(warner.errors.WarnerError):
-            independence_bound(*wrong)
+        refused(WarnerError, "", independence_bound, *wrong)
 
 
 @pytest.mark.parametrize("law", [(0.5, 0.3, 0.2), (0.9, 0.05, 0.05)])
@@ -213,8 +213,7 @@ def test_the_tail_of_the_divergence_is_bounded(law: tuple[float, ...]) -> None:
     assert divergence_tail(1.0, times, 3) == pytest.approx(math.comb(27, 2) * math.exp(-25))
     published = divergence_tail(1.0, times, 3, form="published")
     assert published == pytest.approx(26**3 * math.exp(-25))
-    with pytest.raises(warner.errors.WarnerError):
-        divergence_tail(-0.1, times, 3)
+    refused(WarnerError, "", divergence_tail, -0.1, times, 3)
 
 
 def test_second_order_errors_refuse_what_they_do_not_cover() -> None:
@@ -226,8 +225,7 @@ def test_second_order_errors_refuse_what_they_do_not_cover() -> None:
             warner.MatrixMechanism(THREE, [[0.5, 0.5, 0.2], [0.5, 0.5, 0.8]]), THETA, 10
         ),
     ):
-        with pytest.raises(warner.errors.WarnerError):
-            call()
+        refused(WarnerError, "", call)
 
 
 def test_the_sample_mean_is_never_below_the_bound() -> None:
