@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
 
 class Markup(str):
@@ -55,30 +56,41 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: obj
     )
 
 
-def interval_bar(
-    estimate: float, low: float, high: float, largest: float, width: int = 160, height: int = 14
-) -> Markup:
-    """A bar from 0 to an estimate, with its interval as a line. The scale starts at 0.
+class Bar(NamedTuple):
+    """A picture of a number: a bar from 0, with its interval as a line."""
+
+    estimate: float
+    low: float
+    high: float
+    end: float  # the right end of the picture, the same for all rows of a table
+    start: float = 0.0  # the left end; below 0 for differences
+
+
+def interval_bar(bar: Bar, width: int = 160, height: int = 14) -> Markup:
+    """A bar from 0 to an estimate, with its interval as a line.
 
     Screen readers skip it: the numbers belong into the cells beside it.
 
-    >>> print(interval_bar(0.5, 0.25, 0.75, 1.0, width=100, height=12))
+    >>> print(interval_bar(Bar(0.5, 0.25, 0.75, 1.0), width=100, height=12))
     <svg class="warner-bar" width="100" height="12" viewBox="0 0 100 12" aria-hidden="true">\
 <rect x="0" y="1" width="50" height="10" fill="currentColor" fill-opacity="0.3"/>\
 <path d="M25 6H75M25 3V9M75 3V9" stroke="currentColor" stroke-width="1.5" fill="none"/></svg>
     """
 
-    def place(value: float) -> str:
-        return f"{width * min(max(value / largest, 0.0), 1.0):.4g}"
+    def at(value: float) -> float:
+        return width * min(max((value - bar.start) / (bar.end - bar.start), 0.0), 1.0)
 
+    zero, end = at(0.0), at(bar.estimate)
+    left, right = f"{at(bar.low):.4g}", f"{at(bar.high):.4g}"
     middle, tick = height / 2, height / 4
-    left, right, end = place(low), place(high), place(estimate)
     ends = "".join(f"M{x} {middle - tick:g}V{middle + tick:g}" for x in (left, right))
+    axis = f'<path d="M{zero:g} 0V{height}" stroke="currentColor" stroke-width="1" fill="none"/>'
     return Markup(
         f'<svg class="warner-bar" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" aria-hidden="true">'
-        f'<rect x="0" y="1" width="{end}" height="{height - 2}" '
-        'fill="currentColor" fill-opacity="0.3"/>'
+        f'<rect x="{min(zero, end):.4g}" y="1" width="{abs(end - zero):.4g}" '
+        f'height="{height - 2}" fill="currentColor" fill-opacity="0.3"/>'
+        f"{axis if bar.start < 0 else ''}"
         f'<path d="M{left} {middle:g}H{right}{ends}" '
         'stroke="currentColor" stroke-width="1.5" fill="none"/></svg>'
     )

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from warner._core import html
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
+from warner._core.html import Bar
 from warner._core.names import Hinting
 from warner._core.text import decimals_of_percent, duration, number, visible
 
@@ -315,7 +316,10 @@ class Table:
         rows, notes = self._shown(most)
         columns = [c for c in self._columns if c.unit != "data"]
         written = self._cells(rows)
-        drawn = [_bars(c, rows) if c.unit == "bar" else written[c] for c in columns]
+        drawn: list[Sequence[str]] = [
+            list(map(html.interval_bar, bars(c, rows))) if c.unit == "bar" else written[c]
+            for c in columns
+        ]
         cells: Iterable[Sequence[object]] = zip(*drawn, strict=True)
         table = html.table([c.heading for c in columns], cells, self.title)
         return html.Markup("\n".join([table, *(f"<p>{html.text(note)}</p>" for note in notes)]))
@@ -346,7 +350,7 @@ class Table:
         \bottomrule
         \end{tabular}
         """
-        columns, lines = self._lines_for_print()
+        columns, lines = self.printed()
         sides = "".join("r" if c.is_number else "l" for c in columns)
         head, *body = [" & ".join(map(latex_text, line)) + r" \\" for line in lines]
         begin = rf"\begin{{tabular}}{{{sides}}}"
@@ -356,7 +360,7 @@ class Table:
 
     def typst(self) -> str:
         """The table for Typst. All texts are strings, so that none of them is markup."""
-        columns, lines = self._lines_for_print()
+        columns, lines = self.printed()
         sides = ", ".join("right" if c.is_number else "left" for c in columns)
         head, *body = [", ".join(map(_typst_text, line)) for line in lines]
         table = [
@@ -371,11 +375,15 @@ class Table:
         below = [f"#par({_typst_text(note)})" for note in self._sentences]
         return "\n".join([*above, *table, *below])
 
-    def _lines_for_print(self) -> tuple[list[Column], list[list[str]]]:
+    def printed(self) -> tuple[list[Column], list[list[str]]]:
         """The columns for people, and the lines of their titles and cells."""
         columns, written = [c for c in self._columns if c.is_read], self._cells(self.rows)
         cells = [[visible(text) for text in (c.heading, *written[c])] for c in columns]
         return columns, [list(line) for line in zip(*cells, strict=True)]
+
+    def pictures(self) -> dict[str, list[Bar]]:
+        """The pictures of all rows, by the headings of their columns."""
+        return {c.heading: bars(c, self.rows) for c in self._columns if c.unit == "bar"}
 
     def to_frame(self, backend: str = "pyarrow", **columns: Any) -> Any:
         """The data as a data frame.
@@ -471,16 +479,31 @@ def _lines(
 # Cells of pages, files and frames.
 
 
-def _bars(column: Column, rows: Sequence[Row]) -> list[html.Markup]:
-    """A picture of each share with its interval, all on one scale from 0."""
+def bars(column: Column, rows: Sequence[Row]) -> list[Bar]:
+    """A picture of each number with its interval, all on one scale, with 0 where it begins."""
     low, high = column.ends or (column.key, column.key)
 
     def at(row: Row, key: str) -> float:
         return 0.0 if _is_missing(row[key]) else float(row[key])
 
-    ends = [(at(row, column.key), at(row, low), at(row, high)) for row in rows]
-    largest = max((max(line) for line in ends), default=0.0)
-    return [html.interval_bar(share, a, b, max(largest, 1e-12)) for share, a, b in ends]
+    drawn = [(at(row, column.key), at(row, low), at(row, high)) for row in rows]
+    end = scale_end([abs(value) for line in drawn for value in line])
+    start = -end if any(value < 0 for line in drawn for value in line) else 0.0
+    return [Bar(*line, end, start) for line in drawn]
+
+
+def scale_end(highs: Iterable[float]) -> float:
+    """A round number at the end of a scale that holds all numbers.
+
+    >>> scale_end([0.12, 0.571]), scale_end([0.0031]), scale_end([0.97]), scale_end([])
+    (0.6, 0.004, 1.0, 1.0)
+    """
+    most = max(highs, default=0.0)
+    if most <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(most))
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
+    return float(f"{next(s for s in steps if s * unit >= most * (1 - 1e-9)) * unit:.12g}")
 
 
 # Spreadsheets take a cell for a formula that starts like this, in full width too. A number is none.

@@ -155,7 +155,7 @@ def show_summaries(
     kind: str | None = None,
 ) -> None:
     """Print a table of summaries of one estimate."""
-    rows = [_figures(row) for row in summary_rows(result, summaries, level, target, kind)]
+    rows = [with_figures(row) for row in summary_rows(result, summaries, level, target, kind)]
     columns = [
         Column("text", "summary"),
         Column("figure", "estimate", "number"),
@@ -166,7 +166,7 @@ def show_summaries(
     show(Table(columns, rows, [note], f"{result.attribute}: {reports}, {result.method}"))
 
 
-def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
+def with_figures(row: Mapping[str, Any]) -> dict[str, Any]:
     """A summary with its estimate and its interval as texts, since only some are shares."""
     figure, limits = figures_of(row)
     return {**row, "figure": figure, "limits": limits}
@@ -200,11 +200,11 @@ def show_groups(
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
         chosen = [] if summaries is None else list(summaries(result))
         own_rows = [
-            {**_figures(row), "attribute": str(result.attribute), "value": row["text"]}
+            {**with_figures(row), "attribute": str(result.attribute), "value": row["text"]}
             for row in summary_rows(result, chosen, level, target, kind)
         ]
         if not chosen:
-            own_rows = _marked([*map(_figures, estimate_rows(result, level, target, kind))])
+            own_rows = _marked([*map(with_figures, estimate_rows(result, level, target, kind))])
         rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]
     columns = [
         *(Column(f"by {name}", name) for name in names),

@@ -229,9 +229,9 @@ class Mechanism(Hinting, ABC):
             for attribute, values in parts
         )
 
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments other than domain and epsilon, as JSON data."""
+        return {}
 
     @abstractmethod
     def thresholds(self) -> dict[str, str]:

@@ -107,9 +107,6 @@ class RandomizedResponse(Mechanism):
         self.law = direct_law(domain.size, self._true_width, self._other_width)
         self.check_realisable()
 
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def thresholds(self) -> dict[str, str]:
         return {"own": hex(self._true_width), "other": hex(self._other_width)}
 

@@ -157,9 +157,6 @@ class Exponential(Mechanism):
     def guarantee(self) -> MetricLDP:
         return MetricLDP(self.epsilon, float(self._distance.max()))
 
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def thresholds(self) -> dict[str, str]:
         return {"words": hex(self.words)}
 

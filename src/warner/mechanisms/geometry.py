@@ -71,9 +71,6 @@ class HadamardResponse(Mechanism):
         )
         self.check_realisable()
 
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def thresholds(self) -> dict[str, str]:
         return {"agree": hex(self._agree)}
 

@@ -312,9 +312,6 @@ class StochasticRounding(WindowMechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, cells=2)
 
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def _share(self, e: Decimal) -> Decimal:
         return Decimal("0.5")
 
@@ -333,10 +330,6 @@ class AnswerOrNone(ReportDistribution):
     below: Fraction
     dropped: int  # 2**64 times the probability of "no answer" from an answer
     silent: int  # 2**64 times the probability of "no answer" from nonresponse
-
-    @property
-    def audit_method(self) -> str:
-        return "exact odds of the law"
 
     def ratio(self) -> Fraction:
         """The largest likelihood ratio: of two answers, or of an answer and nonresponse."""

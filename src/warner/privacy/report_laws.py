@@ -218,11 +218,10 @@ def ambiguous_report(
 class ReportDistribution(ABC):
     """The exact distribution of a report given the value. Abstract."""
 
-    # audit_method: how an audit examines the law, in words.
-
     @property
-    @abstractmethod
-    def audit_method(self) -> str: ...
+    def audit_method(self) -> str:
+        """How an audit examines the law, in words."""
+        return "exact odds of the law"
 
     @abstractmethod
     def ratio(self) -> Fraction:
@@ -256,10 +255,6 @@ class TwoProbabilities(ReportDistribution, UnsupportedLikelihood):
     low: Fraction
     # the natural logarithm of this factor; 0 if ``high`` and ``low`` are probabilities
     log_scale: float = 0.0
-
-    @property
-    def audit_method(self) -> str:
-        return "exact odds of the law"
 
     def table(self, supported: np.ndarray) -> np.ndarray:
         """The exact probabilities of reports under all values.
@@ -365,10 +360,6 @@ class ExactTable(ReportDistribution):
     # (K,) booleans, the values that are protected; None for all
     sensitive: np.ndarray | None = None
 
-    @property
-    def audit_method(self) -> str:
-        return "exact odds of the law"
-
     @cached_property
     def protected(self) -> np.ndarray:
         """The reports that a sensitive value can make, (m,) booleans."""
@@ -399,10 +390,6 @@ class Steps(ReportDistribution):
 
     decay: int  # 2**64 times the factor by which the probability falls with each step
     most: int  # the number of steps between the two most distant values
-
-    @property
-    def audit_method(self) -> str:
-        return "exact odds of the law"
 
     def ratio(self) -> Fraction:
         return Fraction(ONE, self.decay) ** self.most

@@ -116,9 +116,9 @@ class ReportSchema(ABC):
     # Files. A file has one integer column per name.
 
     @property
-    @abstractmethod
     def file_width(self) -> int:
         """How many columns of a file such reports have."""
+        return len(self.file_columns())
 
     @abstractmethod
     def file_columns(self) -> dict[str, int]:
@@ -150,9 +150,9 @@ class ReportSchema(ABC):
         """Whether every row of the channel is one whole report."""
 
     @property
-    @abstractmethod
     def cells(self) -> int:
         """How many counts a tally of such reports has."""
+        return self.rows
 
     @property
     @abstractmethod
@@ -235,10 +235,6 @@ class IntegerColumns(ReportSchema):
         return math.prod(self.sizes)
 
     @property
-    def cells(self) -> int:
-        return self.rows
-
-    @property
     def n_reports(self) -> int:
         return math.prod(self.sizes)
 
@@ -305,10 +301,6 @@ class IntegerColumns(ReportSchema):
         """One GROUP BY of whole reports."""
         table = source.counts(dict(zip(names, self.sizes, strict=True)))
         return Counted(self.tally_kind, table, table.reshape(len(table), -1).sum(axis=1))
-
-    @property
-    def file_width(self) -> int:
-        return len(self.names)
 
     def file_columns(self) -> dict[str, int]:
         return dict(zip(self.names, self.sizes, strict=True))
@@ -547,10 +539,6 @@ class DigitVector(_OneArray):
         return self.width
 
     @property
-    def cells(self) -> int:
-        return self.rows
-
-    @property
     def n_reports(self) -> int:
         return int(self.base**self.width)
 
@@ -602,10 +590,6 @@ class DigitVector(_OneArray):
         digits = columns["digits"]
         equal = (digits[:, :, None] == np.arange(self.base)).reshape(len(digits), -1)
         return np.asarray(equal.astype(np.uint8))
-
-    @property
-    def file_width(self) -> int:
-        return self.width
 
     def file_columns(self) -> dict[str, int]:
         return {f"digits_{i}": self.base for i in range(self.width)}

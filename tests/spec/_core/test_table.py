@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from warner import errors
-from warner._core.html import Markup, interval_bar, table
+from warner._core.html import Bar, Markup, interval_bar, table
 from warner._core.table import UNITS, Column, Table, as_cell
 from warner._core.text import unreadable
 
@@ -161,13 +161,13 @@ def test_markup_in_a_cell_stays_as_it_is() -> None:
 
 
 def test_nothing_of_it_is_forbidden_by_a_strict_policy() -> None:
-    html = table(["a", "b"], [["x", interval_bar(0.2, 0.1, 0.3, 1.0)]])
+    html = table(["a", "b"], [["x", interval_bar(Bar(0.2, 0.1, 0.3, 1.0))]])
     assert not any(word in html for word in ("style=", "<style", "<script", "href", "src=", "url("))
 
 
 @pytest.mark.parametrize("estimate, low, high", [(-0.1, -0.2, 0.1), (0.9, 0.8, 1.4)])
 def test_a_bar_stays_inside_its_picture(estimate: float, low: float, high: float) -> None:
-    svg = ElementTree.fromstring(interval_bar(estimate, low, high, 1.0, width=100))
+    svg = ElementTree.fromstring(interval_bar(Bar(estimate, low, high, 1.0), width=100))
     rect, path = svg
     assert 0 <= float(rect.attrib["width"]) <= 100
     numbers = [

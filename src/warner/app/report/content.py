@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from warner._core.html import Bar
+from warner._core.table import Column, Table, bars
 from warner._core.text import (
     decimals_of_number,
     decimals_of_percent,
@@ -21,7 +23,7 @@ from warner._core.text import (
     percent_interval,
     visible,
 )
-from warner.app.show_estimates import figures_of
+from warner.app.show_estimates import with_figures
 from warner.domains import Domain
 from warner.estimators.base import Status
 from warner.results.differences import Differences, shown_p
@@ -29,29 +31,6 @@ from warner.results.estimate import Estimate
 from warner.results.intervals import intervals_of_table
 from warner.results.summaries import mass
 from warner.results.tables import name_of
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A picture of a number: a bar from 0, with its interval as a line."""
-
-    estimate: float
-    low: float
-    high: float
-    start: float  # at the left end of the picture; below 0 for differences
-    end: float  # at the right end, the same for all rows of a table
-
-
-Cell = str | Bar
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table whose first column names its rows."""
-
-    caption: str  # a sentence above it
-    head: tuple[str, ...]  # the names of the columns
-    rows: tuple[tuple[Cell, ...], ...]  # as long as ``head``; a bar stands in the last cell only
 
 
 @dataclass(frozen=True)
@@ -81,26 +60,6 @@ class Report:
     about: tuple[str, ...]  # lines below the title
     notice: str  # what stands in a frame above all else; "" for nothing
     sections: tuple[Section, ...]  # the sections
-
-
-def scale_end(highs: Sequence[float]) -> float:
-    """A round number at the end of a scale that holds all numbers.
-
-    >>> scale_end([0.12, 0.571]), scale_end([0.0031]), scale_end([0.97]), scale_end([])
-    (0.6, 0.004, 1.0, 1.0)
-    """
-    most = max(highs, default=0.0)
-    if most <= 0:
-        return 1.0
-    unit = 1.0
-    while unit > most:
-        unit /= 10
-    while unit * 10 < most:
-        unit *= 10
-    steps = next(
-        step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10) if step * unit >= most * (1 - 1e-9)
-    )
-    return float(f"{steps * unit:.12g}")
 
 
 # -----------------------------------------------------------------------------------------------
@@ -211,25 +170,29 @@ def ranges(domain: Domain) -> list[tuple[float, float, str]]:
 def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
     """A table of shares with a bar each."""
     decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
-    end = scale_end([row["high"] for row in rows])
-    return Table(
-        caption,
-        (
-            first,
-            "share",
-            f"{100 * level:.4g} % interval",
-            f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%",
-        ),
-        tuple(
-            (
-                row["value"],
-                percent(row["estimate"], decimals) + "*" * is_shrunk(row),
-                percent_interval(row["low"], row["high"], decimals),
-                Bar(row["estimate"], row["low"], row["high"], 0.0, end),
-            )
-            for row in rows
-        ),
-    )
+    shown = [{**row, **_share_texts(row, decimals)} for row in rows]
+    columns = [Column("value", first), *_figures("share", level), _picture(rows, is_share=True)]
+    return Table(columns, shown, title=caption)
+
+
+def _figures(title: str, level: float) -> list[Column]:
+    """The columns of an estimate and its interval, which rows have as texts."""
+    return [Column("figure", title), Column("limits", f"{100 * level:.4g} % interval")]
+
+
+def _share_texts(row: Row, decimals: int) -> dict[str, str]:
+    """A share and its interval as texts, with a mark where its own reports exclude it."""
+    figure = percent(row["estimate"], decimals) + "*" * is_shrunk(row)
+    return {"figure": figure, "limits": percent_interval(row["low"], row["high"], decimals)}
+
+
+def _picture(rows: Sequence[Row], is_share: bool, key: str = "estimate") -> Column:
+    """The column of a picture of each number, whose heading is its scale."""
+    drawn = Column(key, "", "bar", ends=("low", "high"))
+    bar = next(iter(bars(drawn, rows)), Bar(0.0, 0.0, 0.0, 1.0))
+    end = f"{100 * bar.end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"{bar.end:.6g}"
+    start = f"\N{MINUS SIGN}{bar.end:.4g}" if bar.start else "0"
+    return replace(drawn, title=f"{start} to {end}")
 
 
 def is_shrunk(row: Row) -> bool:
@@ -250,26 +213,23 @@ def about_shrunk(rows: Sequence[Row]) -> list[Block]:
 
 def table_of_summaries(caption: str, rows: Sequence[Row], level: float) -> Table:
     """A table of means, medians, quantiles and shares of ranges."""
-    return Table(
-        caption,
-        ("number", "estimate", f"{100 * level:.4g} % interval"),
-        tuple((row["text"], *figures_of(row)) for row in rows),
-    )
+    columns = [Column("text", "number"), *_figures("estimate", level)]
+    return Table(columns, [*map(with_figures, rows)], title=caption)
 
 
 def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
     """The tables of keys with values: how many have a key, and the mean of its values."""
     named = [{**row, "value": name_of(row["value"])} for row in rows]
-    about = f"{100 * level:.4g} % interval"
-    means: list[tuple[Cell, ...]] = []
+    means = []
     for row in named:
         ends = {"low": row["mean_low"], "high": row["mean_high"]}
-        mean, limits = figures_of({"estimate": row["mean"], "is_share": False, **ends})
+        shown = with_figures({**row, "estimate": row["mean"], "is_share": False, **ends})
         is_absent = row["status"] == Status.KEY_ABSENT.name.lower()
-        means.append((row["value"], "not known" if is_absent else mean, limits))
+        means.append({**shown, **({"figure": "not known"} if is_absent else {})})
+    columns = [Column("value", "key"), *_figures("mean", level)]
     return [
         table_of_shares("How many people have each key", "key", named, level),
-        Table("The mean of the values of each key", ("key", "mean", about), tuple(means)),
+        Table(columns, means, title="The mean of the values of each key"),
     ]
 
 
@@ -277,23 +237,16 @@ def table_by_group(
     caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float
 ) -> Table:
     """A table of one number in all groups."""
-    listed = list(rows)
-    figures = [row for _, _, row in listed]
-    is_share = all(row["is_share"] for row in figures)
-    end = scale_end([row["high"] for row in figures])
-    least = min((row["low"] for row in figures), default=0.0)
-    decimals = decimals_of_percent(row["high"] - row["low"] for row in figures)
-    cells: list[tuple[Cell, ...]] = []
-    for name, n, row in listed:
-        texts = figures_of(row)
-        if is_share:
-            ends = percent_interval(row["low"], row["high"], decimals)
-            texts = percent(row["estimate"], decimals) + "*" * is_shrunk(row), ends
-        bar = (Bar(row["estimate"], row["low"], row["high"], 0.0, end),) if least >= 0 else ()
-        cells.append((f"{visible(name)} ({n:,})", *texts, *bar))
-    scale = f"0 to {100 * end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"0 to {end:.6g}"
-    head = (f"{columns} (people)", "estimate", f"{100 * level:.4g} % interval")
-    return Table(caption, (*head, scale) if least >= 0 else head, tuple(cells))
+    named = [{**row, "group": f"{visible(name)} ({n:,})"} for name, n, row in rows]
+    is_share = all(row["is_share"] for row in named)
+    decimals = decimals_of_percent(row["high"] - row["low"] for row in named)
+    shown = [
+        {**row, **_share_texts(row, decimals)} if is_share else with_figures(row) for row in named
+    ]
+    # A number below 0 has no bar: its picture would look like that of a difference.
+    drawn = [_picture(named, is_share)] if all(row["low"] >= 0 for row in named) else []
+    head = [Column("group", f"{columns} (people)"), *_figures("estimate", level)]
+    return Table([*head, *drawn], shown, title=caption)
 
 
 def table_of_differences(
@@ -303,31 +256,26 @@ def table_of_differences(
     is_share = result.of == "shares"
     is_several = is_share and len({name(row["value"]) for row in rows}) > 1
     scale = 100.0 if is_share else 1.0
-    ends = [scale * max(abs(row["low"]), abs(row["high"])) for row in rows]
-    end = scale_end(ends)
-    width = min((scale * (row["high"] - row["low"]) for row in rows), default=1.0)
+    scaled = [{k: scale * row[k] for k in ("difference", "low", "high")} for row in rows]
+    width = min((row["high"] - row["low"] for row in scaled), default=1.0)
     decimals = max(decimals_of_number(width) - is_share, 0)
-    cells: list[tuple[Cell, ...]] = []
-    for row in rows:
-        d, low, high = (scale * row[key] for key in ("difference", "low", "high"))
-        which = f"{row['group']}: {name(row['value'])}" if is_several else row["group"]
-        cells.append(
-            (
-                which,
-                signed(d, decimals),
-                f"{signed(low, decimals)} to {signed(high, decimals)}",
-                shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
-                Bar(d, low, high, -end, end),
-            )
-        )
-    head = (
-        "group",
-        "points" if is_share else "difference",
-        f"{100 * result.level:.4g} % interval",
-        "p (Holm)",
-        f"\N{MINUS SIGN}{end:.4g} to {end:.4g}",
-    )
-    return Table(caption, head, tuple(cells))
+    shown = [
+        {
+            **number,
+            "group": f"{row['group']}: {name(row['value'])}" if is_several else row["group"],
+            "figure": signed(number["difference"], decimals),
+            "limits": f"{signed(number['low'], decimals)} to {signed(number['high'], decimals)}",
+            "p": shown_p(row["p_holm"]).removeprefix("p ").removeprefix("= "),
+        }
+        for row, number in zip(rows, scaled, strict=True)
+    ]
+    columns = [
+        Column("group"),
+        *_figures("points" if is_share else "difference", result.level),
+        Column("p", "p (Holm)"),
+        _picture(shown, is_share=False, key="difference"),
+    ]
+    return Table(columns, shown, title=caption)
 
 
 def signed(value: float, decimals: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.errors import MethodWarning, WarnerError
 from warner._core.progress import steps
+from warner._core.table import Table
 from warner._core.text import decimals_of_percent, percent, percent_interval, visible
 from warner.app.report.content import (
     Block,
@@ -20,7 +21,6 @@ from warner.app.report.content import (
     Row,
     Section,
     Shares,
-    Table,
     about_shrunk,
     answer_rows,
     shares_of,
@@ -647,12 +647,13 @@ def _method(source: Source, settings: Settings) -> Section:
             epsilon = mechanism.guarantee.epsilon
             rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
+    listed = [dict(zip(head, row, strict=True)) for row in dict.fromkeys(rows)]
     who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
     blocks: list[Block] = [
         f"{who} of each person were randomised before they were counted (local differential "
         "privacy). The epsilon is the exact one of the integers that were sampled; e to the power "
         "of epsilon is the factor named above.",
-        Table("How reports were randomised", head, tuple(dict.fromkeys(rows))),
+        Table(head, listed, title="How reports were randomised"),
     ]
     notes: dict[str, list[str]] = {}
     for question in source.questions:

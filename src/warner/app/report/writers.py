@@ -11,13 +11,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 from warner._core.errors import MissingExtraError
-from warner._core.html import Markup, interval_bar, table, text
-from warner.app.report.content import Bar, Block, Cell, Points, Report, Section, Table
+from warner._core.html import Markup, text
+from warner._core.table import Table
+from warner.app.report.content import Block, Points, Report, Section
 
 
 def _file(name: str) -> str:
@@ -70,49 +70,10 @@ def _html_block(block: Block) -> Markup:
         case Points(items):
             points = "\n".join(f"<li>{text(item)}</li>" for item in items)
             return Markup(f"<ul>\n{points}\n</ul>")
-        case Table(caption, head, rows):
-            return table(head, [[_html_cell(cell) for cell in row] for row in rows], caption)
+        case Table():
+            return block.html()
         case _:
             return Markup(f"<p>{text(block)}</p>")
-
-
-def _html_cell(cell: Cell) -> Markup:
-    """A text, or a picture."""
-    if isinstance(cell, Bar):
-        draw = shift_bar if cell.start < 0 else interval_bar
-        return draw(cell.estimate, cell.low, cell.high, cell.end)
-    return text(cell)
-
-
-def shift_bar(
-    estimate: float, low: float, high: float, largest: float, width: int = 160, height: int = 14
-) -> Markup:
-    """A bar from 0 in the middle to a difference, with its interval as a line.
-
-    >>> print(shift_bar(-0.5, -0.75, 0.25, 1.0, width=100, height=12))
-    <svg class="warner-bar" width="100" height="12" viewBox="0 0 100 12" aria-hidden="true">\
-<rect x="25" y="1" width="25" height="10" fill="currentColor" fill-opacity="0.3"/>\
-<path d="M50 0V12" stroke="currentColor" stroke-width="1" fill="none"/>\
-<path d="M12.5 6H62.5M12.5 3V9M62.5 3V9" stroke="currentColor" stroke-width="1.5" \
-fill="none"/></svg>
-    """
-
-    def place(value: float) -> float:
-        return width * (0.5 + 0.5 * min(max(value / largest, -1.0), 1.0))
-
-    zero, end = place(0.0), place(estimate)
-    left, right = f"{place(low):.4g}", f"{place(high):.4g}"
-    middle, tick = height / 2, height / 4
-    ends = "".join(f"M{x} {middle - tick:g}V{middle + tick:g}" for x in (left, right))
-    return Markup(
-        f'<svg class="warner-bar" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" aria-hidden="true">'
-        f'<rect x="{min(zero, end):.4g}" y="1" width="{abs(end - zero):.4g}" '
-        f'height="{height - 2}" fill="currentColor" fill-opacity="0.3"/>'
-        f'<path d="M{zero:g} 0V{height}" stroke="currentColor" stroke-width="1" fill="none"/>'
-        f'<path d="M{left} {middle:g}H{right}{ends}" '
-        'stroke="currentColor" stroke-width="1.5" fill="none"/></svg>'
-    )
 
 
 def to_pdf(report: Report) -> bytes:
@@ -170,8 +131,13 @@ def _pdf_block(block: Block) -> dict[str, Any]:
     match block:
         case Points(items):
             return {"kind": "points", "items": items}
-        case Table(_, _, rows):
-            drawn = bool(rows) and isinstance(rows[0][-1], Bar)
-            return {"kind": "table", **asdict(block), "drawn": drawn}
+        case Table():
+            (_, (head, *lines)), drawn = block.printed(), block.pictures()
+            rows = [
+                [*line, *(bars[i]._asdict() for bars in drawn.values())]
+                for i, line in enumerate(lines)
+            ]
+            about = {"caption": block.title, "head": [*head, *drawn], "drawn": bool(drawn)}
+            return {"kind": "table", **about, "rows": rows}
         case _:
             return {"kind": "text", "text": block}

@@ -31,7 +31,7 @@ def _fact(value: Any) -> str:
 
 def _interval_bar(bar: tuple[float, float, float] | None, largest: float) -> Markup:
     """The picture of an estimate and its interval, which is HTML already."""
-    return Markup(html.interval_bar(*(bar or (0.0, 0.0, 0.0)), largest))
+    return Markup(html.interval_bar(html.Bar(*(bar or (0.0, 0.0, 0.0)), largest)))
 
 
 _TEMPLATES = Environment(

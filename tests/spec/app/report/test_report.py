@@ -16,7 +16,8 @@ import pytest
 
 import warner
 from tests.spec.app._command import SECRET, STUDY, run
-from warner.app.report.content import Bar, Points, Report, Section, Table
+from warner._core.table import Column, Table
+from warner.app.report.content import Points, Report, Section
 from warner.app.report.sections import Question, Settings, Source, build
 from warner.app.report.writers import to_html, to_pdf
 from warner.app.requested import Wanted
@@ -262,7 +263,7 @@ def test_of_many_answers_the_largest_are_shown_and_the_others_together() -> None
     answers: list[object] = [f"s{i % 40:03d}" for i in range(4000)]
     report = _report({"x": mechanism}, {"x": answers}, settings=Settings(top=5))
     (table,) = [b for b in report.sections[1].blocks if isinstance(b, Table)]
-    assert len(table.rows) == 5 and table.caption == "The 5 most frequent of 200 answers"
+    assert len(table.rows) == 5 and table.title == "The 5 most frequent of 200 answers"
     words = _words(report)
     assert "The 195 other answers have" in words and "hold for all answers at once" in words
 
@@ -271,10 +272,10 @@ def test_numbers_are_shown_by_at_most_twelve_ranges_that_hold_all() -> None:
     mechanism = warner.SquareWave(warner.Interval(0, 60, 60), 4.0)
     report = _report({"x": mechanism}, {"x": [float(i % 30) for i in range(3000)]})
     shares, summaries = (b for b in report.sections[1].blocks if isinstance(b, Table))
-    bars = [row[-1] for row in shares.rows]
-    assert len(bars) == 12 and shares.rows[0][0] == "0 to 5"
-    assert sum(bar.estimate for bar in bars if isinstance(bar, Bar)) == pytest.approx(1)
-    assert [row[0] for row in summaries.rows] == ["mean", "median"]
+    ((heading, bars),) = shares.pictures().items()
+    assert len(bars) == 12 and shares.rows[0]["value"] == "0 to 5" and heading.startswith("0 to ")
+    assert sum(bar.estimate for bar in bars) == pytest.approx(1)
+    assert [row["text"] for row in summaries.rows] == ["mean", "median"]
 
 
 def test_a_pdf_is_tagged_has_vectors_only_and_says_what_the_page_says(tally: str) -> None:
@@ -285,8 +286,11 @@ def test_a_pdf_is_tagged_has_vectors_only_and_says_what_the_page_says(tally: str
 
 
 def test_pictures_of_differences_have_zero_in_the_middle() -> None:
-    shift, bar = Bar(-1.0, -2.0, 0.5, -2.0, 2.0), Bar(1, 0, 2, 0.0, 2)
-    table = Table("t", ("a", "b"), (("x", shift), ("y", bar)))
+    rows = [
+        {"a": "x", "d": -1.0, "low": -2.0, "high": 0.5},
+        {"a": "y", "d": 1, "low": 0, "high": 2},
+    ]
+    table = Table([Column("a"), Column("d", "d", "bar", ends=("low", "high"))], rows, title="t")
     report = Report("t", (), "", (Section("s", (table, Points(("p",)))),))
     page = to_html(report)
     assert "M80 0V14" in page and page.count("<svg") == 2
@@ -375,8 +379,8 @@ def test_where_nonresponse_is_an_answer_shares_are_of_those_who_answered() -> No
     answers: list[object] = ["yes"] * 1500 + ["no"] * 500 + [None] * 2000
     report = _report({"x": mechanism}, {"x": answers})
     (table,) = [b for b in report.sections[1].blocks if isinstance(b, Table)]
-    assert [row[0] for row in table.rows] == ["no", "yes"]
-    bars = [row[-1] for row in table.rows if isinstance(row[-1], Bar)]
+    assert [row["value"] for row in table.rows] == ["no", "yes"]
+    (bars,) = table.pictures().values()
     assert bars[1].estimate == pytest.approx(0.75, abs=0.08)
     assert sum(bar.estimate for bar in bars) == pytest.approx(1)
     words = _words(report)
