@@ -760,6 +760,9 @@ class SupportCounts(HashedColumns):
         counts = self.hashes.support_counts(*self.parts(columns), repeats)
         return np.asarray(counts[self._points])
 
+    def table(self, rows: Rows) -> np.ndarray:
+        return ReportSchema.table(self, rows)  # not the histogram of whole reports
+
     def may_have(self, counts: np.ndarray, n: int) -> bool:
         """A report supports all residues of its bucket, of which p - K are no values."""
         sizes, others = self.hashes.sizes, self.hashes.prime - self.width
