@@ -277,7 +277,7 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
         Categorical(["no", "yes", "maybe"]),
         ["NO", "", 1, 1.0, True, None, float("nan"), b"no", ["no"]],
     ),
-    (Categorical([3, 1, 2]), [0, 4, -1, 1.0, 2.5, True, "1", None, float("nan"), 2**70]),
+    (Categorical([3, 1, 2]), [0, 4, -1, 2.5, True, "1", None, float("nan"), 2**70]),
     (Categorical([True, False]), [0, 1, "True", None]),
     (Categorical(["a", 1]), [True, "1", 2, 1.0, None]),
     (

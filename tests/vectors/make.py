@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 import warner
+from tests.reference_source import ReferenceSource
 from tests.vectors.surveys import studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
-from warner._core.reference_source import ReferenceSource
 from warner.domains import Domain, Optional
 from warner.mechanisms import Mechanism
 from warner.mechanisms.device_program import number

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tests.parity.mechanisms._device_check import planar_odds
-from warner._core.reference_source import ReferenceSource
+from tests.reference_source import ReferenceSource
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
 from warner.mechanisms.device_program import fraction, numbers
 from warner.reports.reports import Reports

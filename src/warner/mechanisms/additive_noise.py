@@ -235,6 +235,9 @@ class TruncatedGeometric(Geometric):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, 0)
 
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
 
 class Laplace(Noise):
     """Laplace mechanism: a number plus two-sided noise of scale sensitivity / epsilon, on a grid.

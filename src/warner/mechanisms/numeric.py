@@ -312,6 +312,9 @@ class StochasticRounding(WindowMechanism):
     def __init__(self, domain: Domain, epsilon: float) -> None:
         super().__init__(domain, epsilon, cells=2)
 
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
     def _share(self, e: Decimal) -> Decimal:
         return Decimal("0.5")
 

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.reference_source import ReferenceSource
 from tests.registry import BOUNDARY_THRESHOLDS
 from warner._core import sampling
-from warner._core.reference_source import ReferenceSource
 from warner._core.sampling import Edges, Source, geometric_digits
 from warner.errors import EmptyError
 
