@@ -7,6 +7,7 @@ import pytest
 
 import warner
 from tests.laws.estimators._extremes import _extremes, _mechanism
+from tests.refusals import refused
 from tests.registry import BLIND, COMBINED, ESTIMATORS, KEYED, MECHANISMS, PLACES
 from warner import Estimate, Integers
 from warner.channels import Channel
@@ -32,8 +33,7 @@ def test_every_estimator_runs_on_every_mechanism(
     rng = np.random.default_rng(7)
     tally = mechanism.tally(mechanism.randomize(rng.choice(4, 20_000, p=theta), rng))
     if isinstance(estimator, warner.estimators.Observed) and name == "MatrixMechanism":
-        with pytest.raises(ArgumentError, match="as many reports as values"):
-            warner.estimate(tally, estimator)
+        refused(ArgumentError, "as many reports as values", warner.estimate, tally, estimator)
         return
     inverts = isinstance(
         estimator,
@@ -43,8 +43,7 @@ def test_every_estimator_runs_on_every_mechanism(
         | warner.estimators.Independent,
     )
     if inverts and name == "StochasticRounding":
-        with pytest.raises(IdentifiabilityError, match="rank"):
-            warner.estimate(tally, estimator)
+        refused(IdentifiabilityError, "rank", warner.estimate, tally, estimator)
         return
     result = warner.estimate(tally, estimator)
     assert result.probabilities.shape == (4,)

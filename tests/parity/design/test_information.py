@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import MECHANISMS
 from warner import Categorical, Grid, Integers, RandomizedResponse, UnaryEncoding
 from warner.errors import ArgumentError, WarnerError
@@ -91,8 +92,7 @@ def test_at_a_share_of_zero_the_bound_is_the_limit_from_inside(mechanism: object
 
 
 def test_infinite_information_is_refused_and_undetermined_functions_have_no_bound() -> None:
-    with pytest.raises(ArgumentError, match="infinite"):
-        fisher_information(DOMAIN, [0.5, 0.5, 0, 0], 10)
+    refused(ArgumentError, "infinite", fisher_information, DOMAIN, [0.5, 0.5, 0, 0], 10)
     blind = warner.MatrixMechanism(DOMAIN, [[0.7, 0.7, 0.2, 0.2], [0.3, 0.3, 0.8, 0.8]])
     found = cramer_rao(blind, THETA, 10, [[1, 1, 0, 0], [1, 0, 0, 0]])
     assert np.isfinite(found[0]) and found[1] == math.inf
@@ -158,8 +158,7 @@ def test_wrong_arguments_are_refused() -> None:
         lambda: minimax_sample_size(0.7, 10),
         lambda: cramer_rao(_tuples_of_bits(), np.full(100, 0.01), 10),
     ):
-        with pytest.raises(WarnerError):
-            call()
+        refused(WarnerError, "", call)
 
 
 def test_places_have_bounds_too() -> None:

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.refusals import refused
 from warner import __main__
 from warner._core.extras import duckdb, imported, pa
 from warner.errors import MissingExtraError
@@ -19,8 +20,7 @@ def test_a_missing_package_names_the_command(
     name: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf'Run pip install "warner\[{extra}\]"'):
-        imported(name)
+    refused(MissingExtraError, rf'Run pip install "warner\[{extra}\]"', imported, name)
 
 
 def test_packages_are_imported_when_they_are_used() -> None:
@@ -31,5 +31,4 @@ def test_packages_are_imported_when_they_are_used() -> None:
 
 def test_the_command_line_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "click", None)
-    with pytest.raises(SystemExit, match=r'the command line: needs click, .*"warner\[cli\]"'):
-        __main__.run()
+    refused(SystemExit, r'the command line: needs click, .*"warner\[cli\]"', __main__.run)

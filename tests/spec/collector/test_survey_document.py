@@ -1,20 +1,33 @@
-"""The survey document: what devices are told, what cannot be served, and sealed known answers."""
+"""What a collector says of itself: deployment card, survey document, traces."""
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
+import math
+import weakref
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.services import postgres_address, postgres_files
+from tests.spec.collector._live import STUDY, published
 from tests.vectors.surveys import ANSWERS, SURVEY
 from warner._core.text import canonical
-from warner.collector.submissions import SubmissionFormat
+from warner.collector import collector as module
+from warner.collector.collector import Collector
+from warner.collector.deployment_card import deployment_card
+from warner.collector.pages.live import card_page
+from warner.collector.refusals import Refused
+from warner.collector.stores import PostgresStore, SQLiteStore, Store
+from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
 from warner.errors import StudyError
 from warner.studies.study import Study
+from warner.theory.inversion import max_influence
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 EVERY = Path(__file__).parents[3] / "docs" / "every_mechanism.toml"
@@ -173,3 +186,204 @@ def test_sealed_known_answers_are_what_the_collector_reads() -> None:
             np.testing.assert_array_equal(batch.public[name], place)
         records = [batch.reports[name].records()[0].hex() for name in study.mechanisms]
         assert records == case["records"]
+
+
+# The deployment card: every field is of the study, and every number of its integers.
+
+
+_FRACTION = ("numerator", "denominator")
+OTHERS = """
+[collect]
+access = "invited"
+keep_ids = "always"
+[attributes.place]
+values = ["clinic", "park", "school"]
+mechanism = "UtilityOptimizedRR"
+sensitive = ["clinic"]
+epsilon = 1.0
+[attributes.steps]
+integers = [0, 30]
+mechanism = "Geometric"
+epsilon = 0.5
+[attributes.weight]
+interval = { low = 40, high = 160, bins = 16 }
+mechanism = "Gaussian"
+delta = 1e-6
+epsilon = 1.0
+[attributes.pills]
+integers = [0, 5]
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 2.0
+"""
+
+
+def test_a_card_has_the_fields_that_registries_ask_for() -> None:
+    card = deployment_card(STUDY, published(150).view())
+    assert json.loads(json.dumps(card)) == card
+    assert card["deployment"]["title"] == STUDY.title
+    assert card["deployment"]["curator"] == "survey@example.org"
+    privacy = card["privacy"]
+    assert (privacy["model"], privacy["flavour"]) == ("local", "pure differential privacy")
+    assert (
+        privacy["epsilon_per_person"] == STUDY.epsilon <= 2.5 and privacy["delta_per_person"] == 0
+    )
+    assert card["study"]["sha256"] == STUDY.digest
+    assert card["publication"]["step"] == 100 and card["publication"]["published_reports"] == 150
+    assert {"device", "network", "collector_process", "collector_store", "owner", "public"} == set(
+        card["who_sees_what"]
+    )
+    assert any("ward (3 values)" in line for line in card["unprotected"])
+
+
+def test_numbers_of_questions_are_those_of_the_law() -> None:
+    card = deployment_card(STUDY)
+    for question in card["questions"]:
+        mechanism = STUDY.mechanisms[question["name"]]
+        assert question["epsilon_per_report"] == mechanism.guarantee.epsilon
+        assert question["epsilon_per_report"] <= question["epsilon_requested"]
+        assert question["report_weight"] == max_influence(mechanism)
+        exactly = question["odds_exactly"]
+        ratio = Fraction(int(exactly["numerator"], 16), int(exactly["denominator"], 16))
+        assert ratio <= Fraction(*(int(exactly["at_most"][k], 16) for k in _FRACTION))
+        assert math.log(ratio) == pytest.approx(mechanism.guarantee.epsilon, rel=1e-12)
+    law = STUDY.mechanisms["smokes"].probabilities()
+    said = card["questions"][0]["in_words"][0]
+    sent, other = (100 * float(law[1, x]) for x in (1, 0))
+    assert f"{sent:.0f} send the report" in said and f"{other:.0f} send the same" in said
+    assert f"{math.e:.2f} times" in card["questions"][0]["in_words"][1]
+
+
+def test_other_kinds_of_privacy_are_called_by_their_names() -> None:
+    study = Study.parse(OTHERS)
+    card = deployment_card(study)
+    place, steps, weight, pills = card["questions"]
+    assert "sensitive answers only" in place["flavour"] and place["sensitive"] == ["clinic"]
+    assert "metric" in steps["flavour"] or "pure" in steps["flavour"]
+    assert "approximate" in weight["flavour"] and weight["delta"] <= 1e-6
+    assert "as protected as the others" in pills["silence"]
+    assert any("Invitation codes" in line for line in card["unprotected"])
+    hardly = [line for line in card["unprotected"] if "hardly hidden" in line]
+    assert hardly == [
+        "The answers to steps are hardly hidden: epsilon is 15 between two answers."
+    ]  # 0.5 for each of 30
+    assert "after the survey closes" in card["retention"]["ids_of_submissions"]
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+    assert "Approximate" not in card_page(card)
+
+
+@pytest.mark.parametrize("study", [STUDY, Study.parse(OTHERS)])
+def test_the_card_as_a_page_says_the_same(study: Study) -> None:
+    card = deployment_card(study)
+    page = card_page(card)
+    assert study.digest in page and "<script" not in page and "style=" not in page
+    for question in card["questions"]:
+        assert question["mechanism"] in page
+        for sentence in question["in_words"]:
+            assert sentence.replace("<", "&lt;").replace(">", "&gt;") in page
+    assert "<health>" not in page and "<b>" not in page
+
+
+# What submissions leave behind: no report in files, and nothing that refers to one in memory.
+
+
+PEOPLE, BITS = 40, 2048
+STUDY_OF_TRACES = Study.parse(f"""
+[attributes.canary]
+integers = [0, {BITS - 1}]
+mechanism = "UnaryEncoding"
+epsilon = 1.0
+[collect]
+keep_ids = "always"
+""")
+
+
+def _collected(store: Store) -> tuple[Collector, list[bytes]]:
+    """A collector that has counted people one by one; their submissions."""
+    collector = Collector(STUDY_OF_TRACES, store)
+    rows = []
+    for _ in range(PEOPLE):
+        report = STUDY_OF_TRACES.mechanisms["canary"].randomize([7])
+        body = collector.format.seal({"canary": report})
+        collector.submit(collector.format.parse(body)).result(10)
+        rows.append(body[HEAD_BYTES:])
+    return collector, rows
+
+
+def _pieces(rows: list[bytes]) -> set[bytes]:
+    """Windows of reports of 12 bytes, which no chance makes twice."""
+    return {row[at : at + 12] for row in rows for at in range(ID_BYTES, len(row) - 12, 48)}
+
+
+def _found(pieces: set[bytes], content: bytes) -> int:
+    return sum(piece in content for piece in pieces)
+
+
+def test_no_report_is_in_the_files_of_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACE", 0.0)
+    monkeypatch.setattr(SQLiteStore, "tidy", lambda self: None)  # the log is not emptied
+    collector, rows = _collected(SQLiteStore(tmp_path / "survey.db"))
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(files["survey.db-wal"]) > 100_000
+    assert not any(_found(_pieces(rows), content) for content in files.values())
+    # The search finds what is there: the ids, until the survey closes.
+    assert any(rows[-1][:ID_BYTES] in content for content in files.values())
+    collector.stop()
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not _found(_pieces(rows), content)
+    assert _found(_pieces(rows), content + rows[3]) >= 5
+
+
+def test_no_report_is_in_the_files_of_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACE", 0.0)
+    collector, rows = _collected(PostgresStore(postgres_address()))
+    collector.stop()
+    content = postgres_files()
+    assert rows[-1][:ID_BYTES] in content
+    assert not _found({row[40:56] for row in rows[::8]}, content)
+
+
+def test_nothing_refers_to_a_submission_after_the_reply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = Collector(STUDY_OF_TRACES, SQLiteStore(tmp_path / "survey.db"))
+    study = collector.format.study
+
+    def sent(failing: bool) -> weakref.ref[object]:
+        report = study.mechanisms["canary"].randomize([7, 9])
+        batch = collector.format.parse(collector.format.seal({"canary": report}))
+        known = weakref.ref(batch)
+        future = collector.submit(batch)
+        if failing:
+            assert isinstance(future.exception(10), Refused)
+        else:
+            assert future.result(10).new == 2
+        futures.append(future)
+        return known
+
+    futures: list[object] = []
+    known = [sent(False)]
+    monkeypatch.setattr(collector._counts, "added", lambda batch: 1 // 0)
+    known.append(sent(True))
+    monkeypatch.undo()
+    collector.remember("nothing", b"")  # the writer is through with them
+    gc.collect()
+    assert [one() for one in known] == [None, None]
+    collector.stop()
+
+
+def test_the_order_of_ids_is_not_in_a_file_after_closing(tmp_path: Path) -> None:
+    collector, rows = _collected(SQLiteStore(tmp_path / "survey.db"))
+    collector.close_survey()
+    content = (tmp_path / "survey.db").read_bytes()
+    places = [content.index(row[:ID_BYTES]) for row in rows]
+    assert all(content.count(row[:ID_BYTES]) == 1 for row in rows)
+    order = np.argsort(places).tolist()
+    by_number = sorted(
+        range(PEOPLE), key=lambda i: np.frombuffer(rows[i][:ID_BYTES], "<u8").tolist()
+    )
+    assert order == by_number
+    assert (tmp_path / "survey.db-wal").stat().st_size == 0
+    collector.stop()

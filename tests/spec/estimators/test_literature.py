@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warner
+from tests.refusals import refused
 from tests.registry import KEYED, MECHANISMS
 from tests.spec.estimators._shapes import _bell, _simulated
 from warner import (
@@ -219,8 +220,7 @@ def test_tallies_that_nobody_filled_are_skipped_unless_all_are() -> None:
     assert warner.estimate([full, empty[1]]).probabilities == pytest.approx(
         warner.estimate(full).probabilities, abs=1e-12
     )
-    with pytest.raises(EmptyError):
-        warner.estimate(empty)
+    refused(EmptyError, "", warner.estimate, empty)
 
 
 # Prior knowledge of mixture reduction, its pre-merge, and the BIC that it tells.
@@ -298,8 +298,7 @@ def test_an_absent_value_that_was_reported_truthfully_is_refused() -> None:
 def test_knowledge_that_contradicts_itself_or_the_domain_is_refused(
     arguments: dict[str, Any], complaint: str
 ) -> None:
-    with pytest.raises(ArgumentError, match=complaint):
-        MixtureReduction(**arguments).fit(likelihood_data(_tally()))
+    refused(ArgumentError, complaint, MixtureReduction(**arguments).fit, likelihood_data(_tally()))
 
 
 # What mixture reduction promises.

@@ -104,8 +104,7 @@ def test_outputs_of_other_packages_are_taken_where_they_are_exact() -> None:
         assert coin.reports(bits[0].astype(dtype)).columns["report"].tolist() == [0, 1, 1]
     assert coin.reports([0.0, 1.0]).columns["report"].tolist() == [0, 1]
     for outputs in ([0.5, 1], [float("nan"), 1], [float("inf"), 0], [1 - 2**-53, 0]):
-        with pytest.raises(ReportError, match=r"1 of 2 float64 values.*zeros and ones"):
-            coin.reports(outputs)
+        refused(ReportError, r"1 of 2 float64 values.*zeros and ones", coin.reports, outputs)
     refused(ReportError, "Convert it", coin.reports, ["0", "1"])
     refused(ReportError, r"0\.\.1", coin.reports, [2.0, 0.0])
 
@@ -120,8 +119,7 @@ def test_matrices_that_would_lose_a_part_are_refused() -> None:
         ([["a", "b"], ["c", "d"]], "array of numbers"),
     ]
     for matrix, rule in wrong:
-        with pytest.raises(WarnerError, match=f"matrix: must .*{rule}"):
-            warner.MatrixMechanism(domain, matrix)
+        refused(WarnerError, f"matrix: must .*{rule}", warner.MatrixMechanism, domain, matrix)
         with pytest.raises(WarnerError, match=f"matrix: must .*{rule}"):
             warner.privacy.postprocessing.decompose(matrix, [True, False])
     assert (

@@ -457,14 +457,12 @@ def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:
     }
     both = warner.PerAttribute(product, parts)
     tally = both.tally(both.randomize([{"a": 0, "b": 1}, {"a": 2, "b": 0}] * 20))
-    with pytest.raises(ArgumentError, match=r"values: cannot be .* List them"):
-        estimate(tally, values="reported")
+    refused(ArgumentError, r"values: cannot be .* List them", estimate, tally, values="reported")
 
 
 def test_one_reported_value_is_too_few() -> None:
     tally = AGES.tally(AGES.reports([3, 3]))
-    with pytest.raises(ArgumentError, match="at least 2 that are reported"):
-        estimate(tally, values="reported")
+    refused(ArgumentError, "at least 2 that are reported", estimate, tally, values="reported")
 
 
 # What ``Estimate.log_likelihood_at`` accepts and refuses.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.refusals import refused
 from warner.collector.web import limits as module
 from warner.collector.web.limits import Buckets, Connections, Held, Limits
 from warner.collector.web.responses import HttpRefused
@@ -38,8 +39,7 @@ def test_a_sender_has_a_burst_and_then_a_rate() -> None:
     clock.now = 1.0
     assert not taken(buckets, "a", 3) and taken(buckets, "a", 2) and not taken(buckets, "a", 1)
     clock.now = 500.0
-    with pytest.raises(HttpRefused, match="10 reports at most"):
-        buckets.take("a", 11)
+    refused(HttpRefused, "10 reports at most", buckets.take, "a", 11)
     assert taken(buckets, "a", 10)
 
 
@@ -91,8 +91,7 @@ def test_no_address_stays_and_the_salt_changes(monkeypatch: pytest.MonkeyPatch) 
 def test_bodies_that_wait_have_a_bound() -> None:
     held = Held(10)
     held.add(8)
-    with pytest.raises(HttpRefused):
-        held.add(3)
+    refused(HttpRefused, "", held.add, 3)
     held.add(2)
     held.drop(10)
     held.add(10)
