@@ -56,8 +56,8 @@ def test_a_matrix_has_no_structure_to_tell_of() -> None:
     assert channel.complete() is channel and channel.complete_weights(w) is w
     assert channel.has_inverse() and channel.has_wald_intervals(w) and channel.has_moments
     assert not (channel.is_keyed or channel.reports_are_values or channel.rows_are_bit_sums)
-    for refused in (channel.support_shares, channel.supports):
-        refused(ArgumentError, "support", refused, w)
+    for method in (channel.support_shares, channel.supports):
+        refused(ArgumentError, "support", method, w)
 
 
 @pytest.mark.parametrize("name", list(STRUCTURED))
