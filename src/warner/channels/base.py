@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +157,23 @@ def lifted(u: FloatArray, shape: Sequence[int], keep: Sequence[int]) -> FloatArr
     narrow = [size if axis in keep else 1 for axis, size in enumerate(shape)]
     wide = np.broadcast_to(table.reshape(*narrow, *u.shape[1:]), (*shape, *u.shape[1:]))
     return np.ascontiguousarray(wide).reshape(-1, *u.shape[1:])
+
+
+class People(NamedTuple):
+    """The people whose reports are simulated: see :meth:`LikelihoodOperator.simulate_tally`."""
+
+    theta: FloatArray
+    n: int
+    values: IntArray | None = None
+    per_person: int = 1
+
+    def drawn(self, rng: np.random.Generator) -> IntArray:
+        """How many of the n reports are of each value, (K,)."""
+        if self.values is not None:
+            return self.values
+        people, rest = divmod(self.n, self.per_person)
+        values = self.per_person * rng.multinomial(people, self.theta)
+        return np.asarray(values + rest * rng.multinomial(1, self.theta) if rest else values)
 
 
 # -----------------------------------------------------------------------------------------------
@@ -560,12 +577,13 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the channel has rows for observed reports only.
         """
-        raise ArgumentError(
-            "bootstrap",
-            "needs a tally of all possible reports; this one keeps the observed reports alone",
-            None,
-            "Use kind='score', or tally without keep_reports",
-        )
+        return self._simulated(People(theta, n, values, per_person), rng)
+
+    def _simulated(
+        self, people: People, rng: np.random.Generator
+    ) -> tuple[LikelihoodOperator, FloatArray]:
+        """The tally of :meth:`simulate_tally`; refused where rows are of observed reports only."""
+        raise not_simulated()
 
     def simulate_tallies(
         self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
@@ -814,18 +832,12 @@ class Channel(LikelihoodOperator):
             total += rng.multinomial(people[x], column / column.sum())
         return np.asarray(total / people.sum())
 
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-        per_person: int = 1,
+    def _simulated(
+        self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        if values is None and per_person == 1:
-            return self, self.simulate(theta, n, rng)
-        people = values_of_people(theta, n, per_person, rng) if values is None else values
-        return self, self.simulate_from_values(people, rng)
+        if people.values is None and people.per_person == 1:
+            return self, self.simulate(people.theta, people.n, rng)
+        return self, self.simulate_from_values(people.drawn(rng), rng)
 
     def simulate_tallies(
         self, theta: FloatArray, n: int, rng: np.random.Generator, count: int
@@ -882,13 +894,11 @@ class CompositeChannel(Channel):
         return np.asarray(second - np.multiply.outer(theta, theta))
 
 
-def values_of_people(
-    theta: FloatArray, n: int, per_person: int, rng: np.random.Generator
-) -> IntArray:
-    """How many of n reports are of each value (K,), if every person sends several of one value."""
-    people, rest = divmod(n, per_person)
-    values = per_person * rng.multinomial(people, theta)
-    return np.asarray(values + rest * rng.multinomial(1, theta) if rest else values)
+def not_simulated() -> ArgumentError:
+    """The error of a simulation from rows of observed reports alone."""
+    rule = "needs a tally of all possible reports; this one keeps the observed reports alone"
+    remedy = "Use kind='score', or tally without keep_reports"
+    return ArgumentError("bootstrap", rule, None, remedy)
 
 
 def simulate_reports(

@@ -15,6 +15,7 @@ from warner.channels.base import (
     IntArray,
     LikelihoodOperator,
     NearlyConstantRows,
+    People,
     SupportLaw,
     lifted,
     summed,
@@ -222,20 +223,15 @@ class SomeValues(LikelihoodOperator):
     def complete_weights(self, w: FloatArray) -> FloatArray:
         return self.inner.complete_weights(w)
 
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-        per_person: int = 1,
+    def _simulated(
+        self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        people = None
-        if values is not None:
-            people = np.zeros(self.inner.shape[1], dtype=np.int64)
-            people[self.values] = values
-        whole = self._whole(theta)
-        return self._of(self.inner.simulate_tally(whole, n, rng, people, per_person))
+        values = None
+        if people.values is not None:
+            values = np.zeros(self.inner.shape[1], dtype=np.int64)
+            values[self.values] = people.values
+        of_all = people._replace(theta=self._whole(people.theta), values=values)
+        return self._of(self.inner._simulated(of_all, rng))
 
     def groups(self) -> tuple[LikelihoodOperator, ...]:
         return self._each(self.inner.groups())

@@ -17,6 +17,7 @@ from warner.channels.base import (
     FloatArray,
     IntArray,
     LikelihoodOperator,
+    People,
     polarized,
 )
 from warner.channels.derived import on_cells
@@ -184,16 +185,11 @@ class StackedRows(Stacked):
         changed = stacked([channel for channel, _ in groups], self._group_sizes, self.equal)
         return changed, changed.stack([weights for _, weights in groups])
 
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-        per_person: int = 1,
+    def _simulated(
+        self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Every group's own simulated tally. All reports of a person are in one group.
-        if values is not None:
+        if people.values is not None:
             raise ArgumentError(
                 "target",
                 "'respondents' of several mechanisms is not simulated where whole reports are kept",
@@ -202,7 +198,7 @@ class StackedRows(Stacked):
             )
         return self._stacked_anew(
             [
-                channel.simulate_tally(theta, reports, rng, None, per_person)
+                channel._simulated(people._replace(n=reports), rng)
                 for channel, reports in zip(self.channels, self._group_sizes, strict=True)
             ]
         )
@@ -466,17 +462,12 @@ class StackChannel(StackedRows, Channel):
             left = left - members
         return self.stack(parts)
 
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-        per_person: int = 1,
+    def _simulated(
+        self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
-        if per_person > 1 and values is None:
-            return super().simulate_tally(theta, n, rng, None, per_person)
-        return Channel.simulate_tally(self, theta, n, rng, values)
+        if people.per_person > 1 and people.values is None:
+            return super()._simulated(people, rng)
+        return Channel._simulated(self, people._replace(per_person=1), rng)
 
 
 def stacked(

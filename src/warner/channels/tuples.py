@@ -18,11 +18,12 @@ from warner.channels.base import (
     FloatArray,
     IntArray,
     LikelihoodOperator,
+    People,
     joint_log_factors,
+    not_simulated,
     numbered_pairs,
     one_by_one,
     summed,
-    values_of_people,
     weighted_counts,
 )
 from warner.channels.stack import Stacked
@@ -603,19 +604,12 @@ class RepeatedRows(LikelihoodOperator):
             (np.sum([p.block_squares for p in parts], axis=0) + pairs.sum(axis=0)) / times**2,
         )
 
-    def simulate_tally(
-        self,
-        theta: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-        values: IntArray | None = None,
-        per_person: int = 1,
+    def _simulated(
+        self, people: People, rng: np.random.Generator
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Simulated tuples of reports, as an operator of their own.
-        people = values
-        if people is None:
-            people = values_of_people(theta / theta.sum(), n, per_person, rng)
-        index = np.repeat(np.arange(self.shape[1]), people)
+        theta = people.theta / people.theta.sum()
+        index = np.repeat(np.arange(self.shape[1]), people._replace(theta=theta).drawn(rng))
         columns = [channel.sample_rows(index, rng) for channel in self._sampled_channels()]
         reports, counts = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
         return RepeatedRows(self.channels, reports), counts / counts.sum()
@@ -624,12 +618,7 @@ class RepeatedRows(LikelihoodOperator):
         """The channels, refused where one has the rows of observed reports alone."""
         channels = [channel for channel in self.channels if isinstance(channel, Channel)]
         if len(channels) < len(self.channels):
-            raise ArgumentError(
-                "bootstrap",
-                "needs a tally of all possible reports; this one keeps the observed reports alone",
-                None,
-                "Use kind='score', or tally without keep_reports",
-            )
+            raise not_simulated()
         return channels
 
 
