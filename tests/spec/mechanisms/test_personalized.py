@@ -66,6 +66,7 @@ def test_no_one_else_learns_the_map(
             assert not any(secret in text or "array" in text for text in shown) and not hasattr(
                 device, "__dict__"
             )
+            (tmp_path / "reports").unlink(missing_ok=True)  # which reports never replace
             reports.save(tmp_path / "reports", keep_order=True)
             tally = city.tally(reports)
             tally.save(tmp_path / "tally.json")
