@@ -108,11 +108,9 @@ FILE = Path(__file__).parent / "results" / "accuracy.jsonl"
 
 def data_sets() -> dict[str, np.ndarray]:
     """Counts of people per value."""
-    rng, rank, place = (
-        np.random.default_rng(SEED),
-        np.arange(1.0, 301),
-        (np.arange(300) + 0.5) / 300,
-    )
+    rng = np.random.default_rng(SEED)
+    rank = np.arange(1.0, 301)
+    place = (np.arange(300) + 0.5) / 300
     shapes = {
         "Zipf": rank**-1.1,
         "Dirichlet": rng.dirichlet(np.full(300, 0.3)),

@@ -61,10 +61,8 @@ def tables() -> dict[str, tuple[dict[str, np.ndarray], dict[int, np.ndarray]]]:
         kept = [row for row in wages if all(row[name] for name in (*asked, "age", "gender"))]
         age, year = (np.array([int(float(row[name])) for row in kept]) for name in ("age", "year"))
         sex = np.array([row["gender"] for row in kept])
-        band, decade = (
-            np.digitize(age, [30, 40, 50, 65]),
-            np.digitize(year, [1980, 1990, 2000, 2010]),
-        )
+        band = np.digitize(age, [30, 40, 50, 65])
+        decade = np.digitize(year, [1980, 1990, 2000, 2010])
         found["gss_wages"] = (
             {name: codes(np.array([row[name] for row in kept])) for name in asked},
             {5: codes(band), 50: codes(sex, band, decade), 500: codes(sex, age // 8, year)},

@@ -121,10 +121,8 @@ def measure(name: str, size: int, n: int, kind: str) -> None:
     def say(**found: Any) -> None:
         print(json.dumps(found), flush=True)
 
-    make, domain_of = (
-        MAKERS[name],
-        (lambda k: Categorical(range(k)) if kind == "labels" else Integers(0, k - 1)),
-    )
+    make = MAKERS[name]
+    domain_of = lambda k: Categorical(range(k)) if kind == "labels" else Integers(0, k - 1)
     small = make(domain_of(100))
     few = estimate(small.tally(small.randomize(people(100, 1000, kind))))
     few.interval()  # what is imported late belongs to no phase

@@ -25,12 +25,10 @@ from warner.channels import Channel
 from warner.estimators.base import LikelihoodData, safe_divide
 from warner.mechanisms import Mechanism
 
-CELLS, SIZES, PEOPLE, EPSILONS = (
-    84,
-    (5, 12, 60, 250, 1000),
-    (10**3, 10**4, 10**5, 10**6),
-    (0.5, 1.0, 2.0, 4.0),
-)
+CELLS = 84
+SIZES = (5, 12, 60, 250, 1000)
+PEOPLE = (10**3, 10**4, 10**5, 10**6)
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
 STEPS = (10, 100, 1000)
 
 
@@ -104,10 +102,8 @@ def main() -> None:
     for cell in range(CELLS):
         kind = cell % 3
         size = int(rng.choice(SIZES if kind < 2 else SIZES[:3]))
-        n, epsilon = (
-            int(rng.choice(PEOPLE if kind < 2 else PEOPLE[:2])),
-            float(rng.choice(EPSILONS)),
-        )
+        n = int(rng.choice(PEOPLE if kind < 2 else PEOPLE[:2]))
+        epsilon = float(rng.choice(EPSILONS))
         theta = law((cell // 3) % 14, size, rng)
         channel = mechanism(kind, size, epsilon).channel()
         weights = np.stack(

@@ -30,11 +30,9 @@ N = 40
 
 
 def _mechanisms() -> list[Mechanism]:
-    abc, eleven, unit = (
-        warner.Categorical(["a", "b", "c"]),
-        warner.Integers(0, 10),
-        warner.Interval(0.0, 1.0, 4),
-    )
+    abc = warner.Categorical(["a", "b", "c"])
+    eleven = warner.Integers(0, 10)
+    unit = warner.Interval(0.0, 1.0, 4)
     product = warner.Product(s=abc, t=eleven)
     return [
         warner.RandomizedResponse(abc, 1.0),
@@ -377,10 +375,8 @@ def _forge_parquet(rng: np.random.Generator, path: str) -> None:
 
     table = pq.read_table(path)
     said = dict(table.schema.metadata)
-    head, end = (
-        json.loads(said[b"warner"]),
-        json.loads(pq.ParquetFile(path).metadata.metadata[b"warner.end"]),
-    )
+    head = json.loads(said[b"warner"])
+    end = json.loads(pq.ParquetFile(path).metadata.metadata[b"warner.end"])
     end["sha256"] = UNSEALED
     if rng.random() < 0.5:
         head, end = _edited_ends(rng, head, end)

@@ -146,10 +146,8 @@ def _matrix(rng: np.random.Generator) -> Mechanism:
 
 
 def _keyed(rng: np.random.Generator) -> Mechanism:
-    keys, values = (
-        labels(rng, 3),
-        (integers(rng, 3) if rng.random() < 0.6 else warner.Interval(0.0, 1.0, bins=2)),
-    )
+    keys = labels(rng, 3)
+    values = integers(rng, 3) if rng.random() < 0.6 else warner.Interval(0.0, 1.0, bins=2)
     total = epsilon(rng, 0.2)
     options: dict[str, Any] = {"key": ["unary", "direct"][rng.integers(2)]}
     if rng.random() < 0.5:

@@ -23,11 +23,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = DOCS / "guides" / "collecting.md"
 REFERENCE = DOCS / "collector.md"
 PEOPLE = 120
-_HERE, _NORTH, _SOUTH = (
-    "http://127.0.0.1:8000",
-    "https://north.example.org",
-    "https://south.example.org",
-)
+_HERE = "http://127.0.0.1:8000"
+_NORTH = "https://north.example.org"
+_SOUTH = "https://south.example.org"
 
 
 class _Servers:

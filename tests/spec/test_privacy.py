@@ -216,11 +216,9 @@ def test_one_sided_mechanisms_are_utility_optimised_ones_and_a_post_processing(s
     both conditions at the same epsilon.
     """
     rng = np.random.default_rng(seed)
-    size, reports, members = (
-        int(rng.integers(3, 8)),
-        int(rng.integers(3, 9)),
-        int(rng.integers(1, 3)),
-    )
+    size = int(rng.integers(3, 8))
+    reports = int(rng.integers(3, 9))
+    members = int(rng.integers(1, 3))
     sensitive_mask = np.arange(size) < members
     channel = rng.dirichlet(np.full(reports, 0.7), size).T
     unseen = rng.random(reports) < 0.4  # what sensitive values never say

@@ -642,11 +642,9 @@ class ParallelChannel(Stacked, CompositeChannel):
         ):
             block = np.ascontiguousarray(columns)
             means = channel.rows_per_report * channel.rmatvec(np.ascontiguousarray(block.T)).T
-            total, sums, cross = (
-                total + channel.second_moments(block),
-                sums + means,
-                cross + means**2,
-            )
+            total = total + channel.second_moments(block)
+            sums = sums + means
+            cross = cross + means**2
         return np.asarray(total + sums**2 - cross)
 
     def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

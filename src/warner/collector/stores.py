@@ -121,10 +121,8 @@ class Store(ABC, Generic[_Connection]):
         return self._connection is not None
 
     def _too_new(self, version: int, newest: int) -> Refused:
-        rule, remedy = (
-            f"must be of version {newest} at most",
-            "Use the version of warner that wrote it",
-        )
+        rule = f"must be of version {newest} at most"
+        remedy = "Use the version of warner that wrote it"
         return Refused("store_too_new", self.name, rule, str(version), remedy)
 
     def _in_use(self) -> Refused:

@@ -348,11 +348,9 @@ class _Survey:
 
     def people(self, subject: Mechanism | Domain, difference_wanted: WantedDifference) -> int:
         """The number of people that the wanted difference needs."""
-        difference, groups, power = (
-            difference_wanted.difference,
-            difference_wanted.groups,
-            difference_wanted.power,
-        )
+        difference = difference_wanted.difference
+        groups = difference_wanted.groups
+        power = difference_wanted.power
         return people_for_difference(subject, difference, self.theta, groups, power)
 
     def by_epsilon(

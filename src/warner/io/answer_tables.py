@@ -180,10 +180,8 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
             raise
         except Exception:
             pass
-    rule, remedy = (
-        "is no Excel file that openpyxl can read",
-        "Save it again in Excel, or as CSV UTF-8",
-    )
+    rule = "is no Excel file that openpyxl can read"
+    remedy = "Save it again in Excel, or as CSV UTF-8"
     raise FileError(shown, rule, None, remedy)
 
 

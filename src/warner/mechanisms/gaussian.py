@@ -96,10 +96,8 @@ class Rounded(ReportDistribution):
             for step in moves[1:]:
                 chance, sum_ = _coarser(chance, sum_)
                 other, more = _coarser(one, step * j)
-                chance, sum_ = (
-                    np.multiply.outer(chance, other).ravel(),
-                    np.add.outer(sum_, more).ravel(),
-                )
+                chance = np.multiply.outer(chance, other).ravel()
+                sum_ = np.add.outer(sum_, more).ravel()
             loss = epsilon - (2 * sum_ + float(v @ v)) / (2 * self.deviation**2)
             inside = float(-(chance * np.expm1(np.minimum(loss, 0.0))).sum())
             # Where j + v is beyond the reach, all of Pr(j) counts.
@@ -439,10 +437,8 @@ def calibrate(epsilon: float, delta: float) -> float:
 
 def divergence(epsilon: float, sigma: float) -> float:
     """Return the delta of continuous normal noise for values at distance 1."""
-    near, far = (
-        (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2),
-        (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2),
-    )
+    near = (1 / (2 * sigma) - epsilon * sigma) / math.sqrt(2)
+    far = (1 / (2 * sigma) + epsilon * sigma) / math.sqrt(2)
     return math.erfc(-near) / 2 - math.exp(epsilon) * math.erfc(far) / 2
 
 

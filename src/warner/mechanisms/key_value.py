@@ -62,10 +62,8 @@ class KeyValueDistribution(ReportDistribution):
     def ratio(self) -> Fraction:
         """The largest likelihood ratio of two answers, whose keys may be equal or different."""
         dummy = self.other / self.cells
-        true_key, other_key = (
-            self.keep * self.value.high / dummy,
-            dummy / (self.keep * self.value.low),
-        )
+        true_key = self.keep * self.value.high / dummy
+        other_key = dummy / (self.keep * self.value.low)
         silent = (1 - self.keep) / (1 - self.other)
         # Separate keys multiply the worst ratios of both keys. Otherwise the worst report is of one
         # of the two keys.

@@ -423,10 +423,8 @@ class UtilityOptimizedRappor(UtilityOptimized, BitMechanism):
         # All values set the bits of S with equal probability, except the bit of the value itself. A
         # value outside S keeps or drops its bit.
         ones = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.int64)
-        raised, clear = (
-            math.log(self._raise_threshold / ONE),
-            math.log(1 - self._raise_threshold / ONE),
-        )
+        raised = math.log(self._raise_threshold / ONE)
+        clear = math.log(1 - self._raise_threshold / ONE)
         stays = np.where(
             named,
             (ONE - self._drop_threshold) / ONE,

@@ -26,11 +26,9 @@ def preserves_data_types(
     >>> bool(preserves_data_types(np.eye(2), [True, False], [True, False]))
     True
     """
-    array, before, after = (
-        _matrix(matrix),
-        np.asarray(protected, dtype=bool),
-        np.asarray(protected_after, dtype=bool),
-    )
+    array = _matrix(matrix)
+    before = np.asarray(protected, dtype=bool)
+    after = np.asarray(protected_after, dtype=bool)
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
         raise ArgumentError(
             "protected",

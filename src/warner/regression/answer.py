@@ -137,10 +137,8 @@ class Regression(Coefficients):
         errors = np.sqrt(np.maximum(np.einsum("mxe,mef,mxf->mx", slopes, eta, slopes), 0.0))
         reach = normal_quantile(level) * errors
         logs = np.log(np.maximum(shares, _TINY)) - np.log(others)
-        low, high = (
-            np.minimum(_expit(logs - reach), shares),
-            np.maximum(_expit(logs + reach), shares),
-        )
+        low = np.minimum(_expit(logs - reach), shares)
+        high = np.maximum(_expit(logs + reach), shares)
         order = np.argsort([self._index(value) for value in (self.reference, *self.outcomes)])
         return Predictions(self.values, shares[:, order], low[:, order], high[:, order], level)
 

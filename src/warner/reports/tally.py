@@ -459,11 +459,9 @@ class Tally(Hinting):
             counts = counts[places]
         else:
             is_chosen = np.isin(of, places)
-            rows, counts, of = (
-                rows[is_chosen],
-                counts[is_chosen],
-                np.searchsorted(places, of[is_chosen]),
-            )
+            rows = rows[is_chosen]
+            counts = counts[is_chosen]
+            of = np.searchsorted(places, of[is_chosen])
         counted = Counted(self.kind, counts, self.sizes[places], rows, of)
         names = [self._keys[i] for i in places.tolist()]
         return self._like(counted, Groups(self.columns, names, places))

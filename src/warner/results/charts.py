@@ -413,19 +413,17 @@ def _map(estimate: Solution, rows: list[dict[str, Any]], options: IntervalOption
     )
     panels = []
     for f in fields:
-        x, y = (
-            alt.X(
-                "column:O",
-                title=f"column{sides}",
-                axis=_every(cells.columns, cell, labelAngle=0),
-                **across,
-            ),
-            alt.Y(
-                "row:O",
-                title=f"row{sides}" if f == fields[0] else None,
-                axis=_every(cells.rows, cell),
-                **down,
-            ),
+        x = alt.X(
+            "column:O",
+            title=f"column{sides}",
+            axis=_every(cells.columns, cell, labelAngle=0),
+            **across,
+        )
+        y = alt.Y(
+            "row:O",
+            title=f"row{sides}" if f == fields[0] else None,
+            axis=_every(cells.rows, cell),
+            **down,
         )
         legend = alt.Legend(
             format="~%", tickCount=5, gradientLength=max(100.0, min(200.0, cell * cells.rows))

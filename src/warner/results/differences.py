@@ -429,10 +429,8 @@ def _measure(of: str | float, domain: Domain, level: float) -> Any:
         return lambda a, b: [("mean", _of_weights(a, b, points, z))]
     assert not isinstance(of, str)
     if domain.nonresponse is not None:
-        rule, remedy = (
-            "has no quantile where nonresponse is a value",
-            "Use of='mean' or of='shares'",
-        )
+        rule = "has no quantile where nonresponse is a value"
+        remedy = "Use of='mean' or of='shares'"
         raise ArgumentTypeError("of", rule, None, remedy)
     line = cumulative_on(domain)
     name = "median" if of == 0.5 else f"quantile {of:g}"

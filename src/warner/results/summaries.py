@@ -337,11 +337,9 @@ class Ratio:
         for both targets.
         """
         (nn, nf), (_, ff) = z**2 * self.variance
-        a, b, c = (
-            self.denominator**2 - ff,
-            self.numerator * self.denominator - nf,
-            self.numerator**2 - nn,
-        )
+        a = self.denominator**2 - ff
+        b = self.numerator * self.denominator - nf
+        c = self.numerator**2 - nn
         if a <= 0 or self.denominator <= 0:
             return np.array(self.limits)
         root = np.sqrt(max(b**2 - a * c, 0.0))

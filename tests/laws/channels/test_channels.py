@@ -71,10 +71,8 @@ def test_inverse_is_unbiased(name: str, size: int) -> None:
     channel = MECHANISMS[name](warner.Integers(1, size), 1.0).channel()
     theta = _theta(size)
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-10)
-    c, w = (
-        np.random.default_rng(1).random(size),
-        channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size))),
-    )
+    c = np.random.default_rng(1).random(size)
+    w = channel.matvec(np.random.default_rng(2).dirichlet(np.ones(size)))
     if channel.shape[0] * size < 10**6:
         assert channel.influence(c) @ w == pytest.approx(c @ channel.invert(w), abs=1e-9)
 
@@ -173,10 +171,8 @@ def test_rows_of_repeated_reports_are_the_law(name: str) -> None:
     reported in; inversion is unbiased.
     """
     mechanism = COMBINED[name](1.0)
-    outputs, exact = (
-        Reports(mechanism.header, mechanism.outputs()),
-        mechanism.probabilities().astype(float),
-    )
+    outputs = Reports(mechanism.header, mechanism.outputs())
+    exact = mechanism.probabilities().astype(float)
     theta = np.random.default_rng(1).dirichlet(np.ones(mechanism.domain.size))
     total, square = np.zeros(theta.size), np.zeros(theta.size)
     for i in (

@@ -72,11 +72,9 @@ NAMES = list(COMBINED)
 def test_the_header_rebuilds_the_parts_to_the_last_bit(name: str) -> None:
     mechanism = COMBINED[name](1.0)
     again = from_header(mechanism.header)
-    assert (
-        type(again) is type(mechanism)
-        and again.header == mechanism.header
-        and again.guarantee == mechanism.guarantee
-    )
+    assert type(again) is type(mechanism)
+    assert again.header == mechanism.header
+    assert again.guarantee == mechanism.guarantee
     assert [part.header for part in again.parts.values()] == [
         part.header for part in mechanism.parts.values()
     ]

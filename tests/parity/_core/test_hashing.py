@@ -66,11 +66,9 @@ def test_known_answers() -> None:
     """Any other implementation of the family must reproduce them."""
     p = next_suitable(2**26)
     assert p == 67108913
-    a, b, x = (
-        np.array([1, 67108912, 12345678]),
-        np.array([0, 67108912, 7]),
-        np.array([9, 2**26 - 1, 500]),
-    )
+    a = np.array([1, 67108912, 12345678])
+    b = np.array([0, 67108912, 7])
+    x = np.array([9, 2**26 - 1, 500])
     expected = [(int(i) * int(v) ** 3 + int(j)) % p % 4 for i, j, v in zip(a, b, x, strict=True)]
     assert FieldHash(p, 4).bucket_of(a, b, x).tolist() == expected
 

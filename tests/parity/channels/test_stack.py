@@ -27,10 +27,8 @@ def test_several_mechanisms_are_one_stacked_channel(
     tallies = _groups(names, epsilons)
     data = likelihood_data(tallies)
     channel, dense = data.channel, data.channel.dense()
-    theta, r = (
-        np.random.default_rng(0).dirichlet(np.ones(6)),
-        np.random.default_rng(1).random(channel.shape[0]),
-    )
+    theta = np.random.default_rng(0).dirichlet(np.ones(6))
+    r = np.random.default_rng(1).random(channel.shape[0])
     assert data.n == sum(t.n for t in tallies) and data.weights.sum() == pytest.approx(1)
     assert dense.sum(axis=0) == pytest.approx(np.ones(6), abs=1e-12)
     assert channel.matvec(theta) == pytest.approx(dense @ theta, abs=1e-12)
@@ -42,12 +40,10 @@ def test_several_mechanisms_are_one_stacked_channel(
     assert channel.invert(channel.matvec(theta)) == pytest.approx(theta, abs=1e-9)
     # Per person the stack's likelihood is the groups' together, and the oracle's maximum is ours.
     fit = warner.MaximumLikelihood().fit(data)
-    assert (
-        fit.status is warner.estimators.Status.CONVERGED
-        and fit.gap is not None
-        and fit.gap <= 1e-9
-        and str(fit.unique).startswith("unique")
-    )
+    assert fit.status is warner.estimators.Status.CONVERGED
+    assert fit.gap is not None
+    assert fit.gap <= 1e-9
+    assert str(fit.unique).startswith("unique")
     assert fit.log_likelihood / data.n == pytest.approx(_oracle(channel, data.weights), abs=1e-6)
     parts = [likelihood_data(t) for t in tallies]
     scores = [p.n * p.channel.rows_per_report * score(p.channel, p.weights, theta) for p in parts]
@@ -137,11 +133,9 @@ def test_a_stack_whose_whole_channel_has_full_rank_is_estimated_by_every_method(
     for method in METHODS:
         found = warner.estimate(tallies, method)
         bounds = found.interval()
-        assert (
-            found.has_intervals
-            and (bounds[:, 0] <= bounds[:, 1]).all()
-            and (np.diff(bounds, axis=1) > 0.01).all()
-        )
+        assert found.has_intervals
+        assert (bounds[:, 0] <= bounds[:, 1]).all()
+        assert (np.diff(bounds, axis=1) > 0.01).all()
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -212,10 +206,8 @@ def test_a_stack_of_kept_reports_is_inverted_like_their_counts() -> None:
     """Rows of reports seen are no law of reports: the wrong program inverts them as if they were."""
     bits, cloaking = FIRST["independent bits"](), _cloaking()
     values, rng = _people()
-    reports, others = (
-        bits.randomize(values[:1500], rng),
-        cloaking.tally(cloaking.randomize(values[1500:], rng)),
-    )
+    reports = bits.randomize(values[:1500], rng)
+    others = cloaking.tally(cloaking.randomize(values[1500:], rng))
     found = []
     for keep in (False, True):
         data = likelihood_data([bits.tally(reports, keep_reports=keep), others])

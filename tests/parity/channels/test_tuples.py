@@ -255,10 +255,8 @@ def test_variance_of_a_marginal_is_that_over_all_reports(name: str, keep: list[i
     law = mechanism.probabilities().astype(float) @ (theta * lifted(other / part, PAIR.shape, keep))
     assert found.variance(other) == pytest.approx(law @ single**2 - other**2, rel=1e-9)
     assert found.matvec(part) == pytest.approx(channel.matvec(theta))
-    r, t = (
-        np.random.default_rng(5).random(channel.shape[0]),
-        np.random.default_rng(6).random((part.size, 2)),
-    )
+    r = np.random.default_rng(5).random(channel.shape[0])
+    t = np.random.default_rng(6).random((part.size, 2))
     assert t.T @ found.rmatvec(r) == pytest.approx(found.matvec(t).T @ r)
 
 

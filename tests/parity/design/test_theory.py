@@ -84,10 +84,8 @@ def test_expected_losses_are_the_published_ones(
     4).
     """
     p = np.random.default_rng(seed).dirichlet(np.ones(size))
-    uniform_rr, uniform_rappor = (
-        RandomizedResponse(Integers(0, size - 1), epsilon),
-        UnaryEncoding(Integers(0, size - 1), epsilon),
-    )
+    uniform_rr = RandomizedResponse(Integers(0, size - 1), epsilon)
+    uniform_rappor = UnaryEncoding(Integers(0, size - 1), epsilon)
     for mechanism, formula, s in (
         (_pair(size, members, epsilon)[0], _rr, members),
         (_pair(size, members, epsilon)[1], _rappor, members),

@@ -98,10 +98,8 @@ def test_longer_steps_never_lower_the_quasi_likelihood_nor_leave_the_simplex() -
     are shortened.
     """
     for seed, variant in ((0, 0.99), (1, 0.9), (2, 0.5)):
-        mechanism, rng = (
-            warner.UnaryEncoding(Integers(0, 3), 6.0, variant=variant),
-            np.random.default_rng(seed),
-        )
+        mechanism = warner.UnaryEncoding(Integers(0, 3), 6.0, variant=variant)
+        rng = np.random.default_rng(seed)
         data = likelihood_data(mechanism.tally(mechanism.randomize([0] * 9 + [1], rng)))
         path = ExpectationMaximization(200, keep_path=True).fit(data).path
         assert path is not None and (np.diff(path[:, 0]) >= -1e-10).all()

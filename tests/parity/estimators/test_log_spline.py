@@ -297,10 +297,8 @@ def test_draws_in_blocks_are_those_of_all_values(
     for drawn, row in zip(one_by_one, whole, strict=True):
         np.testing.assert_array_equal(drawn, row)
 
-    low, high = (
-        np.quantile(whole, 0.05, axis=0, method="lower"),
-        np.quantile(whole, 0.95, axis=0, method="higher"),
-    )
+    low = np.quantile(whole, 0.05, axis=0, method="lower")
+    high = np.quantile(whole, 0.95, axis=0, method="higher")
     monkeypatch.setattr(log_spline, "_BLOCK", 17 * 1000)
     blocks = list(posterior.blocks(1000, np.random.default_rng(0)))
     assert all(drawn.shape[0] <= 17 for _, drawn in blocks)

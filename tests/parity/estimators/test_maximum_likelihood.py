@@ -141,10 +141,8 @@ def test_likelihood_of_whole_reports_is_the_oracles(
 ) -> None:
     data, _ = _kept(name, size, n, epsilon)
     fit = warner.MaximumLikelihood().fit(data)
-    assert (
-        fit.status is warner.estimators.Status.CONVERGED
-        and fit.likelihood == "likelihood of the reports"
-    )
+    assert fit.status is warner.estimators.Status.CONVERGED
+    assert fit.likelihood == "likelihood of the reports"
     assert fit.gap is not None and fit.gap <= 1e-9
     assert fit.log_likelihood / n == pytest.approx(_oracle(data.channel, data.weights), abs=1e-6)
 

@@ -291,10 +291,8 @@ def axis_classes(p: dict[str, Any], name: str, n: int) -> list[list[int]]:
 def exponential_table(p: dict[str, Any]) -> list[list[int]]:
     """n[x][z]."""
     (height, width), one = p["shape"], 1 << 64 * p["words"]
-    rows, columns = (
-        axis_classes(p, "row_classes", height),
-        axis_classes(p, "column_classes", width),
-    )
+    rows = axis_classes(p, "row_classes", height)
+    columns = axis_classes(p, "column_classes", width)
     cells = [divmod(cell, width) for cell in p.get("places", range(p["size"]))]
     table = []
     for x, (i, j) in enumerate(cells):

@@ -172,11 +172,9 @@ def test_odds_are_those_of_the_law(name: str) -> None:
     if program["odds"] is None:
         assert mechanism.guarantee.delta is not None or program["sampler"] == "each"
         return
-    r, power, between = (
-        _fraction(program["odds"]),
-        program["odds"]["power"],
-        program["odds"]["between"],
-    )
+    r = _fraction(program["odds"])
+    power = program["odds"]["power"]
+    between = program["odds"]["between"]
     most = _fraction(program["odds_at_most"])
     assert (r, between, power) == odds_of(program)
     assert 1 < r <= most

@@ -502,11 +502,9 @@ def test_attributes_apart_have_the_moments_of_all_their_reports(second: Channel)
         b, law = (np.eye(3) - 0.2) / 0.4, second.dense()
     else:
         rows = np.array(list(product([0, 1], repeat=3)))
-        b, law = (
-            (rows - 0.3) / 0.4,
-            np.array(
-                [[np.where(r == 1, p, 1 - p).prod() for p in 0.3 + 0.4 * np.eye(3)] for r in rows]
-            ),
+        b = (rows - 0.3) / 0.4
+        law = np.array(
+            [[np.where(r == 1, p, 1 - p).prod() for p in 0.3 + 0.4 * np.eye(3)] for r in rows]
         )
     joint = np.kron(first.dense(), law) @ _columns()
     g = np.multiply.outer(a, b).reshape(-1, 3)

@@ -225,9 +225,8 @@ def test_a_card_has_the_fields_that_registries_ask_for() -> None:
     assert card["deployment"]["curator"] == "survey@example.org"
     privacy = card["privacy"]
     assert (privacy["model"], privacy["flavour"]) == ("local", "pure differential privacy")
-    assert (
-        privacy["epsilon_per_person"] == STUDY.epsilon <= 2.5 and privacy["delta_per_person"] == 0
-    )
+    assert privacy["epsilon_per_person"] == STUDY.epsilon <= 2.5
+    assert privacy["delta_per_person"] == 0
     assert card["study"]["sha256"] == STUDY.digest
     assert card["publication"]["step"] == 100 and card["publication"]["published_reports"] == 150
     assert {"device", "network", "collector_process", "collector_store", "owner", "public"} == set(

@@ -45,10 +45,8 @@ def test_an_audit_names_the_report_that_breaks_the_definition() -> None:
         warner.audit(mixing, claim=ULDP(1.0, (0,))).violation
     )
     assert "report 0" in str(warner.audit(mixing, claim=LDP(1.0)).violation)
-    assert (
-        warner.audit(mixing, claim=ULDP(1.7, (0,))).holds
-        and warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
-    )
+    assert warner.audit(mixing, claim=ULDP(1.7, (0,))).holds
+    assert warner.audit(mixing, claim=OSLDP(1.7, (0,))).holds
     uninvertible = warner.MatrixMechanism(
         Integers(0, 2), [[0.5, 0.5, 0.5], [0.5, 0.0, 0.0], [0.0, 0.5, 0.5]], sensitive=[0]
     )
@@ -191,10 +189,8 @@ def test_the_weight_of_keys_tuples_and_blind_channels() -> None:
         max_influence("RandomizedResponse")  # type: ignore[arg-type]
     assert warner.audit(several).influence == max_influence(several)
     ranking = warner.plan(warner.Integers(0, 9), 1.0, 1000)
-    assert (
-        all(option.influence == max_influence(option.mechanism) for option in ranking.results)
-        and ranking.no_protection.influence == 1
-    )
+    assert all(option.influence == max_influence(option.mechanism) for option in ranking.results)
+    assert ranking.no_protection.influence == 1
     assert all(line["influence"] >= 1 for line in ranking.to_json()["results"])
 
 

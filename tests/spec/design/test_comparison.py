@@ -105,10 +105,8 @@ def test_a_ranking_is_drawn_in_its_order_with_two_standard_errors() -> None:
     )
     assert [row["method"] for row in rows] == [repr(line.method) for line in found.results]
     assert all(abs(row["high"] - row["error"] - 2 * row["margin"]) < 1e-12 for row in rows)
-    assert (
-        dots["encoding"]["y"]["sort"]["field"] == "error"
-        and bars["encoding"]["x2"]["field"] == "high"
-    )
+    assert dots["encoding"]["y"]["sort"]["field"] == "error"
+    assert bars["encoding"]["x2"]["field"] == "high"
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -479,11 +477,9 @@ def test_schemes_are_compared_at_one_total_budget() -> None:
     )
     assert [line.error for line in found.results] == sorted(line.error for line in found.results)
     floors = {line.scheme: line.floor for line in found.results}
-    assert (
-        floors["RR-Independent"] > 0.01
-        and floors["RR-Clusters"] == pytest.approx(0, abs=1e-12)
-        and floors["RR-Joint"] == 0
-    )
+    assert floors["RR-Independent"] > 0.01
+    assert floors["RR-Clusters"] == pytest.approx(0, abs=1e-12)
+    assert floors["RR-Joint"] == 0
     for line in found.results:
         if line.expected is not None:
             assert abs(line.error - line.expected) < 6 * line.margin

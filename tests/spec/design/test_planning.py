@@ -54,11 +54,9 @@ DOMAIN = Integers(0, 9)
 def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     ranking = warner.plan(Integers(1, 100), 1.0, 10_000, sensitive=[7, 8], loss="l1", error=0.1)
     errors = [option.error for option in ranking.results]
-    assert (
-        errors == sorted(errors)
-        and ranking.no_protection.error < errors[0]
-        and ranking.best.name == "UtilityOptimizedRR"
-    )
+    assert errors == sorted(errors)
+    assert ranking.no_protection.error < errors[0]
+    assert ranking.best.name == "UtilityOptimizedRR"
     assert {
         "UtilityOptimizedRR",
         "UtilityOptimizedRappor",
@@ -75,11 +73,9 @@ def test_a_plan_ranks_mechanisms_and_counts_people() -> None:
     )
     squares = warner.plan(Integers(1, 100), 1.0, 10_000, error=1e-3, loss="l2")
     option = squares.best
-    assert (
-        option.people is not None
-        and option.mechanism is not None
-        and squares.no_protection.people is not None
-    )
+    assert option.people is not None
+    assert option.mechanism is not None
+    assert squares.no_protection.people is not None
     assert warner.theory.expected_loss(option.mechanism, uniform, option.people, "l2") <= 1e-3
     assert not any(o.name.startswith("Utility") for o in squares.results)
     many = warner.plan(Integers(1, 5000), 1.0, 10)
@@ -214,10 +210,8 @@ def test_the_command_ranks_numbers_places_and_labels(tmp_path: Path) -> None:
 
     shown = run()
     assert "the unbiased estimate, in closed form" in shown and "Wasserstein-1 distance" in shown
-    assert (
-        "PlanarGeometric (in the study)" in shown
-        and "UnaryEncoding, as given (in the study)" in shown
-    )
+    assert "PlanarGeometric (in the study)" in shown
+    assert "UnaryEncoding, as given (in the study)" in shown
     assert "Gaussian (in the study)" in shown and "TruncatedGeometric" in shown
     closed = json.loads(run("--json", "--loss", "l2"))
     assert list(closed) == ["q", "x"] and closed["x"]["results"][0]["margin"] == 0

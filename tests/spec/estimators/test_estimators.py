@@ -130,12 +130,10 @@ def test_the_reports_of_the_caller_stay_as_they_are() -> None:
 # The options of every estimator, and the words that refuse a wrong one.
 
 
-EM, EB, BIAS, MIXTURE = (
-    warner.ExpectationMaximization,
-    warner.EmpiricalBayes,
-    literature.BiasCorrection,
-    literature.MixtureReduction,
-)
+EM = warner.ExpectationMaximization
+EB = warner.EmpiricalBayes
+BIAS = literature.BiasCorrection
+MIXTURE = literature.MixtureReduction
 
 
 @pytest.mark.parametrize(

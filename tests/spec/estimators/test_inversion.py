@@ -112,10 +112,8 @@ def test_the_worked_example_of_p5_gives_what_its_formula_gives() -> None:
 def test_groups_are_estimated_jointly_and_the_rest_alone() -> None:
     whole, _ = fitted(Inversion())
     found = Independent([["pay", "sex"]], Inversion()).fit(whole.data).shares.reshape(SHAPE)
-    grouped, age = (
-        whole.marginal(["sex", "pay"]).probabilities.reshape(2, 3),
-        whole.marginal("age").probabilities,
-    )
+    grouped = whole.marginal(["sex", "pay"]).probabilities.reshape(2, 3)
+    age = whole.marginal("age").probabilities
     assert found == pytest.approx(grouped[:, None, :] * age[None, :, None])
     assert Independent([["sex", "age", "pay"]], Inversion()).fit(
         whole.data
@@ -187,13 +185,11 @@ def test_intervals_of_the_mean_cover(name: str) -> None:
     """95 % in 300 runs: sd 1.26 %, limits 6 sd. The wrong program forgets to rescale: its interval
     covers in no run.
     """
-    mechanism, rng, n, hits, wrong = (
-        MAKERS[name](Interval(0, 100, 2)),
-        np.random.default_rng(3),
-        2000,
-        0,
-        0,
-    )
+    mechanism = MAKERS[name](Interval(0, 100, 2))
+    rng = np.random.default_rng(3)
+    n = 2000
+    hits = 0
+    wrong = 0
     for _ in range(300):
         values = rng.beta(2, 5, n) * 100
         tally = mechanism.tally(mechanism.randomize(values, rng))

@@ -163,10 +163,8 @@ def test_a_value_that_was_reported_and_clipped_has_no_certificate() -> None:
 def test_bit_sums_and_kept_reports() -> None:
     mechanism = UnaryEncoding(Categorical(["a", "b", "c"]), 2.0)
     reports = mechanism.randomize(["a", "b", "b", "c"] * 100, np.random.default_rng(0))
-    sums, kept = (
-        likelihood_data(mechanism.tally(reports)),
-        likelihood_data(mechanism.tally(reports, keep_reports=True)),
-    )
+    sums = likelihood_data(mechanism.tally(reports))
+    kept = likelihood_data(mechanism.tally(reports, keep_reports=True))
     for alpha in ("published", "bootstrap"):
         assert BiasCorrection(alpha=alpha).fit(sums).shares == pytest.approx(
             [0.25, 0.5, 0.25], abs=0.1
@@ -450,10 +448,8 @@ def test_any_estimator_can_be_the_inner_fit() -> None:
     ):
         fit = MixtureReduction(inner).fit(data)
         assert fit.components is not None and fit.probabilities.sum() == pytest.approx(1, abs=1e-12)
-    exact, named = (
-        MixtureReduction(warner.MaximumLikelihood()).fit(data),
-        MixtureReduction("mle").fit(data),
-    )
+    exact = MixtureReduction(warner.MaximumLikelihood()).fit(data)
+    named = MixtureReduction("mle").fit(data)
     assert exact.probabilities == pytest.approx(named.probabilities, abs=1e-12)
 
 

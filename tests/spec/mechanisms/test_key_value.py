@@ -118,11 +118,9 @@ def test_answers_outside_are_refused_by_position(key: str, value: str) -> None:
         for values, position in (([bad], 0), ([good, good, bad], 2)):
             with pytest.raises(ValuesError) as caught:
                 mechanism.randomize(values)
-            assert (
-                caught.value.position == position
-                and "secret" not in str(caught.value)
-                and "1.5" not in str(caught.value)
-            )
+            assert caught.value.position == position
+            assert "secret" not in str(caught.value)
+            assert "1.5" not in str(caught.value)
     for columns in (
         {"key": ["a"]},
         {"key": ["a"], "value": [0.0, 1.0]},
@@ -145,11 +143,9 @@ def test_sets_of_pairs_are_refused_by_person() -> None:
     ):
         with pytest.raises(ValuesError) as caught:
             mechanism.randomize([[good], [], [good, {"key": "b", "value": 1}], bad])
-        assert (
-            caught.value.position == 3
-            and "secret" not in str(caught.value)
-            and "7.5" not in str(caught.value)
-        )
+        assert caught.value.position == 3
+        assert "secret" not in str(caught.value)
+        assert "7.5" not in str(caught.value)
     for bad in ({"key": ["a"], "value": [0.0]}, [], 3):
         refused((ArgumentTypeError, EmptyError), "", mechanism.randomize, bad)
 

@@ -34,9 +34,8 @@ def test_every_pair_of_values_keeps_epsilon_times_their_distance(name: str, epsi
     assert distances is not None and set(table.sum(axis=0)) == {Fraction(1)}
     found = worst_slope(table, distances)[0]
     assert found <= epsilon * (1 + 1e-12) and found == pytest.approx(mechanism.epsilon, rel=1e-11)
-    assert (
-        isinstance(mechanism.guarantee, warner.privacy.MetricLDP) and warner.audit(mechanism).holds
-    )
+    assert isinstance(mechanism.guarantee, warner.privacy.MetricLDP)
+    assert warner.audit(mechanism).holds
     if name not in LOOSE:
         assert found > epsilon - 1e-9
     assert warner.audit(mechanism, claim=mechanism.guarantee).holds
@@ -125,16 +124,13 @@ def test_laplace_has_the_published_scale() -> None:
 
 def test_the_degree_of_a_node_is_hidden_edge_by_edge() -> None:
     degree = Laplace(Integers(0, 60), 1.0, sensitivity=1)
-    assert (
-        degree.guarantee == warner.privacy.MetricLDP(degree.epsilon, 60.0)
-        and 1 - 1e-9 < degree.epsilon <= 1
-    )
+    assert degree.guarantee == warner.privacy.MetricLDP(degree.epsilon, 60.0)
+    assert 1 - 1e-9 < degree.epsilon <= 1
     same = Geometric(Integers(0, 60), 1.0)
     assert degree.channel().dense() == pytest.approx(same.channel().dense())
     wider = Laplace(Integers(0, 60), 1.0, sensitivity=3)  # two values three apart at one nat
-    assert (
-        wider.guarantee.epsilon == pytest.approx(1 / 3, abs=1e-9) and 1 - 1e-9 < wider.epsilon <= 1
-    )
+    assert wider.guarantee.epsilon == pytest.approx(1 / 3, abs=1e-9)
+    assert 1 - 1e-9 < wider.epsilon <= 1
     assert isinstance(Laplace(Integers(0, 60), 1.0).guarantee, warner.LDP)
     rng = np.random.default_rng(0)
     degrees = rng.binomial(60, 0.2, 20_000)
@@ -150,14 +146,10 @@ def test_folded_reports_say_as_much() -> None:
     """Reports beyond the values, taken together with the end: the same likelihood up to a constant,
     the same inversion and variance.
     """
-    wide, narrow = (
-        Geometric(Integers(0, 7), 0.5, reach=9).channel(),
-        TruncatedGeometric(Integers(0, 7), 0.5).channel(),
-    )
-    theta, w = (
-        np.random.default_rng(0).dirichlet(np.ones(8)),
-        np.random.default_rng(1).dirichlet(np.ones(26)),
-    )
+    wide = Geometric(Integers(0, 7), 0.5, reach=9).channel()
+    narrow = TruncatedGeometric(Integers(0, 7), 0.5).channel()
+    theta = np.random.default_rng(0).dirichlet(np.ones(8))
+    w = np.random.default_rng(1).dirichlet(np.ones(26))
     folded, rows = wide.merge_proportional_rows() or (None, None)
     assert folded is not None and rows is not None
     small = np.bincount(rows, w)

@@ -162,11 +162,9 @@ def test_points_close_together_stay_apart() -> None:
     fit = warner.estimate(
         mechanism.tally(mechanism.randomize(values, rng)), warner.MaximumLikelihood(gap=1e-6)
     )
-    assert (
-        fit.gap is not None
-        and fit.gap <= 1e-6
-        and fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
-    )
+    assert fit.gap is not None
+    assert fit.gap <= 1e-6
+    assert fit.probabilities[2] == pytest.approx(0.3, abs=0.05)
 
 
 def test_points_close_to_each_other_and_far_from_others_take_little_memory() -> None:

@@ -52,10 +52,8 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
     ):
         large.tally(reports)
     pairs = large.tally(reports, ways=2)
-    assert (
-        pairs.counts.size == 36 * 10_000
-        and estimate(pairs, attributes=["q7", "q2"]).domain.size == 10_000
-    )
+    assert pairs.counts.size == 36 * 10_000
+    assert estimate(pairs, attributes=["q7", "q2"]).domain.size == 10_000
     hashed = PerAttribute(
         BOTH,
         {
@@ -71,12 +69,10 @@ def test_ways_out_of_range_are_refused_and_too_large_tables_politely() -> None:
 
 
 def test_tallies_of_other_products_or_ways_do_not_add() -> None:
-    ours, wider = (
-        _survey(),
-        PerAttribute(
-            Product(sex=SEX, years=AGE),
-            {"sex": RandomizedResponse(SEX, 2.0), "years": UnaryEncoding(AGE, 2.0)},
-        ),
+    ours = _survey()
+    wider = PerAttribute(
+        Product(sex=SEX, years=AGE),
+        {"sex": RandomizedResponse(SEX, 2.0), "years": UnaryEncoding(AGE, 2.0)},
     )
     with pytest.raises(MismatchError, match="do not belong together"):
         _tally(ours) + _tally(wider)

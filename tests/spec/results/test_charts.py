@@ -124,15 +124,12 @@ def test_steps_reach_from_end_to_end_and_hold_every_share() -> None:
 
 
 def test_truth_and_estimate_differ_by_more_than_hue() -> None:
-    line, dots = (
-        _panel(_result(Integers(0, 40)), np.ones(41) / 41),
-        _panel(_result(Integers(0, 4)), np.ones(5) / 5),
-    )
+    line = _panel(_result(Integers(0, 40)), np.ones(41) / 41)
+    dots = _panel(_result(Integers(0, 4)), np.ones(5) / 5)
     estimate, truth = (layer["mark"] for layer in line["layer"][1:])
     assert "strokeDash" in truth and "strokeDash" not in estimate and truth["color"] == _TRUTH
-    assert (
-        dots["layer"][1]["mark"]["type"] == "point" and dots["layer"][2]["mark"]["type"] == "tick"
-    )
+    assert dots["layer"][1]["mark"]["type"] == "point"
+    assert dots["layer"][2]["mark"]["type"] == "tick"
     assert "dashed: truth" in str(line["title"]["subtitle"]) and "upright ticks: truth" in str(
         dots["title"]["subtitle"]
     )
@@ -183,15 +180,11 @@ def test_captions_are_wrapped_and_name_level_target_method_and_people(
     domain: warner.domains.Domain,
 ) -> None:
     title = _panel(_result(domain, name="a question with a long name " * 5))["title"]
-    assert (
-        all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
-        and len(title["text"]) > 1
-    )
+    assert all(len(line) <= 80 for line in (*title["text"], *title["subtitle"]))
+    assert len(title["text"]) > 1
     about = " ".join(title["subtitle"])
-    assert (
-        "2,000 simulated reports, Inversion(constraint='project')" in about
-        and "95 % interval for the population" in about
-    )
+    assert "2,000 simulated reports, Inversion(constraint='project')" in about
+    assert "95 % interval for the population" in about
 
 
 def test_labels_of_bins_and_combinations_are_short() -> None:
@@ -263,10 +256,8 @@ def test_the_others_have_a_dot_where_it_fits(result: warner.Estimate) -> None:
 def test_a_top_of_all_values_or_more_leaves_nothing_together() -> None:
     mechanism = warner.RandomizedResponse(Integers(0, 4), 3.0)
     result = warner.estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3, 4] * 99)))
-    assert (
-        len(_panel_of_largest_shares(result.plot(top=9))[1]) == 5
-        and len(_panel_of_largest_shares(result.plot(top=2))[1]) == 3
-    )
+    assert len(_panel_of_largest_shares(result.plot(top=9))[1]) == 5
+    assert len(_panel_of_largest_shares(result.plot(top=2))[1]) == 3
     with pytest.raises(ArgumentError, match="top: must be at least 1"):
         result.plot(top=0)
 

@@ -70,11 +70,9 @@ def test_several_tallies_of_one_mechanism_are_added(tally: warner.Tally) -> None
 def test_an_estimate_is_json_and_frame_and_rows(tally: warner.Tally) -> None:
     result = warner.estimate(tally, warner.MaximumLikelihood())
     data = json.loads(json.dumps(result.to_json()))
-    assert (
-        data["status"] == "converged"
-        and data["n"] == 1000
-        and data["interval"]["target"] == "population"
-    )
+    assert data["status"] == "converged"
+    assert data["n"] == 1000
+    assert data["interval"]["target"] == "population"
     assert [row["value"] for row in data["shares"]] == ["a", "b", "c", "d"]
     for backend in ("pyarrow", "polars", "pandas"):
         frame = result.to_frame(backend)
@@ -515,11 +513,9 @@ def _city(n: int, seed: int = 0) -> tuple[warner.Tally, np.ndarray, np.ndarray, 
     values = rng.choice(10, n, p=theta)
     at_home = (rng.random(n) < 0.3) & (values != 3)
     devices = {x: city.device({"home": [x]}) for x in range(10) if x != 3}
-    total, truth, homes = (
-        None,
-        np.bincount(values, minlength=10) / n,
-        np.bincount(values[at_home], minlength=10) / at_home.sum(),
-    )
+    total = None
+    truth = np.bincount(values, minlength=10) / n
+    homes = np.bincount(values[at_home], minlength=10) / at_home.sum()
     for x, device in devices.items():
         mine = values[at_home & (values == x)]
         if mine.size:

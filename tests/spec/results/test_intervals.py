@@ -160,10 +160,8 @@ def test_a_probability_of_error_is_no_level() -> None:
     ages = RandomizedResponse(Integers(0, 3), 2.0)
     b, other = (ages.tally(ages.randomize([0, 1, 2, 3] * 50)) for _ in "ab")
     one = estimate(b)
-    groups, kinds = (
-        {"a": b, "b": other},
-        ["wald", "average", "simultaneous", "bootstrap", "anytime:9"],
-    )
+    groups = {"a": b, "b": other}
+    kinds = ["wald", "average", "simultaneous", "bootstrap", "anytime:9"]
     calls: list[Callable[[float], object]] = [
         *(partial(one.interval, kind=kind) for kind in kinds),
         partial(estimate(b, warner.LogSpline()).interval, kind="posterior"),
@@ -214,10 +212,8 @@ def test_an_interval_holds_its_estimate_even_where_that_was_shrunk() -> None:
     """Even shares of 25 values: some are shrunk out of their Wald intervals, which are then
     widened; asked for by kind they are as they were.
     """
-    mechanism, rng = (
-        warner.RandomizedResponse(Categorical(list(range(25))), 0.5),
-        np.random.default_rng(2),
-    )
+    mechanism = warner.RandomizedResponse(Categorical(list(range(25))), 0.5)
+    rng = np.random.default_rng(2)
     outside = 0
     for _ in range(20):
         tally = mechanism.tally(mechanism.randomize(rng.integers(0, 25, 2000), rng))
@@ -265,10 +261,8 @@ def test_intervals_of_repeated_reports(target: str) -> None:
     found = estimate(
         mechanism.tally(mechanism.randomize(rng.integers(0, 4, 3000), rng)), warner.Inversion()
     )
-    wald, boot = (
-        found.interval(target=target),
-        found.interval(target=target, kind="bootstrap", replicates=100, rng=rng),
-    )
+    wald = found.interval(target=target)
+    boot = found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
     assert np.diff(boot, axis=1) == pytest.approx(np.diff(wald, axis=1), rel=0.45)
     bits = Repeated(UnaryEncoding(AGE, 1.0), 2)
     with pytest.raises(ArgumentError, match="bootstrap"):
@@ -408,10 +402,8 @@ def test_equal_estimates_have_equal_intervals_and_the_order_of_values_does_not_m
     assert np.ptp(
         score(data, np.full(SIZE_OF_SCORE_INTERVALS, 1 / SIZE_OF_SCORE_INTERVALS)), axis=0
     ) == pytest.approx(0, abs=1e-12)
-    weights, order = (
-        channel.simulate(ZIPF, PEOPLE_OF_SCORE_INTERVALS, rng),
-        rng.permutation(SIZE_OF_SCORE_INTERVALS),
-    )
+    weights = channel.simulate(ZIPF, PEOPLE_OF_SCORE_INTERVALS, rng)
+    order = rng.permutation(SIZE_OF_SCORE_INTERVALS)
     data, turned = (
         LikelihoodData(channel, w, PEOPLE_OF_SCORE_INTERVALS, MANY.domain)
         for w in (weights, weights[order])
@@ -526,10 +518,8 @@ def test_a_higher_level_makes_wider_intervals() -> None:
 
 def test_intervals_do_not_depend_on_the_order_of_the_values() -> None:
     mechanism = RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 2.0)
-    result, order = (
-        _estimate(mechanism, EmpiricalBayes(order=False)),
-        np.arange(SIZE_OF_AVERAGE_COVERAGE)[::-1],
-    )
+    result = _estimate(mechanism, EmpiricalBayes(order=False))
+    order = np.arange(SIZE_OF_AVERAGE_COVERAGE)[::-1]
     data = result.data
     turned = LikelihoodData(
         data.channel, data.weights[order], PEOPLE_OF_AVERAGE_COVERAGE, mechanism.domain
@@ -619,10 +609,8 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 def test_the_command_line_says_what_the_intervals_hold(
     kind: str | None, words: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    mechanism, rng = (
-        RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 2.0),
-        np.random.default_rng(0),
-    )
+    mechanism = RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 2.0)
+    rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("kinds") / "t.json"
     mechanism.tally(
         mechanism.randomize(
@@ -660,10 +648,8 @@ def test_bands_are_wide_where_noise_carries_estimates_beyond_one() -> None:
     """Rejects errors that are measured from estimates cut at 1: then most tallies have the same
     largest error, and bands around the estimates above 1 hold no small share.
     """
-    mechanism, rng = (
-        RandomizedResponse(Categorical(list(range(200))), 0.5),
-        np.random.default_rng(0),
-    )
+    mechanism = RandomizedResponse(Categorical(list(range(200))), 0.5)
+    rng = np.random.default_rng(0)
     tally = mechanism.tally(mechanism.randomize(rng.integers(0, 200, 500), rng))
     result = warner.estimate(tally)
     assert result.data.channel.invert(result.data.weights).max() > 1

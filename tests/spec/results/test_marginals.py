@@ -61,11 +61,9 @@ def test_a_marginal_is_sums_in_the_order_asked(method: Estimator) -> None:
 def test_one_name_gives_the_attributes_own_domain_with_its_numbers() -> None:
     whole, theta = fitted(MaximumLikelihood())
     age = whole.marginal("age")
-    assert (
-        age.domain == Integers(0, 3)
-        and age.attribute == "age"
-        and whole.marginal(["age"]).domain == age.domain
-    )
+    assert age.domain == Integers(0, 3)
+    assert age.attribute == "age"
+    assert whole.marginal(["age"]).domain == age.domain
     truth = theta.sum(axis=(0, 2)) @ np.arange(4)
     mean = age.mean()
     low, high = mean.interval(replicates=50, rng=np.random.default_rng(0))  # type: ignore[union-attr]
@@ -112,11 +110,9 @@ def test_a_marginal_of_a_marginal_is_the_marginal() -> None:
 def test_marginals_become_rows_and_json_and_say_their_intervals() -> None:
     age = fitted(MaximumLikelihood())[0].marginal("age")
     data = json.loads(json.dumps(age.to_json()))
-    assert (
-        data["attribute"] == "age"
-        and data["interval"]["kind"] == "score"
-        and len(data["shares"]) == 4
-    )
+    assert data["attribute"] == "age"
+    assert data["interval"]["kind"] == "score"
+    assert len(data["shares"]) == 4
 
 
 def test_functions_of_a_marginal_are_functions_of_the_whole() -> None:
@@ -169,10 +165,8 @@ def test_the_inversion_of_some_attributes_adds_no_noise_of_others() -> None:
     tally = survey.tally(
         survey.randomize(domain.decode(np.arange(800) % 8), np.random.default_rng(1))
     )
-    part, alone = (
-        warner.estimate(tally, Inversion()).marginal("a"),
-        warner.estimate(tally, Inversion(), attributes=["a"]),
-    )
+    part = warner.estimate(tally, Inversion()).marginal("a")
+    alone = warner.estimate(tally, Inversion(), attributes=["a"])
     assert part.probabilities == pytest.approx(alone.probabilities, abs=1e-12)
     assert part.status is alone.status
     assert part.interval() == pytest.approx(alone.interval(), abs=1e-12)
@@ -258,10 +252,8 @@ def test_bootstrap_intervals_of_tuples_are_as_wide_as_walds(name: str, target: s
         survey.randomize(survey.domain.decode(rng.integers(0, survey.domain.size, 3000)), rng)
     )
     found = estimate(tally, warner.Inversion(), attributes=list(PER_ATTRIBUTE[name](3.0).parts)[:2])
-    wald, boot = (
-        found.interval(target=target),
-        found.interval(target=target, kind="bootstrap", replicates=100, rng=rng),
-    )
+    wald = found.interval(target=target)
+    boot = found.interval(target=target, kind="bootstrap", replicates=100, rng=rng)
     inside = (wald[:, 0] > 0) & (boot[:, 0] > 0)
     assert inside.any() and np.diff(boot, axis=1)[inside] == pytest.approx(
         np.diff(wald, axis=1)[inside], rel=0.5

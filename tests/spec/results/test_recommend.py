@@ -84,10 +84,8 @@ def test_places_are_not_inverted_and_labels_are_shrunk() -> None:
 
 
 def test_what_one_bit_leaves_open_is_said() -> None:
-    mechanism, rng = (
-        warner.mechanisms.StochasticRounding(Interval(0, 1, 16), 1.0),
-        np.random.default_rng(2),
-    )
+    mechanism = warner.mechanisms.StochasticRounding(Interval(0, 1, 16), 1.0)
+    rng = np.random.default_rng(2)
     result = warner.estimate(mechanism.tally(mechanism.randomize(rng.random(2000), rng)))
     assert result.estimator == LogSpline() and str(result.unique).startswith("not unique")
 

@@ -50,11 +50,9 @@ def test_a_quantity_is_a_float_that_survives_copies_files_and_arithmetic() -> No
     mean = _result(Integers(0, 4)).mean()
     rng = np.random.default_rng
     limits = mean.interval(rng=rng(0))
-    assert (
-        type(mean + 1) is float
-        and json.dumps(mean) == repr(float(mean))
-        and np.asarray([mean]).dtype == float
-    )
+    assert type(mean + 1) is float
+    assert json.dumps(mean) == repr(float(mean))
+    assert np.asarray([mean]).dtype == float
     for again in (copy.copy(mean), copy.deepcopy(mean), pickle.loads(pickle.dumps(mean))):
         assert again == mean and again.interval(rng=rng(0)) == pytest.approx(limits, rel=1e-9)
 
@@ -75,10 +73,8 @@ def test_intervals_of_every_summary_are_ordered_and_inside_what_it_can_be() -> N
             wide, narrow = (
                 found.interval(level, rng=np.random.default_rng(0)) for level in (0.99, 0.5)
             )
-            assert (
-                wide.shape == (2,)
-                and least <= wide[0] <= narrow[0] <= found <= narrow[1] <= wide[1] <= most
-            )
+            assert wide.shape == (2,)
+            assert least <= wide[0] <= narrow[0] <= found <= narrow[1] <= wide[1] <= most
 
 
 def test_limits_of_a_quantile_of_integers_are_integers() -> None:
@@ -124,10 +120,8 @@ def test_ranges_that_are_none_are_refused(
 
 
 def test_values_without_numbers_or_order_are_refused_with_what_would_do() -> None:
-    labels, both = (
-        _result(Categorical(["a", "b", "c"])),
-        _result(Product(a=Integers(0, 1), b=Integers(0, 1))),
-    )
+    labels = _result(Categorical(["a", "b", "c"]))
+    both = _result(Product(a=Integers(0, 1), b=Integers(0, 1)))
     for result, remedy in (
         (labels, "Use Integers or Interval if the values are numbers"),
         (both, "Tally a numeric attribute by itself"),
@@ -172,10 +166,8 @@ def test_outside_the_simplex_mean_and_range_take_the_shares_as_they_are_and_the_
 def test_fisher_is_for_linear_summaries_and_agrees_with_the_bootstrap() -> None:
     result = _result(Integers(0, 4), n=20_000, method=warner.MaximumLikelihood())
     for quantity in (result.mean(), result.range(1, 2)):
-        fisher, bootstrap = (
-            quantity.interval(kind="fisher"),
-            quantity.interval(replicates=1000, rng=np.random.default_rng(0)),
-        )
+        fisher = quantity.interval(kind="fisher")
+        bootstrap = quantity.interval(replicates=1000, rng=np.random.default_rng(0))
         assert np.ptp(fisher) == pytest.approx(np.ptp(bootstrap), rel=0.15)
     for quantity in (result.variance(), result.quantile(0.5)):
         with pytest.raises(ArgumentError, match="kind: must be one of 'bootstrap', 'posterior'"):

@@ -319,10 +319,8 @@ def test_tables_with_rows_drawn_one_by_one_are_rejected() -> None:
 
 
 def test_tables_drawn_by_attribute_and_by_person_are_alike() -> None:
-    channels, people = (
-        PAIRS["values x values"],
-        np.random.default_rng(0).multinomial(500, np.full(12, 1 / 12)).reshape(4, 3),
-    )
+    channels = PAIRS["values x values"]
+    people = np.random.default_rng(0).multinomial(500, np.full(12, 1 / 12)).reshape(4, 3)
     rng = np.random.default_rng(1)
     means = [
         np.mean([draw(channels, people, rng) for _ in range(2000)], axis=0)

@@ -146,10 +146,8 @@ def test_the_maximum_of_the_likelihood_has_the_error_of_the_bound() -> None:
     """
     domain, theta = Integers(0, 3), np.array([0.4, 0.3, 0.2, 0.1])
     mechanism = UnaryEncoding(domain, 1.5)
-    channel, rng = (
-        DenseChannel(mechanism.probabilities().astype(np.float64)),
-        np.random.default_rng(2),
-    )
+    channel = DenseChannel(mechanism.probabilities().astype(np.float64))
+    rng = np.random.default_rng(2)
     n, errors = 20_000, []
     for _ in range(400):
         data = LikelihoodData(channel, channel.simulate(theta, n, rng), n, domain)

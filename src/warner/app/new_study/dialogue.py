@@ -36,13 +36,11 @@ _KINDS: dict[str, Kind] = {
     "places": "cells",
     "dates": "dates",
 }
-_SECRET, _PUBLIC = (
-    ("labels", "whole numbers", "decimals", "places"),
-    (
-        "labels",
-        "whole numbers",
-        "dates",
-    ),
+_SECRET = ("labels", "whole numbers", "decimals", "places")
+_PUBLIC = (
+    "labels",
+    "whole numbers",
+    "dates",
 )
 
 

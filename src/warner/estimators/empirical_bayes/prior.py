@@ -571,10 +571,8 @@ def gains(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     base = np.full(keep.size, 0.5 / (keep.size - 1))
     base[0] = 0.5
     k = np.arange(1, p.size + 1)
-    first, last = (
-        np.searchsorted(k, k / SETTINGS.near_frequencies),
-        np.searchsorted(k, k * SETTINGS.near_frequencies, side="right"),
-    )
+    first = np.searchsorted(k, k / SETTINGS.near_frequencies)
+    last = np.searchsorted(k, k * SETTINGS.near_frequencies, side="right")
     near = np.maximum(last - first - 1, 1)
     near_weight = np.minimum(near, SETTINGS.near_weight) / near
     # Powers come first here, so that sums over frequencies run along neighbouring numbers.
