@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tests.services import postgres_address, postgres_files
 from tests.spec.collector._live import STUDY, published
 from tests.vectors.surveys import ANSWERS, SURVEY
@@ -144,17 +145,15 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_served_is_refused_with_a_remedy(name: str) -> None:
     text, told = REFUSED[name]
-    with pytest.raises(StudyError) as found:
-        served(text)
-    assert told in str(found.value)
-    assert str(found.value).count(". ") >= 1  # the rule, and a remedy
+    said = refused(StudyError, "", served, text)
+    assert told in said
+    assert said.count(". ") >= 1  # the rule, and a remedy
 
 
 def test_each_attribute_has_one_message() -> None:
     text = SMOKES + 'missing = "drop"\n' + SMOKES.replace("smokes", "drinks").replace("1.0", "40.0")
-    with pytest.raises(StudyError) as found:
-        served("rows_per_person = 3\n" + text)
-    lines = str(found.value).splitlines()
+    said = refused(StudyError, "", served, "rows_per_person = 3\n" + text)
+    lines = said.splitlines()
     places = [line.split(": ")[0] for line in lines]
     assert places == ["rows_per_person", "attributes.smokes", "attributes.drinks"]
 
@@ -162,9 +161,8 @@ def test_each_attribute_has_one_message() -> None:
 def test_every_mechanism_of_one_question_can_be_served() -> None:
     """Of the mechanisms of the documents, only keys, tags and joint answers are refused."""
     text = EVERY.read_text() + "\n[collect]\nweak_protection = true\n"
-    with pytest.raises(StudyError) as found:
-        served(text)
-    places = {line.split(": ")[0] for line in str(found.value).splitlines()}
+    said = refused(StudyError, "", served, text)
+    places = {line.split(": ")[0] for line in said.splitlines()}
     assert places == {
         "attributes.utility_optimized_randomized_response",
         "attributes.pay_by_department",

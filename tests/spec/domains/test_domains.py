@@ -178,9 +178,8 @@ def test_an_answer_whose_hash_raises_is_not_shown() -> None:
 
     domain = warner.Categorical(["a", "b"])
     assert domain.encode([Odd("a"), "b", np.str_("b")]).tolist() == [0, 1, 1]
-    with pytest.raises(ValuesError, match="position 1") as error:
-        domain.encode(["a", Odd("CANARY-1234")])
-    assert "CANARY" not in str(error.value)
+    said = refused(ValuesError, "position 1", domain.encode, ["a", Odd("CANARY-1234")])
+    assert "CANARY" not in said
     assert warner.Categorical([1, 2]).encode([np.int64(2), 1]).tolist() == [1, 0]
 
 

@@ -332,9 +332,8 @@ def test_shares_come_back() -> None:
 def test_numbers_are_checked_and_clipped_only_on_request() -> None:
     domain, clipped = Interval(0, 10, 4), Interval(0, 10, 4, clip=True)
     for bad in (-0.1, 10.1, float("nan"), float("inf"), "5", None, True):
-        with pytest.raises(WarnerError) as error:
-            SquareWave(domain, 1.0).randomize([5.0, bad])
-        assert "10.1" not in str(error.value)
+        said = refused(WarnerError, "", SquareWave(domain, 1.0).randomize, [5.0, bad])
+        assert "10.1" not in said
     assert clipped.position([-5, 15, 2.5]).tolist() == [0, 1, 0.25] and clipped.encode(
         [-5, 15]
     ).tolist() == [0, 3]

@@ -200,9 +200,8 @@ def test_answers_are_randomized_by_partition(
 
 def test_answers_outside_their_domain_are_not_shown() -> None:
     bad = Frame.of({"ward": ["north"], "day": [DAYS[0]], "setting": ["secret"], "long": [1]}, 1)
-    with pytest.raises(ValuesError) as caught:
-        warner.spark.randomize(STUDY, bad)
-    assert "secret" not in str(caught.value)
+    said = refused(ValuesError, "", warner.spark.randomize, STUDY, bad)
+    assert "secret" not in said
     for wrong in ((STUDY, 3), (3, PEOPLE)):
         refused(ArgumentTypeError, "", warner.spark.randomize, *wrong)
     refused(ArgumentError, "", warner.spark.randomize, STUDY, PEOPLE, blocks=0)
