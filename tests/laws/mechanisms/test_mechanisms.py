@@ -179,7 +179,7 @@ BAD_ANSWERS: list[Any] = [
 
 
 BAD_CONTAINERS: list[Any] = [
-    [], (), np.array([]), np.zeros((2, 2), int), np.array([0.0, 1.0]), 1, None, "123", {"a": 1}, np.array(3)
+    [], (), np.array([]), np.zeros((2, 2), int), np.array([0.5, 1.5]), 1, None, "123", {"a": 1}, np.array(3)
 ]  # fmt: skip
 
 
