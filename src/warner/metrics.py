@@ -185,12 +185,9 @@ def jensen_shannon(p: Any, q: Any) -> float:
 def _non_negative(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both arrays, refused where an entry is negative."""
     if (p < 0).any() or (q < 0).any():
-        raise ArgumentError(
-            "p and q",
-            "must be non-negative for a divergence",
-            None,
-            "Project an estimate on the simplex first",
-        )
+        rule = "must be non-negative for a divergence"
+        remedy = "Project an estimate on the simplex first"
+        raise ArgumentError("p and q", rule, None, remedy)
     return p, q
 
 
@@ -285,12 +282,9 @@ def cramers_v(table: Any) -> float:
     if array.ndim != 2 or min(array.shape) < 2:
         raise ArgumentError("table", "must have shape (r, c), both at least 2", str(array.shape))
     if not (np.isfinite(array).all() and (array >= 0).all() and array.sum() > 0):
-        raise ArgumentError(
-            "table",
-            "must be finite and >= 0, some positive",
-            None,
-            "Project an estimate on the simplex first",
-        )
+        rule = "must be finite and >= 0, some positive"
+        remedy = "Project an estimate on the simplex first"
+        raise ArgumentError("table", rule, None, remedy)
     array = array / array.sum()
     even = np.multiply.outer(array.sum(axis=1), array.sum(axis=0))
     square = np.divide((array - even) ** 2, even, out=np.zeros_like(even), where=even > 0).sum()

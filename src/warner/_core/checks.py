@@ -106,12 +106,9 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
             name, "is beyond every float", show(value), "Pass a positive number such as 1.0"
         )
     if math.isinf(number) and not infinite:
-        raise BudgetError(
-            name,
-            "must be finite for this mechanism",
-            "inf",
-            "RandomizedResponse is the one that allows no protection",
-        )
+        rule = "must be finite for this mechanism"
+        remedy = "RandomizedResponse is the one that allows no protection"
+        raise BudgetError(name, rule, "inf", remedy)
     return number
 
 

@@ -81,12 +81,9 @@ class Source:
 
     def __init__(self, rng: np.random.Generator | None) -> None:
         if rng is not None and not isinstance(rng, np.random.Generator):
-            raise ArgumentTypeError(
-                "rng",
-                "must be None (the operating system's randomness) or a numpy.random.Generator",
-                kind(rng),
-                "For a repeatable simulation pass numpy.random.default_rng(seed)",
-            )
+            rule = "must be None (the operating system's randomness) or a numpy.random.Generator"
+            remedy = "For a repeatable simulation pass numpy.random.default_rng(seed)"
+            raise ArgumentTypeError("rng", rule, kind(rng), remedy)
         self._rng = rng
 
     @property

@@ -113,11 +113,8 @@ def backgrounds(
         places = [a for a, d in domains.items() if tag in d.tags and (not dot or a == attribute)]
         if not equals or len(places) != 1 or tag in hidden.get(places[0], {}):
             tags = ", ".join(f"{a}.{t}" for a, d in domains.items() for t in d.tags) or "none here"
-            raise ArgumentError(
-                "--background",
-                f"must be TAG=FILE, with each tag at most once; the tags are {tags}",
-                repr(option),
-            )
+            rule = f"must be TAG=FILE, with each tag at most once; the tags are {tags}"
+            raise ArgumentError("--background", rule, repr(option))
         shares = _shares(path, domains[places[0]].untagged)
         hidden.setdefault(places[0], {})[tag] = shares
     return hidden

@@ -238,11 +238,8 @@ def add_tallies(
     total: dict[str, Tally] = {}
     for tallies in steps(parts.values(), "adding tallies"):
         if total and tallies.keys() != total.keys():
-            raise MismatchError(
-                "tallies",
-                "are of different attributes",
-                f"{', '.join(total)} and {', '.join(tallies)}",
-            )
+            rule = "are of different attributes"
+            raise MismatchError("tallies", rule, f"{', '.join(total)} and {', '.join(tallies)}")
         try:
             total = {name: total[name] + t if total else t for name, t in tallies.items()}
         except MismatchError as error:

@@ -338,12 +338,9 @@ class LikelihoodOperator(ABC):
         Raises:
             ArgumentError: the reports do not support values.
         """
-        raise ArgumentError(
-            "likelihood",
-            "of support counts needs reports that support values or not",
-            None,
-            "Use the likelihood of the reports",
-        )
+        rule = "of support counts needs reports that support values or not"
+        remedy = "Use the likelihood of the reports"
+        raise ArgumentError("likelihood", rule, None, remedy)
 
     # Values in cells
 
@@ -666,13 +663,12 @@ class LikelihoodOperator(ABC):
     def _require_whole_reports(self) -> None:
         """Refuse computations that need one row for each report."""
         if self.rows_per_report != 1:
-            raise ArgumentError(
-                "channel",
+            rule = (
                 "stores bit sums, which do not determine the joint distribution of the bits"
-                " of a report",
-                None,
-                "Keep whole reports (keep_reports=True), or use another kind",
+                " of a report"
             )
+            remedy = "Keep whole reports (keep_reports=True), or use another kind"
+            raise ArgumentError("channel", rule, None, remedy)
 
     @cached_property
     def _dense(self) -> FloatArray:

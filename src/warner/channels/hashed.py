@@ -240,13 +240,12 @@ def _collisions(seeds: int, count: int, size: int) -> FloatArray:
     # 2 parity(j & h), whose row 0 is constant: one product fewer. 0/1 products in single precision
     # are exact, because a block has fewer than 2**24 rows.
     if size > _LARGEST_COLLISIONS:
-        raise ArgumentError(
-            "domain",
+        rule = (
             "must have at most "
-            f"{_LARGEST_COLLISIONS} values for the collision matrix of a hash pool",
-            str(size),
-            "Use UnaryEncoding or HadamardResponse for a domain of this size",
+            f"{_LARGEST_COLLISIONS} values for the collision matrix of a hash pool"
         )
+        remedy = "Use UnaryEncoding or HadamardResponse for a domain of this size"
+        raise ArgumentError("domain", rule, str(size), remedy)
     total = np.zeros((size, size))
     if count & (count - 1):
         for _, table in _bucket_tables(seeds, count, size):
@@ -269,12 +268,9 @@ def _support_inverse(seeds: int, count: int, size: int, q: float, gap: float) ->
     # M is a Gram matrix: its eigenvalues show its rank, which is the same for every epsilon.
     collisions = _collisions(seeds, count, size)
     if np.linalg.eigvalsh(collisions)[0] < 1e-9:
-        raise IdentifiabilityError(
-            "seeds",
-            "two values share a bucket under (almost) every seed of the pool",
-            str(seeds),
-            "Use a larger pool of seeds",
-        )
+        rule = "two values share a bucket under (almost) every seed of the pool"
+        remedy = "Use a larger pool of seeds"
+        raise IdentifiabilityError("seeds", rule, str(seeds), remedy)
     return np.asarray(np.linalg.inv(q + gap * collisions), dtype=np.float64)
 
 

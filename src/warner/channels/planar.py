@@ -75,12 +75,9 @@ class PlanarChannel(_Transformed):
     ) -> None:
         height, width = inner.shape
         if height < 2 or width < 2:
-            raise ArgumentError(
-                "domain",
-                "must have at least 2 rows and 2 columns",
-                str(inner.shape),
-                "Use Integers for a line",
-            )
+            rule = "must have at least 2 rows and 2 columns"
+            remedy = "Use Integers for a line"
+            raise ArgumentError("domain", rule, str(inner.shape), remedy)
         self.grid = (height, width)
         self.shape = (height * width, height * width)
         self._sizes = (_fast_length(2 * height - 1), _fast_length(2 * width - 1))

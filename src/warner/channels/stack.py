@@ -190,12 +190,11 @@ class StackedRows(Stacked):
     ) -> tuple[LikelihoodOperator, FloatArray]:
         # Every group's own simulated tally. All reports of a person are in one group.
         if people.values is not None:
-            raise ArgumentError(
-                "target",
-                "'respondents' of several mechanisms is not simulated where whole reports are kept",
-                None,
-                "Use target='population'",
+            rule = (
+                "'respondents' of several mechanisms is not simulated where whole reports are kept"
             )
+            remedy = "Use target='population'"
+            raise ArgumentError("target", rule, None, remedy)
         return self._stacked_anew(
             [
                 channel._simulated(people._replace(n=reports), rng)
@@ -449,12 +448,9 @@ class StackChannel(StackedRows, Channel):
     def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
         # The members of each group are drawn without replacement, so that its size is kept.
         if people.sum() >= _MOST_DEALT:
-            raise ArgumentError(
-                "target",
-                "'respondents' of several mechanisms together takes fewer than 10^9 people",
-                f"{people.sum():,}",
-                "Use target='population'",
-            )
+            rule = "'respondents' of several mechanisms together takes fewer than 10^9 people"
+            remedy = "Use target='population'"
+            raise ArgumentError("target", rule, f"{people.sum():,}", remedy)
         left, parts = people.copy(), []
         for channel, n in zip(self.channels, self._group_sizes, strict=True):
             members = rng.multivariate_hypergeometric(left, n, method="marginals")

@@ -353,12 +353,9 @@ def marked_table(
     """
     n, shape = int(people.sum()), [c.shape[0] for c in channels]
     if n * prod(shape) > _LARGEST_WORK:
-        raise ArgumentError(
-            "bootstrap",
-            "draws person by person where bits of several attributes are counted together",
-            f"{n} people",
-            "Use kind='score'",
-        )
+        rule = "draws person by person where bits of several attributes are counted together"
+        remedy = "Use kind='score'"
+        raise ArgumentError("bootstrap", rule, f"{n} people", remedy)
     values = np.unravel_index(np.repeat(np.arange(people.size), people.ravel()), people.shape)
     total = np.zeros((prod(shape[:-1]), shape[-1]))
     step = max(256, 2**22 // max(total.shape))
@@ -410,11 +407,8 @@ class RepeatedRows(LikelihoodOperator):
 
     def __init__(self, channels: Sequence[LikelihoodOperator], reports: IntArray) -> None:
         if reports.ndim != 2 or reports.shape[1] != len(channels):
-            raise ArgumentError(
-                "reports",
-                f"must have one column per report of a person, {len(channels)}",
-                str(reports.shape),
-            )
+            rule = f"must have one column per report of a person, {len(channels)}"
+            raise ArgumentError("reports", rule, str(reports.shape))
         self.channels = tuple(channels)
         self.reports = reports
         self.has_closed_moments = all(c.has_closed_moments for c in channels)

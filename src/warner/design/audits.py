@@ -119,19 +119,13 @@ def audit_claim(mechanism: Mechanism, claim: Guarantee) -> Audit:
             "claim", "must be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP", kind(claim)
         )
     if mechanism.represents_interval:
-        raise ArgumentError(
-            "claim",
-            "is checked value by value, and a bin stands for many",
-            None,
-            "Audit without a claim, or state it for Integers",
-        )
+        rule = "is checked value by value, and a bin stands for many"
+        remedy = "Audit without a claim, or state it for Integers"
+        raise ArgumentError("claim", rule, None, remedy)
     if not mechanism.is_enumerable:
-        raise ArgumentError(
-            "claim",
-            "is checked report by report, and these are too many to list",
-            None,
-            "Audit a smaller instance",
-        )
+        rule = "is checked report by report, and these are too many to list"
+        remedy = "Audit a smaller instance"
+        raise ArgumentError("claim", rule, None, remedy)
     table = mechanism.probabilities()
     checked = claim.examine(table, mechanism.domain)
     return Audit(
@@ -398,12 +392,9 @@ def audit_parts(mechanism: Combined, samples: int | None) -> Audit:
         violation = violation or _tuples_violation(mechanism, total, records)
     some_are_protected = any(each.sensitive_mask is not None for each in parts.values())
     if samples is not None and some_are_protected and mechanism.sensitive_mask is None:
-        raise ArgumentError(
-            "samples",
-            "cannot be drawn: the tuples are too many to say which of them are protected",
-            None,
-            "Audit the parts one by one",
-        )
+        rule = "cannot be drawn: the tuples are too many to say which of them are protected"
+        remedy = "Audit the parts one by one"
+        raise ArgumentError("samples", rule, None, remedy)
     return _conclude(mechanism, samples, total.epsilon, total.delta, total.total, method, violation)
 
 
@@ -546,10 +537,7 @@ def audit(
     if claim is None:
         return audit_exact(mechanism, samples)
     if samples is not None:
-        raise ArgumentError(
-            "samples",
-            "do not go with a claim, which is checked by enumeration",
-            None,
-            "Ask for one of the two",
-        )
+        rule = "do not go with a claim, which is checked by enumeration"
+        remedy = "Ask for one of the two"
+        raise ArgumentError("samples", rule, None, remedy)
     return audit_claim(mechanism, claim)

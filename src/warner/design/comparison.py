@@ -103,12 +103,9 @@ def _kl(truth: np.ndarray, estimate: np.ndarray) -> float:
     """The divergence, refused where it is infinite."""
     divergence = metrics.kullback_leibler(truth, estimate)
     if not np.isfinite(divergence):
-        raise ArgumentError(
-            "loss",
-            "'kl' is infinite where a method gives the share 0 to a value that people have",
-            None,
-            "Use 'js', which is always finite",
-        )
+        rule = "'kl' is infinite where a method gives the share 0 to a value that people have"
+        remedy = "Use 'js', which is always finite"
+        raise ArgumentError("loss", rule, None, remedy)
     return divergence
 
 

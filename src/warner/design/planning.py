@@ -667,10 +667,7 @@ def _people(name: str, expected: float, n: int, error: float, loss: str) -> int:
     """How many people bring the expected loss with n people down to ``error``."""
     power = 1 if loss == "l2" else 2  # l1 and w1 fall with the root of n, l2 with n
     if math.log(n) + power * math.log(expected / error) > math.log(MAX_PEOPLE):
-        raise ArgumentError(
-            "error",
-            f"would need more than {MAX_PEOPLE:.0e} people with {name}",
-            repr(error),
-            "Name a larger error",
-        )
+        rule = f"would need more than {MAX_PEOPLE:.0e} people with {name}"
+        remedy = "Name a larger error"
+        raise ArgumentError("error", rule, repr(error), remedy)
     return math.ceil(n * (expected / error) ** power * (1 - 1e-12))

@@ -412,11 +412,8 @@ def log_likelihood_at(data: LikelihoodData, theta: ArrayLike) -> float | np.ndar
     columns = thetas.reshape(-1, size).T
     if not np.isfinite(columns).all() or (columns < 0).any() or (_off(columns) > 1e-9).any():
         worst = int(np.argmax(_off(columns))) if np.isfinite(columns).all() else 0
-        raise ArgumentError(
-            "theta",
-            "must hold distributions: entries >= 0 that sum to 1",
-            f"sum {columns[:, worst].sum():.6g}",
-        )
+        rule = "must hold distributions: entries >= 0 that sum to 1"
+        raise ArgumentError("theta", rule, f"sum {columns[:, worst].sum():.6g}")
     observed = data.weights > 0
     w = data.weights[observed]
     copies = channel.rows_per_report
@@ -478,12 +475,9 @@ def require_possible(channel: LikelihoodOperator, w: np.ndarray) -> None:
     impossible = (w > 0) & (channel.matvec(np.ones(channel.shape[1])) <= 0)
     if impossible.any():
         count = np.count_nonzero(impossible)
-        raise ImpossibleReportError(
-            "reports",
-            f"{count} of the reports seen have probability 0 under every value",
-            None,
-            "They cannot come from this mechanism: check the channel",
-        )
+        rule = f"{count} of the reports seen have probability 0 under every value"
+        remedy = "They cannot come from this mechanism: check the channel"
+        raise ImpossibleReportError("reports", rule, None, remedy)
 
 
 def zero_small_shares(
@@ -672,12 +666,9 @@ def require_order(domain: Domain, name: str) -> None:
     """Refuse domains whose values are not points on a line."""
     points = domain.points
     if points is None or points.shape[1] != 1:
-        raise ArgumentError(
-            "domain",
-            f"of {name} must have values in order on a line",
-            type(domain).__name__,
-            "Use Integers or Interval for it, or MaximumLikelihood() for values without order",
-        )
+        rule = f"of {name} must have values in order on a line"
+        remedy = "Use Integers or Interval for it, or MaximumLikelihood() for values without order"
+        raise ArgumentError("domain", rule, type(domain).__name__, remedy)
 
 
 # -----------------------------------------------------------------------------------------------

@@ -535,12 +535,9 @@ class ExpectationMaximization(Estimator):
         choice("keep_path", self.keep_path, (False, True))
         if self.tolerance is None:
             if self.steps is None:
-                raise ArgumentError(
-                    "steps",
-                    "must be given where there is no tolerance",
-                    None,
-                    "For example steps=100, steps='auto' or tolerance=0.001",
-                )
+                rule = "must be given where there is no tolerance"
+                remedy = "For example steps=100, steps='auto' or tolerance=0.001"
+                raise ArgumentError("steps", rule, None, remedy)
             return
         if self.steps == "auto":
             raise ArgumentError(

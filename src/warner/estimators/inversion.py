@@ -89,12 +89,9 @@ class Inversion(Estimator):
         choice("rest", self.rest, ("spread", "discard"))
         for name in ("alpha", "rest"):
             if self.constraint != "threshold" and getattr(self, name) != getattr(Inversion, name):
-                raise ArgumentError(
-                    name,
-                    "belongs to the constraint 'threshold'",
-                    show(getattr(self, name)),
-                    "Pass constraint='threshold', or leave it out",
-                )
+                rule = "belongs to the constraint 'threshold'"
+                remedy = "Pass constraint='threshold', or leave it out"
+                raise ArgumentError(name, rule, show(getattr(self, name)), remedy)
 
     @property
     def inverts(self) -> bool:
@@ -223,19 +220,13 @@ class SampleMean(Estimator):
     def _fit(self, data: LikelihoodData) -> Fit:
         points, w = data.domain.points, data.weights
         if points is None:
-            raise ArgumentTypeError(
-                "method",
-                "SampleMean needs values with coordinates",
-                type(data.domain).__name__,
-                "Use Integers, Interval, Grid or Points",
-            )
+            rule = "SampleMean needs values with coordinates"
+            remedy = "Use Integers, Interval, Grid or Points"
+            raise ArgumentTypeError("method", rule, type(data.domain).__name__, remedy)
         if data.channel.rows_per_report != 1:
-            raise IdentifiabilityError(
-                "tally",
-                "keeps bit sums, and several bits belong to one report",
-                None,
-                "Use Inversion() and the mean() of its estimate",
-            )
+            rule = "keeps bit sums, and several bits belong to one report"
+            remedy = "Use Inversion() and the mean() of its estimate"
+            raise IdentifiabilityError("tally", rule, None, remedy)
         extent = float(np.ptp(points, axis=0).max())
         scores = [_least_risk(data, c, extent) for c in points.T]
         g, bias = np.stack([g for g, _ in scores]), np.array([b for _, b in scores])
@@ -370,33 +361,24 @@ class Independent(Estimator):
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Estimator):
-            raise ArgumentTypeError(
-                "method",
-                "must be an estimator",
-                kind(self.method),
-                "For example Inversion('project')",
-            )
+            rule = "must be an estimator"
+            remedy = "For example Inversion('project')"
+            raise ArgumentTypeError("method", rule, kind(self.method), remedy)
         if self.groups is None:
             return
         if isinstance(self.groups, str) or not all(
             isinstance(g, Sequence) and not isinstance(g, str) for g in self.groups
         ):
-            raise ArgumentTypeError(
-                "groups",
-                "must be lists of names",
-                kind(self.groups),
-                "For example [['age', 'sex']]",
-            )
+            rule = "must be lists of names"
+            remedy = "For example [['age', 'sex']]"
+            raise ArgumentTypeError("groups", rule, kind(self.groups), remedy)
         groups = tuple(tuple(group) for group in self.groups)
         names = [name for group in groups for name in group]
         if not all(isinstance(name, str) for name in names):
             raise ArgumentTypeError("groups", "must be lists of names", "other things in them")
         if len(set(names)) < len(names) or not all(groups):
-            raise ArgumentError(
-                "groups",
-                "must name every attribute once at most, and none be empty",
-                show([list(g) for g in groups]),
-            )
+            rule = "must name every attribute once at most, and none be empty"
+            raise ArgumentError("groups", rule, show([list(g) for g in groups]))
         object.__setattr__(self, "groups", groups)
 
     def _fit(self, data: LikelihoodData) -> Fit:
@@ -435,11 +417,8 @@ class Independent(Estimator):
         groups = [list(group) for group in self.groups or ()]
         unknown = [name for group in groups for name in group if name not in names]
         if unknown:
-            raise ArgumentError(
-                "groups",
-                f"must name attributes of the domain, {', '.join(names)}",
-                show(unknown[0]),
-            )
+            rule = f"must name attributes of the domain, {', '.join(names)}"
+            raise ArgumentError("groups", rule, show(unknown[0]))
         named = {name for group in groups for name in group}
         groups += [[name] for name in names if name not in named]
         return sorted(sorted(names.index(name) for name in group) for group in groups)

@@ -42,12 +42,9 @@ def groups_of(data: LikelihoodData, name: str) -> tuple[list[KeyedGroup], Domain
     groups = keyed_groups(data.channel, data.weights, data.n)
     domain = data.domain
     if groups is None or len(domain.attributes) != 2:
-        raise ArgumentError(
-            "method",
-            f"{name} needs reports of keys and values",
-            type(domain).__name__,
-            "Collect them with KeyValue, or use another method",
-        )
+        rule = f"{name} needs reports of keys and values"
+        remedy = "Collect them with KeyValue, or use another method"
+        raise ArgumentError("method", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return groups, keys, values
 
@@ -108,12 +105,9 @@ def key_moments(data: LikelihoodData, name: str = "this") -> KeyMoments:
     # added.
     groups, _, values = groups_of(data, name)
     if values.points is None or values.dimension != 1:
-        raise ArgumentTypeError(
-            "values",
-            "must be numbers for their means",
-            type(values).__name__,
-            "Use Interval or Integers",
-        )
+        rule = "must be numbers for their means"
+        remedy = "Use Interval or Integers"
+        raise ArgumentTypeError("values", rule, type(values).__name__, remedy)
     points = values.points[:, 0]
     precision = np.array([n / _even_variance(channel) for channel, _, n in groups])
     means = np.zeros(())
@@ -273,12 +267,9 @@ class PerKey(Estimator):
         for name, example in (("method", LogSpline()), ("frequencies", Inversion("project"))):
             estimator = getattr(self, name)
             if not isinstance(estimator, Estimator) or isinstance(estimator, PerKey | KeyMeans):
-                raise ArgumentTypeError(
-                    name,
-                    "must be an estimator object of distributions",
-                    kind(estimator),
-                    f"For example {example!r}",
-                )
+                rule = "must be an estimator object of distributions"
+                remedy = f"For example {example!r}"
+                raise ArgumentTypeError(name, rule, kind(estimator), remedy)
 
     def alone(self, key: int) -> Estimator:
         """Return an estimator that estimates the values of one key only.

@@ -473,12 +473,9 @@ def second_order(
     """
     size = theta.size
     if size > _LARGEST:
-        raise ArgumentError(
-            "domain",
-            f"of BiasCorrection has at most {_LARGEST} values",
-            str(size),
-            "Use MaximumLikelihood()",
-        )
+        rule = f"of BiasCorrection has at most {_LARGEST} values"
+        remedy = "Use MaximumLikelihood()"
+        raise ArgumentError("domain", rule, str(size), remedy)
     information, mean = np.zeros((size, size)), np.zeros(size)
     for s, weights in _scores(channel, w, theta):
         half = s * np.sqrt(weights)[:, None]
@@ -501,12 +498,9 @@ def _scores(
         likelihoods = block[observed]
         d = likelihoods @ theta
         if (d <= 0).any():
-            raise ArgumentError(
-                "inner",
-                "must not give a report that was seen the probability 0",
-                None,
-                "Use MaximumLikelihood()",
-            )
+            rule = "must not give a report that was seen the probability 0"
+            remedy = "Use MaximumLikelihood()"
+            raise ArgumentError("inner", rule, None, remedy)
         yield likelihoods / d[:, None], w[rows][observed]
 
 
@@ -688,12 +682,9 @@ class MixtureReduction(Estimator):
         if self.tiny and not self.premerge:
             raise ArgumentError("tiny", "goes with premerge", show(self.tiny), "Pass premerge=True")
         if not is_list(self.groups) or not all(map(is_list, self.groups)):
-            raise ArgumentTypeError(
-                "groups",
-                "must be lists of values",
-                kind(self.groups),
-                "For example [['a', 'b'], ['c', 'd']]",
-            )
+            rule = "must be lists of values"
+            remedy = "For example [['a', 'b'], ['c', 'd']]"
+            raise ArgumentTypeError("groups", rule, kind(self.groups), remedy)
         if not is_list(self.absent):
             raise ArgumentTypeError(
                 "absent", "must be a list of values", kind(self.absent), "For example ['a']"

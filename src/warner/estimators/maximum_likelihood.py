@@ -331,12 +331,9 @@ class MaximumLikelihood(Estimator):
             channel, w = channel.supports(w)
             data = replace(data, channel=channel, weights=w)
         if self.likelihood == "reports" and channel.rows_per_report > 1:
-            raise MismatchError(
-                "tally",
-                "knows reports by their bit sums only",
-                None,
-                "Tally with keep_reports=True",
-            )
+            rule = "knows reports by their bit sums only"
+            remedy = "Tally with keep_reports=True"
+            raise MismatchError("tally", rule, None, remedy)
         steps: int | None = None
         solve = _closed_form(channel)
         rows, weights = (channel, w) if solve is not None else channel.restrict_to_observed(w)

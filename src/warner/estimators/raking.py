@@ -376,12 +376,9 @@ class RakedJoint(Estimator):
 
     def __post_init__(self) -> None:
         if self.single is not None and not callable(self.single):
-            raise ArgumentTypeError(
-                "single",
-                "must be a function from LikelihoodData to a Fit",
-                kind(self.single),
-                "For example EmpiricalBayes().fit",
-            )
+            rule = "must be a function from LikelihoodData to a Fit"
+            remedy = "For example EmpiricalBayes().fit"
+            raise ArgumentTypeError("single", rule, kind(self.single), remedy)
 
     def _fit(self, data: LikelihoodData) -> Fit:
         domain = data.domain

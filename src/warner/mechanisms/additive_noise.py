@@ -55,12 +55,9 @@ class Noise(Numeric):
         """Set the grid and the noise, where ``decay`` is T."""
         self.steps, self._decay = steps, decay
         if nats < 1e-9:
-            raise BudgetError(
-                "epsilon",
-                f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09",
-                repr(self.requested),
-                "Pass a larger one",
-            )
+            rule = f"is too small: a step of the grid is {nats:.2g} nats, below 1e-09"
+            remedy = "Pass a larger one"
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         if reach is None and steps + 2 * _TAIL * math.log(2) / nats > _MOST_REPORTS:
             enough = self.requested * 2 * _TAIL * math.log(2) / nats / (_MOST_REPORTS - steps)
             rule = f"is too small: its noise spreads over more than {_MOST_REPORTS} reports"
@@ -179,12 +176,9 @@ class Geometric(Noise):
 
     def __init__(self, domain: Domain, epsilon: float, reach: int | None = None) -> None:
         if isinstance(domain, Domain) and (not domain.is_numeric or domain.is_binned):
-            raise ArgumentTypeError(
-                "domain",
-                "must be Integers",
-                type(domain).__name__,
-                "For a Grid use PlanarGeometric",
-            )
+            rule = "must be Integers"
+            remedy = "For a Grid use PlanarGeometric"
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         super().__init__(domain, epsilon)
         e = exp(-self.requested)
         check_representable(self.requested, e, "a step of the noise")
@@ -300,12 +294,9 @@ class Laplace(Noise):
         self.sensitivity = None
         if sensitivity is not None:
             if not self.lattice:
-                raise ArgumentError(
-                    "sensitivity",
-                    "needs Integers that are grid points themselves",
-                    show(sensitivity),
-                    "Leave it out, or use Integers without cells",
-                )
+                rule = "needs Integers that are grid points themselves"
+                remedy = "Leave it out, or use Integers without cells"
+                raise ArgumentError("sensitivity", rule, show(sensitivity), remedy)
             self.sensitivity = real("sensitivity", sensitivity)
             if not 0 < self.sensitivity <= steps:
                 raise ArgumentError("sensitivity", f"must lie in (0, {steps}]", show(sensitivity))

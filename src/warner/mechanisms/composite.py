@@ -370,12 +370,9 @@ class PerAttribute(Combined):
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if keep_reports:
-            raise ArgumentError(
-                "keep_reports",
-                "does not go with tuples of attributes",
-                None,
-                "Leave it out: tables of bits are kept by co-occurrence",
-            )
+            rule = "does not go with tuples of attributes"
+            remedy = "Leave it out: tables of bits are kept by co-occurrence"
+            raise ArgumentError("keep_reports", rule, None, remedy)
         return affordable_ways(self.schema.parts, ways)
 
     def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
@@ -410,12 +407,9 @@ class PerAttribute(Combined):
         """
         ways = tally.ways
         if ways is None:
-            raise MismatchError(
-                "tally",
-                f"of kind {tally.kind.name!r} does not go with PerAttribute",
-                None,
-                "Tally the reports again",
-            )
+            rule = f"of kind {tally.kind.name!r} does not go with PerAttribute"
+            remedy = "Tally the reports again"
+            raise MismatchError("tally", rule, None, remedy)
         chosen = self._asked(attributes)
         parts_of_chosen = list(dict.fromkeys(self._part_of[name] for name in chosen))
         if len(parts_of_chosen) > ways:
@@ -424,21 +418,16 @@ class PerAttribute(Combined):
                 f"Pass attributes=[...], at most {ways} of them, "
                 f"or tally with ways={len(parts_of_chosen)} (--ways {len(parts_of_chosen)})"
             )
-            raise ArgumentError(
-                "attributes",
+            rule = (
                 f"can be {ways} together of {', '.join(self.parts)}: "
-                "the tally keeps no larger tables",
-                got,
-                example,
+                "the tally keeps no larger tables"
             )
+            raise ArgumentError("attributes", rule, got, example)
         table = table_of(self.schema.parts, tally.counts, ways, parts_of_chosen)
         if table is None:
-            raise MismatchError(
-                "tally",
-                "does not fit its mechanism, PerAttribute",
-                None,
-                "Was the file altered?",
-            )
+            rule = "does not fit its mechanism, PerAttribute"
+            remedy = "Was the file altered?"
+            raise MismatchError("tally", rule, None, remedy)
         domains = {
             name: d
             for mechanism in parts_of_chosen
@@ -478,33 +467,21 @@ def part_domains(name: str, mechanism: Mechanism) -> Mapping[str, Domain]:
 def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
     """Refuse mechanisms that are not one for each attribute."""
     if not isinstance(product, Product):
-        raise ArgumentTypeError(
-            "product",
-            "must be a Product",
-            kind(product),
-            "For one attribute use its mechanism alone",
-        )
+        rule = "must be a Product"
+        remedy = "For one attribute use its mechanism alone"
+        raise ArgumentTypeError("product", rule, kind(product), remedy)
     if not isinstance(mechanisms, Mapping):
-        raise ArgumentTypeError(
-            "mechanisms",
-            "must be a dict of attributes and their mechanisms",
-            kind(mechanisms),
-        )
+        rule = "must be a dict of attributes and their mechanisms"
+        raise ArgumentTypeError("mechanisms", rule, kind(mechanisms))
     for name in product.attributes:
         if name not in mechanisms:
-            raise ArgumentError(
-                "mechanisms",
-                f"has none for {name!r}",
-                ", ".join(map(str, mechanisms)) or "none",
-            )
+            rule = f"has none for {name!r}"
+            raise ArgumentError("mechanisms", rule, ", ".join(map(str, mechanisms)) or "none")
     for name in mechanisms:
         if name not in product.attributes:
-            raise ArgumentError(
-                "mechanisms",
-                f"names {name!r}, which is no attribute",
-                None,
-                f"Attributes are {', '.join(product.attributes)}",
-            )
+            rule = f"names {name!r}, which is no attribute"
+            remedy = f"Attributes are {', '.join(product.attributes)}"
+            raise ArgumentError("mechanisms", rule, None, remedy)
 
 
 def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
@@ -514,25 +491,16 @@ def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
     if callable(mechanism) and not isinstance(mechanism, Mechanism | type):
         made = mechanism(domain)
     if not isinstance(made, Mechanism):
-        raise ArgumentTypeError(
-            f"mechanisms[{name!r}]",
-            "must be a mechanism, or a function that makes one of the domain",
-            kind(mechanism),
-        )
+        rule = "must be a mechanism, or a function that makes one of the domain"
+        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
     if made.domain != domain:
-        raise MismatchError(
-            f"mechanisms[{name!r}]",
-            "must be on the attribute's own domain",
-            repr(made.domain),
-            f"That is {domain!r}",
-        )
+        rule = "must be on the attribute's own domain"
+        remedy = f"That is {domain!r}"
+        raise MismatchError(f"mechanisms[{name!r}]", rule, repr(made.domain), remedy)
     if isinstance(made, Combined) and not made.schema.rows_are_reports:
-        raise ArgumentError(
-            f"mechanisms[{name!r}]",
-            "sends several reports of bits, which a table of tuples has no rows for",
-            None,
-            "Use a single report, or a mechanism whose reports are not bits",
-        )
+        rule = "sends several reports of bits, which a table of tuples has no rows for"
+        remedy = "Use a single report, or a mechanism whose reports are not bits"
+        raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
     return made
 
 
@@ -702,23 +670,17 @@ class Repeated(Combined):
             ArgumentError: more than 2^22 pairs of a tuple and a value, or reports of bits.
         """
         if not self.schema.rows_are_reports or self.schema.rows * self.domain.size > _LARGEST_ROWS:
-            raise ArgumentError(
-                "channel",
-                "has too many tuples of reports to list them",
-                magnitude(self.schema.rows),
-                "Use that of a tally: mechanism.channel_for(tally)",
-            )
+            rule = "has too many tuples of reports to list them"
+            remedy = "Use that of a tally: mechanism.channel_for(tally)"
+            raise ArgumentError("channel", rule, magnitude(self.schema.rows), remedy)
         channels = [mechanism.channel() for mechanism in self.parts.values()]
         return KhatriRaoChannel([c.dense() for c in channels], [c.log_factors for c in channels])
 
     def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
         if ways is not None:
-            raise ArgumentError(
-                "ways",
-                "are of several attributes; reports of one value are kept whole",
-                str(ways),
-                "Leave it out",
-            )
+            rule = "are of several attributes; reports of one value are kept whole"
+            remedy = "Leave it out"
+            raise ArgumentError("ways", rule, str(ways), remedy)
         return None
 
     def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
@@ -765,24 +727,15 @@ def _check_repeatable(parts: Sequence[Mechanism]) -> None:
         raise ArgumentError("mechanism", "must be at least one", "none")
     for mechanism in parts:
         if not isinstance(mechanism, Mechanism) or isinstance(mechanism, Combined):
-            raise ArgumentTypeError(
-                "mechanism",
-                "must be a mechanism of one report, or a list of such",
-                kind(mechanism),
-            )
+            rule = "must be a mechanism of one report, or a list of such"
+            raise ArgumentTypeError("mechanism", rule, kind(mechanism))
         if not mechanism.has_report_channel:
-            raise ArgumentError(
-                "mechanism",
-                "must send whole reports to be repeated, not a digit for each key",
-                repr(mechanism),
-                "Use key='direct'",
-            )
+            rule = "must send whole reports to be repeated, not a digit for each key"
+            remedy = "Use key='direct'"
+            raise ArgumentError("mechanism", rule, repr(mechanism), remedy)
         if mechanism.domain != parts[0].domain:
-            raise MismatchError(
-                "mechanism",
-                "must all be on one domain",
-                f"{mechanism.domain!r} and {parts[0].domain!r}",
-            )
+            rule = "must all be on one domain"
+            raise MismatchError("mechanism", rule, f"{mechanism.domain!r} and {parts[0].domain!r}")
 
 
 def _sorted(records: np.ndarray) -> np.ndarray:

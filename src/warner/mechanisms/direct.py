@@ -181,12 +181,9 @@ class MatrixMechanism(Mechanism):
         realised = self._realised_epsilon
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:
-            raise BudgetError(
-                "matrix",
-                f"needs epsilon {realised!r}",
-                f"a budget of {self.requested!r}",
-                "Allow that budget or flatten the matrix",
-            )
+            rule = f"needs epsilon {realised!r}"
+            remedy = "Allow that budget or flatten the matrix"
+            raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
 
     @cached_property
     def _realised_epsilon(self) -> float:
@@ -254,11 +251,8 @@ def _checked_matrix(matrix: ArrayLike, size: int) -> np.ndarray:
     if array.shape[0] < 2:
         raise ArgumentError("matrix", "must have at least two reports", str(array.shape))
     if (array[array > 0] < float(SMALLEST)).any():
-        raise ArgumentError(
-            "matrix",
-            f"entries must be 0 or at least {float(SMALLEST):.0e}",
-            f"{array[array > 0].min():.3g}",
-        )
+        rule = f"entries must be 0 or at least {float(SMALLEST):.0e}"
+        raise ArgumentError("matrix", rule, f"{array[array > 0].min():.3g}")
     return array
 
 

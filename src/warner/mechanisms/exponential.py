@@ -104,20 +104,14 @@ class Exponential(Mechanism):
         distances, classes = np.unique(self._distance, return_inverse=True)
         classes = classes.reshape(self._distance.shape)
         if distances.size > _MOST_DISTANCES:
-            raise ArgumentError(
-                "domain",
-                f"must have at most {_MOST_DISTANCES} different distances",
-                str(distances.size),
-                "Use fewer points, or a grid",
-            )
+            rule = f"must have at most {_MOST_DISTANCES} different distances"
+            remedy = "Use fewer points, or a grid"
+            raise ArgumentError("domain", rule, str(distances.size), remedy)
         nearest = self.requested * float(distances[1])
         if nearest < _LEAST_NATS:
-            raise BudgetError(
-                "epsilon",
-                f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}",
-                repr(self.requested),
-                "Merge them",
-            )
+            rule = f"leaves the closest values {nearest:.2g} nats apart, below {_LEAST_NATS:g}"
+            remedy = "Merge them"
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
         size, furthest = len(classes), self.requested * float(distances[-1])
         # 64 binary digits for the least likely report, and more to tell the closest values apart.
         words = math.ceil(

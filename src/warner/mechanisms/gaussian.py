@@ -182,19 +182,13 @@ class Gaussian(Numeric):
                 "Use fewer values, or larger cells",
             )
         if domain.points is None:
-            raise ArgumentTypeError(
-                "domain",
-                "must have coordinates: Interval, Integers, Grid or Points",
-                type(domain).__name__,
-                "For labels use RandomizedResponse",
-            )
+            rule = "must have coordinates: Interval, Integers, Grid or Points"
+            remedy = "For labels use RandomizedResponse"
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         self.delta = probability("delta", delta)
         if self.delta < _LEAST_DELTA:
-            raise BudgetError(
-                "delta",
-                f"must be at least {_LEAST_DELTA:g}, for sums in double precision",
-                repr(delta),
-            )
+            rule = f"must be at least {_LEAST_DELTA:g}, for sums in double precision"
+            raise BudgetError("delta", rule, repr(delta))
         self.represents_interval = domain.is_binned
         ((low, high), *_) = domain.ends
         self._span = high - low
@@ -208,24 +202,18 @@ class Gaussian(Numeric):
             if enough:
                 self._set_grid(float(sigma))
             if not enough or self._found > self.delta:
-                raise BudgetError(
-                    "sigma",
-                    f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP",
-                    repr(sigma),
-                    "Leave it out for the least",
-                )
+                rule = f"must be at least about {least:.6g} for ({epsilon!r}, {delta!r})-LDP"
+                remedy = "Leave it out for the least"
+                raise BudgetError("sigma", rule, repr(sigma), remedy)
             return
         for _ in range(200):
             self._set_grid(least)
             if self._found <= self.delta:
                 return
             least *= 1.001
-        raise BudgetError(
-            "epsilon and delta",
-            "cannot be met on the grid of this domain",
-            f"{epsilon!r}, {delta!r}",
-            "Pass a sigma",
-        )
+        rule = "cannot be met on the grid of this domain"
+        remedy = "Pass a sigma"
+        raise BudgetError("epsilon and delta", rule, f"{epsilon!r}, {delta!r}", remedy)
 
     def _set_grid(self, sigma: float) -> None:
         """Set the grid for noise of standard deviation ``sigma``, and compute its delta."""
@@ -257,12 +245,9 @@ class Gaussian(Numeric):
             if math.prod(sizes) <= _MOST_REPORTS:
                 break
         else:
-            raise ArgumentTypeError(
-                "domain",
-                f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}",
-                None,
-                "Use fewer axes, or a smaller epsilon",
-            )
+            rule = f"would need {math.prod(sizes)} different reports, more than {_MOST_REPORTS}"
+            remedy = "Use fewer axes, or a smaller epsilon"
+            raise ArgumentTypeError("domain", rule, None, remedy)
         self.law = Rounded.normal(deviation, int(self.steps.max()) + self._beyond)
         self.schema = IntegerColumns(
             ("report",) if self.domain.is_numeric else tuple(f"axis{k}" for k in range(len(sizes))),
@@ -282,12 +267,9 @@ class Gaussian(Numeric):
             if len(np.unique(places, axis=0)) == len(places):
                 return sigma / step, places
             step /= 2
-        raise BudgetError(
-            "domain",
-            "has points too close to each other for the noise it needs",
-            None,
-            "Merge points that are close",
-        )
+        rule = "has points too close to each other for the noise it needs"
+        remedy = "Merge points that are close"
+        raise BudgetError("domain", rule, None, remedy)
 
     def _shifts(self) -> np.ndarray:
         """Differences (s, d), in grid steps, of the most distant pairs of values."""

@@ -163,12 +163,9 @@ class KeyValue(Mechanism):
         self.has_report_channel = self.key == "direct"
         self.value_epsilon = self._checked_value_epsilon(value_epsilon)
         if cells is not None and value == "rounding":
-            raise ArgumentError(
-                "cells",
-                "go with value='piecewise'",
-                show(cells),
-                "Leave them out: rounding has two",
-            )
+            rule = "go with value='piecewise'"
+            remedy = "Leave them out: rounding has two"
+            raise ArgumentError("cells", rule, show(cells), remedy)
         self._value: WindowMechanism = (
             StochasticRounding(values, self.value_epsilon)
             if value == "rounding"
@@ -205,12 +202,9 @@ class KeyValue(Mechanism):
             return self.requested
         checked = budget(value_epsilon, "value_epsilon")
         if checked > self.requested:
-            raise BudgetError(
-                "value_epsilon",
-                f"must be at most epsilon, {self.requested!r}",
-                repr(checked),
-                "Leave it out for all of epsilon",
-            )
+            rule = f"must be at most epsilon, {self.requested!r}"
+            remedy = "Leave it out for all of epsilon"
+            raise BudgetError("value_epsilon", rule, repr(checked), remedy)
         return checked
 
     @classmethod
@@ -233,12 +227,9 @@ class KeyValue(Mechanism):
         # A pair is drawn anew for every report, and padding with it: neither the channel of several
         # reports nor that of tuples of answers has that draw.
         if self.pairs is not None:
-            raise ArgumentError(
-                argument,
-                "draws one of several pairs of a person, which only goes alone",
-                f"pairs={self.pairs}",
-                "Leave pairs out, or collect these reports apart",
-            )
+            rule = "draws one of several pairs of a person, which only goes alone"
+            remedy = "Leave pairs out, or collect these reports apart"
+            raise ArgumentError(argument, rule, f"pairs={self.pairs}", remedy)
 
     @property
     def values_per_person(self) -> int:
@@ -291,21 +282,15 @@ class KeyValue(Mechanism):
         if self.pairs is None and isinstance(values, list | tuple):
             for i, row in enumerate(values):
                 if isinstance(row, list | tuple):
-                    raise ValuesError(
-                        i,
-                        "must be one pair",
-                        kind(row),
-                        "For people who hold several say KeyValue(..., pairs=how many at most)",
-                    )
+                    rule = "must be one pair"
+                    remedy = "For people who hold several say KeyValue(..., pairs=how many at most)"
+                    raise ValuesError(i, rule, kind(row), remedy)
         columns = self.domain.columns(values)
         index = self.domain.attributes[_KEY].encode(columns[_KEY])
         position = self._value.encode(columns[_VALUE])
         if len(index) != len(position):
-            raise ArgumentError(
-                "values",
-                "columns must have one length",
-                f"{len(index)} keys and {len(position)} values",
-            )
+            rule = "columns must have one length"
+            raise ArgumentError("values", rule, f"{len(index)} keys and {len(position)} values")
         return np.stack([index, position], axis=1)
 
     def randomize(self, values: Any, rng: np.random.Generator | None = None) -> Reports:
@@ -468,9 +453,6 @@ def _refuse_repeated_keys(owner: np.ndarray, key: np.ndarray) -> None:
     order = np.lexsort((key, owner))
     twice = (owner[order][1:] == owner[order][:-1]) & (key[order][1:] == key[order][:-1])
     if twice.any():
-        raise ValuesError(
-            int(owner[order][1:][np.argmax(twice)]),
-            "must have at most one pair of a key",
-            "a key twice",
-            "Take their mean, or one of them",
-        )
+        rule = "must have at most one pair of a key"
+        remedy = "Take their mean, or one of them"
+        raise ValuesError(int(owner[order][1:][np.argmax(twice)]), rule, "a key twice", remedy)

@@ -278,12 +278,9 @@ class Planar(Mechanism):
         super().__init__(domain, epsilon)
         cells = domain.raster
         if cells is None or cells.rows < 2 or cells.columns < 2:
-            raise ArgumentTypeError(
-                "domain",
-                "must be a Grid of at least 2 rows and 2 columns",
-                type(domain).__name__,
-                "For a line use Integers and Geometric",
-            )
+            rule = "must be a Grid of at least 2 rows and 2 columns"
+            remedy = "For a line use Integers and Geometric"
+            raise ArgumentTypeError("domain", rule, type(domain).__name__, remedy)
         if type(truncated) is not bool:
             raise ArgumentTypeError("truncated", "must be True or False", show(truncated))
         whole = integer("number of cells", cells.rows * cells.columns, 4, _MOST_CELLS, _LARGER)
@@ -371,12 +368,9 @@ class Planar(Mechanism):
                 epsilon = math.inf
         self._found = math.nextafter(epsilon, math.inf) if epsilon < self.requested else epsilon
         if self._found > self.requested:
-            raise BudgetError(
-                "epsilon",
-                f"cannot be met: the nearest law realises {self._found!r}",
-                repr(self.requested),
-                "Pass another epsilon",
-            )
+            rule = f"cannot be met: the nearest law realises {self._found!r}"
+            remedy = "Pass another epsilon"
+            raise BudgetError("epsilon", rule, repr(self.requested), remedy)
 
     @abstractmethod
     def _cell(self, rows: np.ndarray, columns: np.ndarray, nats: float) -> np.ndarray:

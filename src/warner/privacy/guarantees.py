@@ -61,12 +61,9 @@ def sensitive_mask(domain: Domain, sensitive: Any) -> np.ndarray:
         raise ArgumentTypeError("sensitive", "must be a list of values", kind(sensitive))
     values = sensitive if isinstance(sensitive, np.ndarray) else list(sensitive)
     if not len(values):
-        raise ArgumentError(
-            "sensitive",
-            "must name at least one value: without any, values would be sent as they are",
-            None,
-            "Name what deserves protection",
-        )
+        rule = "must name at least one value: without any, values would be sent as they are"
+        remedy = "Name what deserves protection"
+        raise ArgumentError("sensitive", rule, None, remedy)
     outside = None
     try:
         index = domain.encode(values)
@@ -367,11 +364,8 @@ class MetricLDP(Guarantee):
 
     def examine(self, table: np.ndarray, domain: Domain) -> Examination:
         if domain.points is None:
-            raise ArgumentError(
-                "claim",
-                "of metric privacy needs values with coordinates",
-                type(domain).__name__,
-            )
+            rule = "of metric privacy needs values with coordinates"
+            raise ArgumentError("claim", rule, type(domain).__name__)
         worst = worst_slope(table, euclidean_distances(domain.points))
         if not slope_exceeds(worst.epsilon, self.epsilon):
             return Examination(worst.epsilon, None)
@@ -454,11 +448,8 @@ def _check_limited(epsilon: float, sensitive: tuple[Any, ...]) -> None:
     """Check the fields of a guarantee that protects some values only."""
     LDP(epsilon)
     if not isinstance(sensitive, tuple) or not sensitive:
-        raise ArgumentTypeError(
-            "sensitive",
-            "must be a tuple of at least one value",
-            "none" if sensitive == () else kind(sensitive),
-        )
+        rule = "must be a tuple of at least one value"
+        raise ArgumentTypeError("sensitive", rule, "none" if sensitive == () else kind(sensitive))
 
 
 def _count(sensitive: tuple[Any, ...]) -> str:
@@ -514,12 +505,9 @@ def _of_any_values(parts: list[Guarantee]) -> Guarantee:
     limited = [guarantee for guarantee in parts if guarantee.sensitive is not None]
     deltas = [guarantee.delta for guarantee in parts if guarantee.delta is not None]
     if deltas and limited:
-        raise MismatchError(
-            "guarantees",
-            "with a delta do not compose with those of some values only",
-            None,
-            "Compose them apart",
-        )
+        rule = "with a delta do not compose with those of some values only"
+        remedy = "Compose them apart"
+        raise MismatchError("guarantees", rule, None, remedy)
     if deltas:
         return ApproximateLDP(total, min(1.0, add_up(deltas)))
     return _limited(total, limited) if limited else LDP(total)
@@ -545,12 +533,9 @@ def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     if not pairs:
         return compose(parts.values())
     if any(guarantee.delta is not None for guarantee in parts.values()):
-        raise MismatchError(
-            "guarantee",
-            "with a delta beside one of some values only is no single statement",
-            None,
-            "See each attribute's",
-        )
+        rule = "with a delta beside one of some values only is no single statement"
+        remedy = "See each attribute's"
+        raise MismatchError("guarantee", rule, None, remedy)
     return OSLDP(add_up(guarantee.epsilon for guarantee in parts.values()), tuple(pairs))
 
 
@@ -578,11 +563,8 @@ def _checked(guarantees: Iterable[Guarantee]) -> list[Guarantee]:
         raise EmptyError("guarantees", "must not be empty")
     for guarantee in parts:
         if not isinstance(guarantee, Guarantee):
-            raise ArgumentTypeError(
-                "guarantees",
-                "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP",
-                kind(guarantee),
-            )
+            rule = "must all be LDP, ULDP, OSLDP, MetricLDP or ApproximateLDP"
+            raise ArgumentTypeError("guarantees", rule, kind(guarantee))
     return parts
 
 
@@ -593,12 +575,9 @@ def _limited(total: float, limited: list[Guarantee]) -> ULDP | OSLDP:
         sorted(map(repr, guarantee.sensitive or ())) != sorted(map(repr, sensitive))
         for guarantee in limited
     ):
-        raise MismatchError(
-            "guarantees",
-            "must protect the same sensitive values to compose",
-            None,
-            "Compose them apart, or protect the same values in each",
-        )
+        rule = "must protect the same sensitive values to compose"
+        remedy = "Compose them apart, or protect the same values in each"
+        raise MismatchError("guarantees", rule, None, remedy)
     if any(guarantee.is_one_sided for guarantee in limited):
         return OSLDP(total, sensitive)
     return ULDP(

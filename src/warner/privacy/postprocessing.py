@@ -30,11 +30,8 @@ def preserves_data_types(
     before = np.asarray(protected, dtype=bool)
     after = np.asarray(protected_after, dtype=bool)
     if before.shape != array.shape[1:] or after.shape != array.shape[:1]:
-        raise ArgumentError(
-            "protected",
-            f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)",
-            f"{before.shape}, {after.shape}",
-        )
+        rule = f"must have shapes ({array.shape[1]},) and ({array.shape[0]},)"
+        raise ArgumentError("protected", rule, f"{before.shape}, {after.shape}")
     if (array[np.ix_(after, ~before)] > 0).any():
         return False
     makers = array[~after] > 0
@@ -56,19 +53,13 @@ def post_process(
     sensitive_mask = _sensitive_mask(sensitive, array.shape[1])
     protected = image(array, sensitive_mask)
     if (broken := ambiguous_report(array, sensitive_mask, protected)) is not None:
-        raise ArgumentError(
-            "channel",
-            f"is not utility-optimised: {broken}",
-            None,
-            "Use decompose for a one-sided mechanism",
-        )
+        rule = f"is not utility-optimised: {broken}"
+        remedy = "Use decompose for a one-sided mechanism"
+        raise ArgumentError("channel", rule, None, remedy)
     if not preserves_data_types(matrix, protected, protected_after):
-        raise ArgumentError(
-            "matrix",
-            "mixes protected and invertible reports, so the guarantee is not kept",
-            None,
-            "Map protected reports to protected ones and the others to others",
-        )
+        rule = "mixes protected and invertible reports, so the guarantee is not kept"
+        remedy = "Map protected reports to protected ones and the others to others"
+        raise ArgumentError("matrix", rule, None, remedy)
     return np.asarray(_matrix(matrix) @ array)
 
 
@@ -139,9 +130,6 @@ def _matrix(value: ArrayLike) -> np.ndarray:
         or (array < 0).any()
         or not np.allclose(array.sum(axis=0), 1, rtol=0, atol=1e-9)
     ):
-        raise ArgumentError(
-            "matrix",
-            "must have two dimensions, entries >= 0 and columns that sum to 1",
-            str(array.shape),
-        )
+        rule = "must have two dimensions, entries >= 0 and columns that sum to 1"
+        raise ArgumentError("matrix", rule, str(array.shape))
     return array

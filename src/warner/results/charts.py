@@ -86,12 +86,9 @@ def chart(
     """
     for i, e in enumerate(estimates):
         if e.fit.probabilities is None:
-            raise ArgumentError(
-                "plot",
-                "needs shares, and only a mean was estimated",
-                e.method,
-                "Estimate with another method",
-            )
+            rule = "needs shares, and only a mean was estimated"
+            remedy = "Estimate with another method"
+            raise ArgumentError("plot", rule, e.method, remedy)
         if truth is not None and np.shape(truth[i]) != (e.domain.size,):
             raise ArgumentError(
                 "truth", f"must have shape ({e.domain.size},)", str(np.shape(truth[i]))

@@ -420,12 +420,9 @@ class Conditional(Tabular):
         """A summary of the key's values, with the interval of a function of all shares."""
         of_key = summary(BlockShares(self.probabilities, self.domain, self.estimate), *arguments)
         if not isinstance(of_key, Quantity):
-            raise ArgumentTypeError(
-                "values",
-                "must be points on a line",
-                type(self.domain).__name__,
-                "Use Interval or Integers",
-            )
+            rule = "must be points on a line"
+            remedy = "Use Interval or Integers"
+            raise ArgumentTypeError("values", rule, type(self.domain).__name__, remedy)
         solution, method = self.estimate, self.estimate.estimator
         if isinstance(method, PerKey):
             solution = replace(solution, estimator=method.alone(self.index))
@@ -531,12 +528,9 @@ class Answered(Conditional):
 def answered(estimate: Solution) -> Answered:
     """The distribution among those who answered: see :meth:`warner.Estimate.answered`."""
     if estimate.domain.nonresponse is None:
-        raise ArgumentTypeError(
-            "estimate",
-            "must be on a domain with nonresponse as a value",
-            type(estimate.domain).__name__,
-            'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study',
-        )
+        rule = "must be on a domain with nonresponse as a value"
+        remedy = 'Use warner.domains.with_missing(domain, "answer"), missing = "answer" in a study'
+        raise ArgumentTypeError("estimate", rule, type(estimate.domain).__name__, remedy)
     return Answered(estimate)
 
 
@@ -606,12 +600,9 @@ def _attributes(estimate: Solution) -> tuple[Domain, Domain]:
     """The domains of keys and of values; refused where there are not two attributes."""
     domain = estimate.domain
     if len(domain.attributes) != 2:
-        raise ArgumentTypeError(
-            "estimate",
-            "must be on a Product of two attributes, such as a key and a value",
-            type(domain).__name__,
-            "The shares of its values are in rows()",
-        )
+        rule = "must be on a Product of two attributes, such as a key and a value"
+        remedy = "The shares of its values are in rows()"
+        raise ArgumentTypeError("estimate", rule, type(domain).__name__, remedy)
     keys, values = domain.attributes.values()
     return keys, values
 

@@ -120,13 +120,12 @@ class GraphicalModel:
             return self.pairs[axes] if first < second else self.pairs[(second, first)].T
         cells = prod(self.domain.shape[axis] for axis in axes)
         if cells > _LARGEST_MARGIN or self.tree.work(axes) > _LARGEST_WORK:
-            raise ArgumentError(
-                "names",
+            rule = (
                 f"must have at most {_LARGEST_MARGIN} combinations of values, and "
-                f"{_LARGEST_WORK} with those of a clique",
-                str(cells),
-                "Ask for fewer attributes, or draw people with sample(n)",
+                f"{_LARGEST_WORK} with those of a clique"
             )
+            remedy = "Ask for fewer attributes, or draw people with sample(n)"
+            raise ArgumentError("names", rule, str(cells), remedy)
         if len(axes) == 1:
             return self.tree.marginal(axes)
         order = sorted(axes)
@@ -265,12 +264,9 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
         list(tally) if isinstance(tally, Iterable) and not isinstance(tally, Tally) else [tally]
     )
     if not tallies or not all(isinstance(one, Tally) for one in tallies):
-        raise ArgumentTypeError(
-            "tally",
-            "must be a Tally or several",
-            kind(tally),
-            "Make one with mechanism.tally(reports, ways=2)",
-        )
+        rule = "must be a Tally or several"
+        remedy = "Make one with mechanism.tally(reports, ways=2)"
+        raise ArgumentTypeError("tally", rule, kind(tally), remedy)
     names_in_order = list(from_header(tallies[0].header).attribute_domains)
     names = names_in_order if attributes is None else attribute_names(attributes, names_in_order)
     if len(names) < 2:
@@ -282,12 +278,9 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
 def _shares(data: LikelihoodData) -> np.ndarray:
     """The recommended estimate of one or two attributes."""
     if not data.channel.has_likelihood:
-        raise ArgumentError(
-            "tally",
-            "must be of attributes whose reports have a likelihood",
-            None,
-            "Tally with ways=2, and leave out attributes of keys with values",
-        )
+        rule = "must be of attributes whose reports have a likelihood"
+        remedy = "Tally with ways=2, and leave out attributes of keys with values"
+        raise ArgumentError("tally", rule, None, remedy)
     return recommended_fit(data)[1].shares
 
 

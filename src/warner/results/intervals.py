@@ -348,21 +348,15 @@ def posterior(
     """
     alpha = 1 - confidence_level(level)
     if choice("target", target, TARGETS) == "respondents":
-        raise ArgumentError(
-            "target",
-            "must be 'population' for a posterior of the population's shares",
-            None,
-            "Use kind='bootstrap'",
-        )
+        rule = "must be 'population' for a posterior of the population's shares"
+        remedy = "Use kind='bootstrap'"
+        raise ArgumentError("target", rule, None, remedy)
     if solution.normal is not None and weights is None:
         return solution.normal.interval(level, solution.probabilities)
     if solution.fit.posterior is None:
-        raise ArgumentError(
-            "kind",
-            "'posterior' needs an estimator that has a posterior",
-            solution.method,
-            "Use kind='bootstrap'",
-        )
+        rule = "'posterior' needs an estimator that has a posterior"
+        remedy = "Use kind='bootstrap'"
+        raise ArgumentError("kind", rule, solution.method, remedy)
     if solution.data.reports_per_person > 1:
         rule = "'posterior' takes each report as that of another person"
         got = f"up to {solution.data.reports_per_person} reports of one person"
@@ -399,19 +393,13 @@ def fisher(
     data, theta = solution.data, solution.probabilities
     matrix = _functions(weights, data.domain.size)
     if solution.status is not Status.CONVERGED or solution.likelihood != WHOLE:
-        raise ArgumentError(
-            "estimate",
-            "must be the maximum of the likelihood of whole reports",
-            solution.method,
-            "Use kind='score' or 'bootstrap'",
-        )
+        rule = "must be the maximum of the likelihood of whole reports"
+        remedy = "Use kind='score' or 'bootstrap'"
+        raise ArgumentError("estimate", rule, solution.method, remedy)
     if (theta <= 0).any():
-        raise ArgumentError(
-            "estimate",
-            "must have no share at 0",
-            f"{np.count_nonzero(theta <= 0)} at 0",
-            "Use kind='score', which holds at the border too",
-        )
+        rule = "must have no share at 0"
+        remedy = "Use kind='score', which holds at the border too"
+        raise ArgumentError("estimate", rule, f"{np.count_nonzero(theta <= 0)} at 0", remedy)
     times = 0 if respondents else data.reports_per_person
     if times > 1 and len(data.channel.groups()) > 1:
         rule = "'fisher' takes reports of several mechanisms as those of different people"
@@ -423,12 +411,9 @@ def fisher(
     inner = basis.T @ information @ basis
     values, vectors = np.linalg.eigh(inner)
     if values.size and values[0] <= 1e-12 * values[-1]:
-        raise IdentifiabilityError(
-            "channel",
-            "leaves some function of the shares unidentified",
-            None,
-            "Use kind='bootstrap'",
-        )
+        rule = "leaves some function of the shares unidentified"
+        remedy = "Use kind='bootstrap'"
+        raise IdentifiabilityError("channel", rule, None, remedy)
     spread = (matrix @ basis) @ (vectors / np.sqrt(values))
     variance = (spread**2).sum(axis=1)
     middle = matrix @ theta
@@ -485,11 +470,8 @@ def _vector(value: ArrayLike) -> np.ndarray:
     """The result of a function of the shares, as finite numbers (r,)."""
     array = np.atleast_1d(np.asarray(value, dtype=np.float64))
     if array.ndim != 1 or not np.isfinite(array).all():
-        raise ArgumentError(
-            "weights",
-            "as a function must give finite numbers, of shape (r,)",
-            f"shape {array.shape}",
-        )
+        rule = "as a function must give finite numbers, of shape (r,)"
+        raise ArgumentError("weights", rule, f"shape {array.shape}")
     return array
 
 

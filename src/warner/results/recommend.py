@@ -112,12 +112,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
 def recommended_fit(data: LikelihoodData) -> tuple[Estimator, Fit]:
     """The recommended estimator for the data, and its fit."""
     if data.domain.size > _MOST_VALUES:
-        raise ArgumentError(
-            "domain",
-            f"must have at most {_MOST_VALUES} values for the recommended method",
-            str(data.domain.size),
-            "Name a method: Inversion('project'), -m project",
-        )
+        rule = f"must have at most {_MOST_VALUES} values for the recommended method"
+        remedy = "Name a method: Inversion('project'), -m project"
+        raise ArgumentError("domain", rule, str(data.domain.size), remedy)
     smooth = recommended(data.domain, data.channel)
     fit = smooth.fit(data)
     # Labels have no order, and need no module for it.

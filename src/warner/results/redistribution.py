@@ -82,11 +82,8 @@ class Redistributed:
         tags = ", ".join(self.tag_shares)
         for tag, value in losses.items():
             if tag not in self.tag_shares or not 0 <= real(f"background {tag}", value) <= 2:
-                raise ArgumentError(
-                    "background",
-                    f"must give an l1 loss in [0, 2] to tags among {tags}",
-                    f"{tag}: {value}",
-                )
+                rule = f"must give an l1 loss in [0, 2] to tags among {tags}"
+                raise ArgumentError("background", rule, f"{tag}: {value}")
         return loss + sum(
             abs(share) * losses.get(tag, 2.0) for tag, share in self.tag_shares.items()
         )
@@ -132,12 +129,9 @@ def redistributed(
     """The shares of tags over the values: see :meth:`warner.Estimate.redistribute`."""
     tagged = estimate.domain
     if not tagged.tags:
-        raise MismatchError(
-            "estimate",
-            "has no tags to redistribute",
-            None,
-            "It must come from the tally of a PersonalizedULDP mechanism",
-        )
+        rule = "has no tags to redistribute"
+        remedy = "It must come from the tally of a PersonalizedULDP mechanism"
+        raise MismatchError("estimate", rule, None, remedy)
     size = tagged.untagged.size
     distributions = _background(background, tagged.tags)
     r = estimate.probabilities

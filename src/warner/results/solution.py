@@ -278,12 +278,9 @@ def positions(domain: Domain, names: str | Sequence[str], least: int = 1) -> tup
     if not isinstance(names, str) and (
         not hasattr(names, "__iter__") or not all(isinstance(name, str) for name in names)
     ):
-        raise ArgumentTypeError(
-            "names",
-            "must be names of attributes",
-            kind_of(names),
-            f"There are {', '.join(attributes)}",
-        )
+        rule = "must be names of attributes"
+        remedy = f"There are {', '.join(attributes)}"
+        raise ArgumentTypeError("names", rule, kind_of(names), remedy)
     listed = [names] if isinstance(names, str) else list(names)
     unknown = [name for name in listed if name not in attributes]
     if unknown:

@@ -71,12 +71,9 @@ def fisher_information(mechanisms: Mechanisms, theta: ArrayLike, n: People = 1) 
     """
     information, infinite = _information(mechanisms, theta, n)[1:]
     if infinite.any():
-        raise ArgumentError(
-            "theta",
-            "must give every report a positive probability, else the information is infinite",
-            None,
-            "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros",
-        )
+        rule = "must give every report a positive probability, else the information is infinite"
+        remedy = "Make its zeros small positive shares, or ask for cramer_rao, which takes zeros"
+        raise ArgumentError("theta", rule, None, remedy)
     return information
 
 
@@ -209,12 +206,9 @@ def _information(
         if not channel.has_information:
             channel = report_channel(subject)
         if not channel.has_information:
-            raise ArgumentError(
-                "mechanisms",
-                "must have reports that are sets of values, or few enough to list",
-                type(subject).__name__,
-                "Compare methods on simulated tallies: compare(tally, methods)",
-            )
+            rule = "must have reports that are sets of values, or few enough to list"
+            remedy = "Compare methods on simulated tallies: compare(tally, methods)"
+            raise ArgumentError("mechanisms", rule, type(subject).__name__, remedy)
         finite, directions = channel.information(shares)
         total += people * finite
         infinite += directions
@@ -358,12 +352,9 @@ def _scores(
 ) -> tuple[FloatArray, FloatArray]:
     """T's of every report (m, K - 1), and its probability (m,)."""
     if channel.rows_per_report != 1 or channel.shape[0] > _LARGEST:
-        raise ArgumentError(
-            "mechanisms",
-            f"must have at most {_LARGEST} different reports for a second-order error",
-            None,
-            "Use maximum_likelihood_error, or a smaller domain",
-        )
+        rule = f"must have at most {_LARGEST} different reports for a second-order error"
+        remedy = "Use maximum_likelihood_error, or a smaller domain"
+        raise ArgumentError("mechanisms", rule, None, remedy)
     rows = channel.dense()
     chance = rows @ theta
     positive = chance > 0

@@ -181,11 +181,8 @@ def inversion_squares(
     True
     """
     if len(sizes) != len(epsilons) or not len(sizes):
-        raise ArgumentError(
-            "epsilons",
-            "must have as many entries as sizes, at least one",
-            f"{len(epsilons)} for {len(sizes)}",
-        )
+        rule = "must have as many entries as sizes, at least one"
+        raise ArgumentError("epsilons", rule, f"{len(epsilons)} for {len(sizes)}")
     if not 0 <= real("squares", squares) <= 1:
         raise ArgumentError("squares", "must lie in [0, 1]", repr(squares))
     product = 1.0
@@ -404,11 +401,8 @@ def _sensitive(mechanism: Mechanism | Domain, size: int) -> np.ndarray:
     if isinstance(mechanism, Domain):
         return everything
     if mechanism.channel().support_law() is None:
-        raise ArgumentError(
-            "mechanism",
-            "must have reports that support some values, in the same way for all of one kind",
-            type(mechanism).__name__,
-        )
+        rule = "must have reports that support some values, in the same way for all of one kind"
+        raise ArgumentError("mechanism", rule, type(mechanism).__name__)
     return everything if mechanism.sensitive_mask is None else mechanism.sensitive_mask
 
 
