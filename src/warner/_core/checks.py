@@ -14,7 +14,7 @@ from warner._core.errors import (
     BudgetError,
     WarnerError,
 )
-from warner._core.text import unreadable
+from warner._core.text import meant, unreadable
 
 
 def show(value: Any) -> str:
@@ -115,8 +115,14 @@ def budget(value: Any, name: str = "epsilon", infinite: bool = False) -> float:
 def choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """Return ``value`` if it is one of ``allowed``; ArgumentError otherwise."""
     if not any(value is item or (type(value) is type(item) and value == item) for item in allowed):
-        raise ArgumentError(name, f"must be one of {', '.join(map(repr, allowed))}", show(value))
+        near = meant(value, filter(_is_text, allowed)) if _is_text(value) else None
+        rule = f"must be one of {', '.join(map(repr, allowed))}"
+        raise ArgumentError(name, rule, show(value), near)
     return value
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def numbers_of(name: str, value: Any, rule: str = "must be an array of numbers") -> np.ndarray:

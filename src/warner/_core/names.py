@@ -84,6 +84,7 @@ _ARGUMENTS = _by_word(
         "p prob probability": "The probability p of the true value among K follows from epsilon: "
         "epsilon = log(p (K - 1) / (1 - p))",
         "eps budget": "Is 'epsilon' meant?",
+        "by groups": "Count by group: mechanism.tally(reports, by={...})",
         "alpha confidence conf": "Is 'level' meant, such as level=0.95?",
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -58,17 +59,56 @@ class PlainErrors(click.Command):
             ) from None
 
 
+# What is asked for under another name: words of older texts and of other programs.
+_CALLED_HERE = {
+    "groups": "estimate --by",
+    "difference": "estimate --compare-groups",
+    "compare": "benchmark",
+    "clusters": "plan PILOT_TALLY",
+    "count": "tally",
+    "add": "merge",
+    "analyse": "estimate",
+    "analyze": "estimate",
+    "perturb": "randomize",
+    "init": "new",
+    "validate": "study check",
+    "version": "--version",
+    "completion": "--help, whose last lines say how a shell completes commands",
+}
+
+
 class _Group(PlainErrors, click.Group):
     """The commands of warner, in the order in which they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands:
+            inner = (
+                each for each, group in whole_commands().items() if name in _commands_of(group)
+            )
+            here = _CALLED_HERE.get(name) or next((f"{each} {name}" for each in inner), None)
+            if here is not None:
+                raise click.UsageError(f"No such command {name!r}. It is: warner {here}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _commands_of(command: click.Command) -> Iterable[str]:
+    return command.commands if isinstance(command, click.Group) else ()
+
 
 @click.group(
-    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=_Group,
+    epilog="Exit status: 0 done; 1 an error, or an audit that fails; 2 a wrong command line; 130 "
+    'Ctrl-C. For completion in bash: eval "$(_WARNER_COMPLETE=bash_source warner)"; in zsh and '
+    "fish zsh_source and fish_source.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="warner")
+@click.version_option(None, "-V", "--version", package_name="warner")
 @click.option(
     "--load",
     "plug_ins",
@@ -133,9 +173,10 @@ def help_of(context: click.Context, names: tuple[str, ...]) -> None:
     assert page is not None
     for name in names:
         group = page.command
-        inner = group.commands.get(name) if isinstance(group, click.Group) else None
-        if inner is None:
+        if not isinstance(group, click.Group):
             raise click.UsageError(f"No such command {name!r}.", page)
+        inner = group.resolve_command(page, [name])[1]
+        assert inner is not None
         command = inner.whole() if isinstance(inner, _Later) else inner
         page = click.Context(command, page, info_name=name)
     click.echo(page.get_help())

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from warner._core.atomic_files import read_whole
+from warner._core.checks import choice
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
@@ -51,9 +52,8 @@ def asked_tallies(
     """What to estimate, as the options say."""
     inside = {name: attributes_of(parts) for name, parts in tallies.items()}
     names = dict.fromkeys([*tallies, *(each for inner in inside.values() for each in inner)])
-    unknown = [name for name in only if name not in names]
-    if unknown:
-        raise ArgumentError("--only", f"must be one of {', '.join(names)}", ", ".join(unknown))
+    for name in only:
+        choice("--only", name, tuple(names))
     chosen = chosen_tallies(tallies, only)
     if not joint:
         for name, parts in chosen.items():

@@ -19,7 +19,7 @@ import numpy as np
 from warner import io as files
 from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, FileError, MismatchError
+from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
 from warner._core.text import file_name_key, in_one_line
 from warner.app.terminal import plural
@@ -37,6 +37,7 @@ from warner.reports.tally import (
     require_same_origin,
     save_tallies,
 )
+from warner.studies.problems import study_data, study_text
 from warner.studies.study import Study
 
 
@@ -44,6 +45,15 @@ def read_tallies(path: str) -> dict[str, Tally]:
     """The tallies in a tally file, or on standard input for ``-``, by attribute."""
     if path == "-":
         return parse_tallies(sys.stdin.buffer.read(), "standard input")
+    if Path(path).is_file() and not is_tally_file(path):
+        if formats.is_report_file(path):
+            rule, remedy = "is no tally, but has the ending of reports", "Count it: warner tally"
+            raise FileError(path, rule, None, remedy)
+        with contextlib.suppress(StudyError):
+            study_data(study_text(path), path)
+            rule = "is a study file, which says how answers are randomised, and holds no counts"
+            remedy = "Pass the tally that 'warner tally' wrote from the reports of this study"
+            raise FileError(path, rule, None, remedy)
     return load_tallies(path)
 
 

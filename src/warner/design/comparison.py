@@ -528,7 +528,7 @@ def _ranked(errors: Mapping[Estimator, list[np.ndarray]]) -> tuple[RankedMethod,
                 method,
                 _mean(error),
                 _margin(error),
-                _mean(excess),
+                max(_mean(excess), 0.0),  # without the rounding of equal errors
                 _margin(excess),
                 _mean([won.astype(np.float64) for won in wins]),
                 float(np.mean(is_kept)),

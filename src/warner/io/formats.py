@@ -134,6 +134,12 @@ def is_report_file(path: str) -> bool:
     return any(form.recognizes(path) for form in FORMATS)
 
 
+_NO_REPORTS = {
+    ".toml": "A study stands behind --study: warner tally reports.parquet --study study.toml",
+    ".json": f"Tallies are added by 'warner merge'. {RANDOMISE_FIRST}",
+}
+
+
 def report_format(path: str) -> FileFormat:
     """The format of a file of reports."""
     if is_remote(path):
@@ -146,7 +152,8 @@ def report_format(path: str) -> FileFormat:
                 break
             return form
     else:
-        remedy = f"{RANDOMISE_FIRST}. Reports in another format: save them as Parquet or CSV"
+        usual = f"{RANDOMISE_FIRST}. Reports in another format: save them as Parquet or CSV"
+        remedy = _NO_REPORTS.get(Path(path).suffix, usual)
         raise ArgumentError(path, f"must end in {suffixes()}", None, remedy)
     if Path(path).is_dir():
         remedy = "Count a folder that another program wrote with 'warner tally --study'"

@@ -225,7 +225,7 @@ def report_columns(
         named |= column
     elif column is not None:
         named = {name: f"{column}_{name}" for name in parts}
-        if len(parts) == 1 and column in names:
+        if len(parts) == 1 and (column in names or column.endswith(f"_{parts[0]}")):
             named = {parts[0]: column}
     elif any(name not in names for name in parts):
         named = _guessed(parts, names) or named

@@ -29,7 +29,7 @@ from warner._core.errors import (
 )
 from warner._core.extras import duckdb, pa
 from warner._core.sampling import rows_at_a_time
-from warner._core.text import RANDOMISE_FIRST, can_name_a_file, unreadable
+from warner._core.text import RANDOMISE_FIRST, can_name_a_file, meant, unreadable
 from warner.domains import Domain
 from warner.io.file_format import (
     ROWS_PER_BATCH,
@@ -544,7 +544,7 @@ def _public_columns(file: ReportFile, by: Sequence[str]) -> dict[str, Domain]:
             declared = ", ".join(file.public) or "none"
             rule = f"must be public columns of {file.path}, which has {declared}"
             remedy = "Declare them in the study before the answers are randomised"
-            raise ArgumentError("by", rule, show(name), remedy)
+            raise ArgumentError("by", rule, show(name), meant(name, file.public) or remedy)
     return {name: file.public[name] for name in by}
 
 

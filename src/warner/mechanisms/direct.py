@@ -182,7 +182,7 @@ class MatrixMechanism(Mechanism):
         self.requested = realised if epsilon is None else self.requested
         if realised > self.requested:
             rule = f"needs epsilon {realised!r}"
-            remedy = "Allow that budget or flatten the matrix"
+            remedy = "Leave epsilon out, as it follows from the matrix; or flatten the matrix"
             raise BudgetError("matrix", rule, f"a budget of {self.requested!r}", remedy)
 
     @cached_property

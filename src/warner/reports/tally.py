@@ -46,7 +46,7 @@ from warner._core.errors import (
 )
 from warner._core.names import Hinting
 from warner._core.pickles import narrow
-from warner._core.text import RANDOMISE_FIRST, canonical, unreadable
+from warner._core.text import RANDOMISE_FIRST, canonical, meant, unreadable
 from warner.domains import Domain
 from warner.reports.counting import are_in_order, count_rows_of_groups, require_room
 from warner.reports.public_columns import (
@@ -232,7 +232,10 @@ class Tally(Hinting):
             raise EmptyError("tallies", "must not be empty")
         for tally in parts:
             if not isinstance(tally, Tally) or tally.columns:
-                rule, remedy = "must be tallies, one for each group", "mechanism.tally(reports)"
+                rule, remedy = (
+                    "must be tallies of all people, one for each group",
+                    'Pass {"north": tally, ...}',
+                )
                 raise ArgumentTypeError("tallies", rule, kind(tally), remedy)
         columns = [names] if isinstance(names, str) else list(names)
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
@@ -437,7 +440,9 @@ class Tally(Hinting):
         """
         if not names or len(set(names)) < len(names) or any(n not in self.columns for n in names):
             rule = f"must be different names among {', '.join(self.names) or 'no public columns'}"
-            raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none")
+            hints = [meant(str(name), self.names) for name in names if name not in self.names]
+            remedy = next(filter(None, hints), None)
+            raise ArgumentError("by", rule, ", ".join(map(show, names)) or "none", remedy)
         axes = [self.names.index(name) for name in names]
         coarse = [tuple(key[axis] for axis in axes) for key in self._keys]
         position = {key: i for i, key in enumerate(dict.fromkeys(coarse))}

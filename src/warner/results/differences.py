@@ -358,8 +358,9 @@ def _sample(result: Any, name: str, target: str) -> Sample:
     """The sample of an estimate."""
     data = getattr(result, "data", None)
     if data is None:
-        rule = "must be estimates, or one mapping of groups"
-        raise ArgumentTypeError("a, b", rule, kind(result), "Pass estimate(tally)")
+        rule = "must be two estimates, or groups: a tally by public columns, or {name: tally}"
+        remedy = "For example compare_groups({'north': north, 'south': south})"
+        raise ArgumentTypeError("a, b", rule, kind(result), remedy)
     return Sample.of(name, data, target)
 
 

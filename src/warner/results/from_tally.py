@@ -258,7 +258,10 @@ def _plain(value: Any) -> bool:
 def _tallies_of(groups: Any) -> tuple[list[Tally], tuple[Key, ...]]:
     """The tallies of a mapping, and its keys as tuples of one length."""
     if isinstance(groups, Tally) and not groups.columns:
-        rule, remedy = "must be by public columns", "mechanism.tally(reports, by)"
+        rule, remedy = (
+            "must be by public columns",
+            "Tally them by group: mechanism.tally(reports, by={...})",
+        )
         raise ArgumentError("groups", rule, "a tally of all people together", remedy)
     if not isinstance(groups, Mapping | Tally):
         rule = "must be a tally by public columns, or {public values: Tally}"

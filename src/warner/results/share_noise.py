@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warner._core.checks import confidence_level
-from warner._core.errors import ArgumentError
+from warner._core.checks import confidence_level, kind as kind_of
+from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.progress import steps
 from warner.channels import LikelihoodOperator
 from warner.channels.base import LARGEST_DENSE
@@ -130,6 +130,8 @@ class ShareNoise:
 
 def least_share(data: LikelihoodData, target: str, z: float) -> float:
     """z^2 / (n + z^2) for n people: the least share at which a variance is taken."""
+    if not isinstance(data, LikelihoodData):
+        raise ArgumentTypeError("data", "must be LikelihoodData", kind_of(data), "Pass result.data")
     independent = data.n / data.reports_per_person if target == "population" else data.n
     return z**2 / (independent + z**2)
 

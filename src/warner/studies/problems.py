@@ -336,11 +336,33 @@ def study_data(text: str, name: str) -> dict[str, Any]:
     if problem is not None:
         raise StudyError(problem)
     study = data.get("study", data) if isinstance(data, dict) else None
-    # A misspelt [attribute.NAME] is left to the schema, which names the key.
-    if not isinstance(study, dict) or nearest("attributes", study) is None:
+    # A misspelt [attribute.NAME], and [NAME] alone, are left to the schema, which names the key.
+    if not isinstance(study, dict) or (
+        nearest("attributes", study) is None
+        and all(question_at(key, table) is None for key, table in study.items())
+    ):
         rule = "has no table 'attributes', so it is not a study file"
         raise StudyError(name, rule, None, _SWAPPED)
     return {**data}
+
+
+def question_at(key: str, table: Any) -> str | None:
+    """The name of a question whose table stands under ``key``, or in the table there; else None.
+
+    >>> question_at("smokes", {"epsilon": 1.0}), question_at("title", "Smoking")
+    ('smokes', None)
+    """
+    if not isinstance(table, Mapping):
+        return None
+    tables = {key: table, **table}
+    return next((str(n) for n, of in tables.items() if _OF_QUESTIONS & _keys_of(of)), None)
+
+
+_OF_QUESTIONS = {"mechanism", "epsilon", "values"}
+
+
+def _keys_of(table: Any) -> set[str]:
+    return set(table) if isinstance(table, Mapping) else set()
 
 
 def _place(error: Exception) -> str:

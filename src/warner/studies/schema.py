@@ -18,7 +18,7 @@ from warner._core.text import meant, nearest, unreadable
 from warner.domains import DOMAINS, Domain, StudyEntry
 from warner.mechanisms import MECHANISMS as _ALL, Mechanism
 from warner.mechanisms.headers import LARGEST_PARTS
-from warner.studies.problems import Path, Problem, ProblemLog, in_words
+from warner.studies.problems import Path, Problem, ProblemLog, in_words, question_at
 
 
 class _OfStudies(Mapping[str, type[Mechanism]]):
@@ -98,9 +98,11 @@ class Table:
             if not isinstance(key, str) or (key not in self.keys and not self.is_open):
                 # A misspelt key and the lack of the right one are one mistake.
                 near = nearest(str(key), lacking)
+                if "attributes" in lacking and question_at(str(key), table[key]) is not None:
+                    near = "attributes"
                 if near is not None:
                     lacking.remove(near)
-                log.keep([_unknown_key((*path, str(key)), near)])
+                log.keep([_unknown_key((*path, str(key)), near, table[key])])
         log.keep(_problem((*path, key), "is missing") for key in lacking)
         stated: dict[str, Any] = {}
         for key, of in self.keys.items():
@@ -231,9 +233,13 @@ def _problem(path: Path, rule: str, value: Any = None) -> Problem:
     return Problem(path, message(in_words(path), rule, got, remedy))
 
 
-def _unknown_key(path: Path, near: str | None) -> Problem:
+def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
     """A key that does not belong to its table, with the one that is meant, or its own table."""
     key, rule = str(path[-1]), "is not a key of a study file"
+    of_study = nearest(key, STUDY.keys) in (None, "attributes")
+    if len(path) == 1 and of_study and (name := question_at(key, value)) is not None:
+        remedy = f"A question is written [attributes.{name}]"
+        return Problem(path, message(in_words(path), rule, None, remedy))
     owners: dict[str, list[str]] = {}
     for table in (STUDY, ATTRIBUTE, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES):
         for name in table.keys:

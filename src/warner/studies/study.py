@@ -591,6 +591,9 @@ def _tables(
 
 def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
     """The data of a study, with the defaults of the schema."""
+    if not isinstance(data, Mapping):
+        remedy = "Read a file by Study.load(path)"
+        raise ArgumentTypeError("study", "must be a dict", kind(data), remedy)
     log = ProblemLog()
     study = STUDY.checked(data, (), log)
     if log.problems:

@@ -8,6 +8,7 @@ import pytest
 
 import warner
 from warner import Categorical, RandomizedResponse, estimate
+from warner.results.intervals import wald
 
 DEVICE = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
 REPORTS = DEVICE.randomize(["no"] * 60 + ["yes"] * 40)
@@ -87,6 +88,11 @@ def test_errors_of_properties_and_of_private_names_stay() -> None:
         (lambda: estimate(), ["needs the argument tally"]),
         (lambda: DEVICE.randomize(REPORTS), ["must be answers", "mechanism.tally(reports)"]),
         (lambda: DEVICE.tally(["no", "yes"]), ["mechanism.randomize(answers)"]),
+        (lambda: estimate(DEVICE.tally(REPORTS), by="ward"), ["mechanism.tally(reports, by="]),
+        (lambda: warner.Study("study.toml"), ["Study.load(path)"]),  # type: ignore[arg-type]
+        (lambda: wald([]), ["Pass result.data"]),  # type: ignore[arg-type]
+        (lambda: warner.compare_groups([RESULT]), ["two estimates, or groups"]),
+        (lambda: warner.Tally.from_tallies("week", DEVICE.tally(REPORTS)), ["north"]),
         (lambda: RESULT.interval("yes"), ["result[value].interval()"]),
     ],
 )

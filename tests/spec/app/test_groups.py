@@ -462,7 +462,7 @@ def test_groups_on_a_path_are_in_the_order_of_their_numbers(here_of_groups_of_pe
     [
         (("estimate", FILES[0], "--by", "file"), "at least 2 files"),
         (("estimate", f"a={FILES[0]}", f"a={FILES[1]}", "--by", "file"), "different names"),
-        (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of value"),
+        (("estimate", *FILES, "--only", "age", "--by", "file"), "must be one of 'value'"),
         (
             ("estimate", *FILES, "--of", "median", "--compare-groups"),
             "must be shares, mean, or a number",

@@ -81,18 +81,42 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("regress", "r.parquet", "smokes", "-o", "r.parquet"), "one of the inputs"),
         (("benchmark", "t.json", "--people", "9"), "goes with a study and --truth"),
         (("benchmark", "study.toml", "--truth", "answers.csv", "--joint", "a,b"), "does not go"),
-        (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "smokes, age"),
+        (("benchmark", "study.toml", "--truth", "answers.csv", "--only", "x"), "'smokes', 'age'"),
         (("estimate", "r.parquet", "--pool", "none"), "goes with --by"),
         (("estimate", "r.parquet", "--by", "ward", "-m", "mle"), "does not go with --by"),
         (("estimate", "r.parquet", "--reference", "a"), "goes with --compare-groups"),
         (("estimate", "r.parquet", "--json", "--csv"), "must not both be given"),
-        (("help", "tallly"), "No such command 'tallly'"),
+        (("help", "tallly"), "No such command 'tallly'. Did you mean 'tally'?"),
+        (("help", "estimate", "x"), "No such command 'x'"),
+        (("serve", "study.toml"), "It is: warner collect serve"),
+        (("groups", "t.json"), "It is: warner estimate --by"),
+        (("compare", "t.json"), "It is: warner benchmark"),
+        (("validate", "study.toml"), "It is: warner study check"),
+        (("estimate", "study.toml"), "is a study file"),
+        (("merge", "study.toml"), "is a study file"),
+        (("merge", "r.parquet"), "Count it: warner tally"),
+        (("report", "study.toml", "-o", "x.html"), "is a study file"),
+        (("tally", "study.toml"), "behind --study"),
+        (("tally", "r.parquet", "--by", "Ward"), "Is 'ward' meant?"),
+        (("estimate", "r.parquet", "--only", "Smokes"), "Is 'smokes' meant?"),
+        (("estimate", "r.parquet", "--json", "x"), "--json: takes no file; got x. Write -o x."),
+        (("estimate", "r.parquet", "--level", "0.05"), "Did you mean 0.95?"),
     ],
 )
 def test_what_does_not_go_together_is_said(
     town: Path, command: tuple[str, ...], problem: str
 ) -> None:
     assert problem in run(*command, ok=False).stderr
+
+
+def test_lists_of_names_take_commas_and_v_is_the_version(town: Path) -> None:
+    shown = [
+        run("estimate", "r.parquet", "--csv", *only).stdout
+        for only in (("--only", "smokes,age"), ("--only", "smokes", "--only", "age"))
+    ]
+    assert shown[0] == shown[1] != ""
+    assert run("-V").stdout == run("--version").stdout
+    assert "_WARNER_COMPLETE=bash_source" in run("--help").stdout
 
 
 def test_estimators_are_ranked_on_a_tally(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_problems_of_groups_stand_where_the_group_or_the_common_table_has_them()
     told = str(caught.value).splitlines()
     assert told[0] == "study has 2 problems:"
     # The common table is wrong for both groups, and is told once.
-    assert told[1].startswith("line 9: attributes.age: high: must lie in 10..")
+    assert told[1].startswith("line 9: attributes.age: high: must be greater than low = 9; got 0.")
     assert told[2].startswith("line 20: groups.South: attributes.smokes: epsilon: must be greater")
     with pytest.raises(StudyError, match=r"line 18: groups\.South: budget: is exceeded"):
         Study.parse(STUDY + sound.replace("-1", "1"))
@@ -276,7 +276,11 @@ def test_problems_of_a_draft_have_lines_and_are_not_what_a_draft_may_lack() -> N
         ),
         (
             ("[attributes.smokes]", "[attribute.smokes]"),
-            "attribute: is not a key of a study file. Is 'attributes' meant?",
+            "attribute: is not a key of a study file. A question is written [attributes.smokes].",
+        ),
+        (
+            ("[attributes.smokes]", "[smokes]"),
+            "smokes: is not a key of a study file. A question is written [attributes.smokes].",
         ),
         (('title = "test"', "title = 3"), "title: must be text in quotes; got 3."),
         (
@@ -292,6 +296,16 @@ def test_a_mistake_in_a_study_is_named_in_plain_words(
     with pytest.raises(StudyError) as caught:
         Study.parse(STUDY.replace(*change, 1))
     assert complaint in str(caught.value)
+
+
+def test_a_single_question_without_attributes_is_a_study_too() -> None:
+    text = '[smokes]\nvalues = ["no", "yes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    with pytest.raises(StudyError, match=r"smokes: .* is written \[attributes\.smokes\]\.$"):
+        Study.parse(text)
+    with pytest.raises(StudyError, match="Here it is UnaryEncoding variant='oue'"):
+        Study.parse(
+            text.replace("[smokes]", "[attributes.smokes]").replace("RandomizedResponse", "OUE")
+        )
 
 
 def test_an_unprotected_attribute_exceeds_every_budget() -> None:

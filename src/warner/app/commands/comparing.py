@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from warner import io as files
+from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import Output, additions, attributes, csv_of_rows, written
@@ -54,7 +55,8 @@ _OF_TALLIES = ("joint", "allow_equal", "allow_simulated")
     type=click.IntRange(2),
     default=20,
     show_default=True,
-    help="Number of simulated tallies.",
+    help="Number of tallies that are simulated from the estimate, or from each --truth. From each "
+    "other plausible truth it is a third of them.",
 )
 @click.option(
     "--truth",
@@ -189,8 +191,7 @@ def _of_study(
     draft = Draft.load(paths[0])
     mechanisms = draft.study.mechanisms
     for name in choices["only"]:
-        if name not in mechanisms:
-            raise ArgumentError("--only", f"must be one of {', '.join(mechanisms)}", name)
+        choice("--only", name, tuple(mechanisms))
     answers = [dict(batch) for batch in files.read_values(choices["truth"], draft.study.domains)]
     if not answers:
         raise ArgumentError("--truth", "has no answers", choices["truth"])

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import (
@@ -163,8 +164,7 @@ class EstimateRequest:
         by = [] if self.by == _FILES else names_in(self.by)
         groups = read_groups(self.tallies, self.allow_simulated, by)
         for name in self.only:
-            if name not in groups:
-                raise ArgumentError("--only", f"must be one of {', '.join(groups)}", name)
+            choice("--only", name, tuple(groups))
         return {name: parts for name, parts in groups.items() if not self.only or name in self.only}
 
 

@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -17,7 +18,12 @@ from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.table import Table
 from warner.app.terminal import whole_lines
-from warner.app.what_files_hold import refuse_overwriting, refuse_shared_outputs, write_text
+from warner.app.what_files_hold import (
+    group_and_file,
+    refuse_overwriting,
+    refuse_shared_outputs,
+    write_text,
+)
 from warner.reports.tally import MOST_PER_PERSON, Tally
 from warner.studies.public import SMALLEST_GROUP
 
@@ -96,9 +102,12 @@ additions = options(
 attributes = options(
     click.option(
         "--only",
-        metavar="NAME",
+        metavar="NAME,NAME,...",
         multiple=True,
-        help="Only this attribute. May be repeated.",
+        callback=lambda _context, _option, texts: tuple(
+            n for text in texts for n in names_in(text)
+        ),
+        help="Only these attributes. May be repeated.",
     ),
     click.option(
         "--joint",
@@ -128,6 +137,12 @@ class Output:
         """
         if self.as_json and self.as_csv:
             raise ArgumentError("--json and --csv", "must not both be given", None, _BY_ENDING)
+        absent = [
+            path for path in inputs if path != "-" and not Path(group_and_file(path)[1]).exists()
+        ]
+        if (self.as_json or self.as_csv) and 0 < len(absent) < len(inputs):
+            flag = "--json" if self.as_json else "--csv"
+            raise ArgumentError(flag, "takes no file", absent[0], f"Write -o {absent[0]}")
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
