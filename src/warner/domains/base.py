@@ -76,7 +76,7 @@ def numbers(
     given = sequence(values, one_each=width is None)
     integers = np.floating not in allowed
     given = whole(given) if integers else given
-    if not isinstance(given, np.ndarray) or given.dtype == object:
+    if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
         if width is not None:
             for i, answer in enumerate(given):
                 if not _holds(answer, width):
@@ -172,12 +172,16 @@ def refuse_types(parts: Sequence[Any], allowed: tuple[type, ...], per_answer: in
     if refused:
         bad = [i for i, value in enumerate(parts) if type(value) in refused]
         names = sorted({_SCALARS.get(t.__name__, t.__name__) for t in allowed})
-        rule, remedy = f"must be {' or '.join(names)}", "Convert the answers first"
-        got = kind(parts[bad[0]])
-        if got in ("None", "NaN"):
+        rule, answer = f"must be {' or '.join(names)}", parts[bad[0]]
+        got, remedy = kind(answer), "Convert the answers first"
+        if got == "NaN" or type(answer).__name__ in _NONE:
             remedy = WITHOUT_ANSWER
-        elif "int" in names and type(parts[bad[0]]) in _FLOATS:
+        elif "int" in names and type(answer) in _FLOATS:
             remedy = "Round the numbers first, as 12.5 to 12"
+        elif names == ["str"]:
+            remedy += ", to texts as the labels are"
+        elif isinstance(answer, str):
+            remedy += ', as "12,5" to 12.5' if "float" in names else ', as "12" to 12'
         first, *more = dict.fromkeys(i // per_answer for i in bad)
         raise ValuesError(first, rule, got, remedy, more=more)
 

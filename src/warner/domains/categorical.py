@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import repeat
 from typing import Any, Self
 
@@ -39,7 +39,8 @@ class Categorical(Domain):
     """Labels without order or distance: strings, integers or booleans.
 
     Args:
-        values: the K >= 2 distinct labels, whose order is the order of every estimate.
+        values: the K >= 2 distinct labels, whose order is the order of every estimate. A column of
+            categories of pandas stands for all of them, in their order.
 
     Raises:
         ArgumentError: fewer than two labels, a label twice, labels that look alike (they differ by
@@ -61,6 +62,9 @@ class Categorical(Domain):
     )
 
     def __init__(self, values: Sequence[str | int | bool]) -> None:
+        # The column of pandas itself says what can be answered, in its order.
+        categories = getattr(getattr(values, "dtype", values), "categories", None)
+        values = categories if isinstance(categories, Iterable) else values
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
             rule = "must be a list of labels, in an order that stays"
             raise ArgumentTypeError("values", rule, kind(values))

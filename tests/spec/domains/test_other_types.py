@@ -1,0 +1,46 @@
+"""Labels that frames state, and answers of other types than the labels."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas
+import polars
+import pytest
+
+from warner import Categorical, Integers, Interval
+from warner.domains import Domain
+from warner.errors import ValuesError
+
+
+def test_categories_of_pandas_and_polars_are_all_labels_in_their_order() -> None:
+    """Rejects a domain of the labels that happen to occur, in the order in which they do."""
+    dtype = pandas.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    column = pandas.Series(["high", "low", "high"], dtype=dtype)
+    enum = polars.Series(["high", "low"], dtype=polars.Enum(["low", "mid", "high"]))
+    for given in (dtype, column, column.unique(), column.cat.categories, enum):
+        domain = Categorical(given)
+        assert domain.labels == ["low", "mid", "high"]
+        assert domain.encode(column).tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("domain", "answer", "words"),
+    [
+        (Categorical(["a", "b"]), pandas.NA, "warner.domains.with_missing says"),
+        (Categorical(["a", "b"]), datetime.date(2024, 5, 31), "to texts as the labels are"),
+        (Categorical(["a", "b"]), 1, "to texts as the labels are"),
+        (Integers(0, 9), "7", 'as "12" to 12'),
+        (Interval(0, 9, 3), "7,5", 'as "12,5" to 12.5'),
+        (Interval(0, 9, 3), np.str_("7,5"), 'as "12,5" to 12.5'),
+    ],
+)
+def test_an_answer_of_another_type_is_told_what_to_become(
+    domain: Domain, answer: Any, words: str
+) -> None:
+    for answers in ([answer], np.array([answer])):
+        with pytest.raises(ValuesError, match=words) as caught:
+            domain.encode(answers)
+        assert "7" not in str(caught.value) and "2024" not in str(caught.value)
