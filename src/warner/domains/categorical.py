@@ -64,7 +64,7 @@ class Categorical(Domain):
     def __init__(self, values: Sequence[str | int | bool]) -> None:
         # The column of pandas itself says what can be answered, in its order.
         categories = getattr(getattr(values, "dtype", values), "categories", None)
-        values = categories if isinstance(categories, Iterable) else values
+        values = list(categories) if isinstance(categories, Iterable) else values
         if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__iter__"):
             rule = "must be a list of labels, in an order that stays"
             raise ArgumentTypeError("values", rule, kind(values))
