@@ -90,9 +90,9 @@ def count_all(paths: Sequence[str], request: CountRequest, checkpoint: str | Non
         for one in sums:
             if not one.totals:
                 raise EmptyError(one.path, "holds no reports")
-            one.say()
             for group, tallies in one.totals.items():
                 by_group.setdefault(group, {})[one.path] = tallies
+        _say(sums)
         try:
             return {
                 group: add_tallies(by_path, request.allow_equal, request.allow_simulated)
@@ -327,24 +327,6 @@ class GroupTotals:
                 raise MismatchError("files", rule, None, remedy)
             sums[name] = sums[name].marked(any(marks)) + tally.marked(any(marks))
 
-    def say(self) -> None:
-        """Print what is to be said of the files."""
-        if self.empty:
-            many = plural(len(self.empty), "file without rows adds", "files without rows add")
-            click.echo(f"{self.path}: {many} nothing, the first is {self.empty[0]}.", err=True)
-        marked = any(t.simulated for tallies in self.totals.values() for t in tallies.values())
-        if self.foreign:
-            say_foreign(
-                self.path,
-                sum(self.foreign.values()),
-                len(self.foreign),
-                "" if self.named else self.codes,
-                marked,
-                self.own,
-            )
-        if marked:
-            warn_of_simulation(self.path)
-
 
 # -----------------------------------------------------------------------------------------------
 # Files that other programs wrote.
@@ -421,12 +403,41 @@ def count_foreign(
     return CountedFile(None, opened.digest, tallies, True, not stated.silent_on)
 
 
-def say_foreign(
-    path: str, rows: int, many: int, codes: str, marked: bool, report_counts: Sequence[int] = ()
-) -> None:
+def _say(sums: Sequence[GroupTotals]) -> None:
+    """Say what is to be said of the files, once for all arguments of which it holds."""
+    foreign: dict[tuple[str, bool], list[GroupTotals]] = {}
+    simulated = []
+    for one in sums:
+        if one.empty:
+            many = plural(len(one.empty), "file without rows adds", "files without rows add")
+            click.echo(f"{one.path}: {many} nothing, the first is {one.empty[0]}.", err=True)
+        marked = any(t.simulated for tallies in one.totals.values() for t in tallies.values())
+        if one.foreign:
+            foreign.setdefault(("" if one.named else one.codes, marked), []).append(one)
+        if marked:
+            simulated.append(one.path)
+    for (codes, marked), alike in foreign.items():
+        _say_foreign(alike, codes, marked)
+    if simulated:
+        warn_of_simulation(_few(simulated))
+
+
+def _few(paths: Sequence[str]) -> str:
+    """The arguments that a message is about.
+
+    >>> _few(["a.csv", "b.csv"]), _few(["a.csv", "b.csv", "c.csv"])
+    ('a.csv and b.csv', 'a.csv and 2 others')
+    """
+    return " and ".join(paths) if len(paths) < 3 else f"{paths[0]} and {len(paths) - 1:,} others"
+
+
+def _say_foreign(sums: Sequence[GroupTotals], codes: str, marked: bool) -> None:
     """Say what was checked of files that another program wrote, and what was not."""
-    where = f" in {many:,} files" if many > 1 else ""
-    whole, say = ("the files are", "files do") if many > 1 else ("the file is", "file does")
+    rows = sum(sum(one.foreign.values()) for one in sums)
+    files_read = sum(len(one.foreign) for one in sums)
+    report_counts = [n for one in sums for n in one.own]
+    where = f" in {files_read:,} files" if files_read > 1 else ""
+    whole, say = ("the files are", "files do") if files_read > 1 else ("the file is", "file does")
     checked = "" if codes else "is of this study and "
     unknown = [
         *(["which mechanism and budget made them"] if codes else []),
@@ -436,18 +447,15 @@ def say_foreign(
     made = " and ".join([", ".join(unknown[:-1]), unknown[-1]]) if unknown[1:] else unknown[0]
     counted_as = f" They are counted as {codes}." if codes else ""
     beside = ""
-    if report_counts:
-        is_are = (
-            "is 1 report file"
-            if len(report_counts) == 1
-            else f"are {len(report_counts):,} report files"
-        )
-        beside = f" Beside {'them' if many > 1 else 'it'} {is_are} of warner with "
+    if many := len(report_counts):
+        is_are = "is 1 report file" if many == 1 else f"are {many:,} report files"
+        beside = f" Beside {'them' if files_read > 1 else 'it'} {is_are} of warner with "
         beside += f"{plural(sum(report_counts), 'report', 'reports')}."
     click.echo(
-        f"{path}: written by another program, {plural(rows, 'row', 'rows')}{where}. Every report "
-        f"{checked}is one that the study's mechanisms can send. {made[0].upper()}{made[1:]}: "
-        f"this the {say} not say, so it was not checked.{counted_as}{beside}",
+        f"{_few([one.path for one in sums])}: written by another program, "
+        f"{plural(rows, 'row', 'rows')}{where}. Every report {checked}is one that the study's "
+        f"mechanisms can send. {made[0].upper()}{made[1:]}: this the {say} not say, so it was not "
+        f"checked.{counted_as}{beside}",
         err=True,
     )
 

@@ -209,3 +209,15 @@ def test_labels_in_a_column_of_reports_are_answers(folder: Path) -> None:
     assert "row 1 of said holds an answer, and no report" in run(*count, ok=False).stderr
     Path("x.csv").write_text("said,long_bits_0,long_bits_1,long_bits_2\nz,1,1,1\n")
     assert "row 1 of said holds no whole number" in run(*count, ok=False).stderr
+
+
+def test_ten_files_have_one_note(folder: Path) -> None:
+    names = [f"{i}.parquet" for i in range(10)]
+    for i, name in enumerate(names):
+        pa.parquet.write_table(TABLE[: 50 + i], name)
+    count = ("--study", "study.toml", "--column", "setting=said", "-o", "t.json", "--allow-equal")
+    said = run("tally", *names, *count).stderr
+    assert said.count("written by another program") == 1 == said.count("was not checked")
+    assert "0.parquet and 9 others: written by another program, 545 rows in 10 files" in said
+    said = run("tally", *names[:2], *count).stderr
+    assert "0.parquet and 1.parquet: written by another program, 101 rows in 2 files" in said
