@@ -11,28 +11,22 @@ import json
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import dropwhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from warner._core.checks import kind
 from warner._core.errors import FileError, ValuesError, WarnerError
 from warner._core.extras import feather, imported, pa, pc
+from warner.io.file_format import ROWS_PER_BATCH, AnswerTable
 
 _MOST_BYTES = 2**29  # of a file that is read whole, and of all that an Excel file unzips to
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*(["\[{\]0-9-]|null|true|false))')
 _FEATHER = (b"ARROW1", b"FEA1")
 _PRINTED = re.compile(r"\S")
 _AGAIN = "Fetch the file again, or save it again"
-
-
-class AnswerTable(NamedTuple):
-    """A table of answers: the names of all columns, and a function that reads some of them."""
-
-    names: list[str]
-    read: Callable[[Sequence[str]], list[Any]]  # Arrow arrays, or lists of cells
 
 
 def answer_table(begin: bytes, rest: Any, shown: str, names: Sequence[str]) -> AnswerTable | None:
@@ -53,9 +47,16 @@ def answer_table(begin: bytes, rest: Any, shown: str, names: Sequence[str]) -> A
     return reader(data, shown, names)
 
 
-def columns_of(table: AnswerTable, names: Sequence[str]) -> pa.Table:
-    """Some columns of a table for Arrow."""
-    return pa.table([_array(*pair) for pair in zip(names, table.read(names), strict=True)], names)
+def _table(
+    every: list[str], names: Sequence[str], read: Callable[[], Iterable[Any]]
+) -> AnswerTable:
+    """A table of which ``read`` gives the columns ``names``."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        arrays = [_array(name, cells) for name, cells in zip(names, read(), strict=True)]
+        yield from pa.table(arrays, list(names)).to_batches(ROWS_PER_BATCH)
+
+    return AnswerTable(every, batches)
 
 
 def _too_large(shown: str) -> FileError:
@@ -94,7 +95,7 @@ def _feather(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
     """A table in the format of Feather, which is a file of Arrow."""
     with contextlib.suppress(pa.ArrowException, OSError, KeyError):
         table = feather.read_table(pa.BufferReader(data))
-        return AnswerTable(table.column_names, lambda names: [table[name] for name in names])
+        return _table(table.column_names, names, lambda: map(table.column, names))
     raise FileError(shown, "is not readable as Feather, or is truncated", None, _AGAIN)
 
 
@@ -120,7 +121,7 @@ def _json(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable:
             rule = f"must hold one object for each person, and data row {row:,} is none"
             raise FileError(shown, rule, None, 'As in [{"smokes": "never"}, {"smokes": "often"}]')
     every = list(dict.fromkeys(name for person in people for name in person))
-    return AnswerTable(every, lambda names: [[p.get(name) for p in people] for name in names])
+    return _table(every, names, lambda: ([p.get(name) for p in people] for name in names))
 
 
 def _json_values(text: str) -> Iterator[Any]:
@@ -166,8 +167,8 @@ def _excel(data: bytes, shown: str, names: Sequence[str]) -> AnswerTable | None:
         rule = f"has {', '.join(names)} on more than one sheet"
         raise FileError(shown, rule, ", ".join(fits), "Keep the sheet with the answers")
     title = (fits or list(headers))[0]
-    read = partial(_cells, data, title, headers[title])
-    return AnswerTable(headers[title], lambda names: _safely(shown, partial(read, names)))
+    read = partial(_cells, data, title, headers[title], names)
+    return _table(headers[title], names, partial(_safely, shown, read))
 
 
 def _safely(shown: str, work: Callable[[], Any]) -> Any:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -17,15 +18,14 @@ from warner._core.errors import FileError
 from warner._core.extras import arrow_csv, pa
 from warner.domains import Domain
 from warner.io.answer_column import DECIMAL_COMMA
-from warner.io.answer_tables import answer_table, columns_of
+from warner.io.answer_tables import answer_table
 from warner.io.file_format import (
     NO_PUBLIC,
-    ROWS_PER_BATCH,
+    AnswerTable,
     FileFormat,
     ReportSink,
-    refuse_repeated,
     refuse_reports,
-    require_columns,
+    shown_as,
 )
 from warner.io.public_values import arrow_type
 from warner.reports.reports import MAGIC
@@ -190,55 +190,48 @@ class CsvFormat(FileFormat):
     ) -> ReportSink:
         return _CsvSink(path, header)
 
-    def answers(
-        self, path: str | BinaryIO, names: list[str], bare: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` as text, a batch at a time; a blank line holds empty cells.
-
-        Blank lines at the end hold none.
-        """
-
-        source = pa.input_stream(sys.stdin.buffer if path == "-" else path)
-        shown = "standard input" if path == "-" else path if isinstance(path, str) else "the file"
+    def answers(self, path: str | BinaryIO, names: list[str], bare: bool = False) -> AnswerTable:
+        """The table in a file of CSV, or of another format that its first bytes show."""
+        source, shown = pa.input_stream(sys.stdin.buffer if path == "-" else path), shown_as(path)
         first = source.read(_ANSWER_BLOCK)
         if first.startswith((_START, MAGIC)):
             refuse_reports(shown)
         if not bare:
             table = answer_table(first, source, shown, names)
             if table is not None:
-                refuse_repeated(names, table.names)
-                require_columns(shown, names, table.names)
-                yield from columns_of(table, names).to_batches(ROWS_PER_BATCH)
-                return
+                return table
             first = SEPARATOR.sub(b"", first, 1)
         begin, whole = as_utf8(first, source, shown)
-        # Without empty lines, the numbers of all rows after them would shift.
-        parse = arrow_csv.ParseOptions(ignore_empty_lines=False)
-        if begin:
-            # The reader below takes the first of two columns of one name, so the first line is
-            # read on its own.
-            parse.delimiter, columns = _delimiter(begin[:_TAIL], names, bare)
-            if not bare:
-                refuse_repeated(names, columns)
-                require_columns(shown, names, columns)
-        # Everything is read as text and checked later: Arrow's own conversions would guess.
-        convert = arrow_csv.ConvertOptions(
-            include_columns=names,
-            column_types={name: pa.string() for name in names},
-            strings_can_be_null=False,
-            null_values=[],
-        )
-        read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
-        # In a file with semicolons or tabs, numbers may have decimal commas.
-        marks = None if parse.delimiter == "," else {DECIMAL_COMMA: b"1"}
-        with arrow_csv.open_csv(
-            pa.PythonFile(whole, "r"),
-            read_options=read,
-            parse_options=parse,
-            convert_options=convert,
-        ) as reader:
-            for batch in reader:
-                yield batch.replace_schema_metadata(marks)
+        # The reader below takes the first of two columns of one name, so the first line is read on
+        # its own.
+        delimiter, columns = _delimiter(begin[:_TAIL], names, bare) if begin else (",", names)
+        return AnswerTable(columns, partial(_rows, whole, delimiter, names, bare), delimiter)
+
+
+def _rows(
+    text: io.RawIOBase, delimiter: str, names: list[str], bare: bool
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` as text, a batch at a time; a blank line holds empty cells."""
+    # Without empty lines, the numbers of all rows after them would shift.
+    parse = arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False)
+    # Everything is read as text and checked later: Arrow's own conversions would guess.
+    convert = arrow_csv.ConvertOptions(
+        include_columns=names,
+        column_types={name: pa.string() for name in names},
+        strings_can_be_null=False,
+        null_values=[],
+    )
+    read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
+    # In a file with semicolons or tabs, numbers may have decimal commas.
+    marks = None if delimiter == "," else {DECIMAL_COMMA: b"1"}
+    with arrow_csv.open_csv(
+        pa.PythonFile(text, "r"),
+        read_options=read,
+        parse_options=parse,
+        convert_options=convert,
+    ) as reader:
+        for batch in reader:
+            yield batch.replace_schema_metadata(marks)
 
 
 class _UpTo(io.RawIOBase):

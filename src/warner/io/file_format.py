@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import mmap
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -129,6 +129,14 @@ class ReportSink(ABC):
         """Write the end, unless it is None after an error, and close the file."""
 
 
+class AnswerTable(NamedTuple):
+    """A table of answers: the names of all columns, and the rows of those that are asked for."""
+
+    names: list[str]
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    delimiter: str | None = None  # the character between the cells of CSV
+
+
 class FileFormat(ABC):
     """A format of files of reports, and of files of answers where it can store them."""
 
@@ -189,11 +197,14 @@ class FileFormat(ABC):
 
     # Answers in.
 
-    def answers(
-        self, path: str | BinaryIO, names: list[str], bare: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-        """The columns ``names`` of a file of answers, a batch at a time; with ``holds_answers``."""
+    def answers(self, path: str | BinaryIO, names: list[str], bare: bool = False) -> AnswerTable:
+        """The table in a file of answers; only where ``holds_answers``."""
         raise NotImplementedError
+
+
+def shown_as(path: str | BinaryIO) -> str:
+    """A file of answers in messages."""
+    return "standard input" if path == "-" else path if isinstance(path, str) else "the file"
 
 
 def require_columns(path: str, names: list[str], columns: list[str]) -> None:

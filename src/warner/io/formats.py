@@ -15,7 +15,15 @@ from warner._core.extras import pa
 from warner._core.text import RANDOMISE_FIRST, canonical
 from warner.domains import Domain
 from warner.io.csv_format import CsvFormat
-from warner.io.file_format import NO_PUBLIC, ROWS_PER_BATCH, FileFormat
+from warner.io.file_format import (
+    NO_PUBLIC,
+    ROWS_PER_BATCH,
+    AnswerTable,
+    FileFormat,
+    refuse_repeated,
+    require_columns,
+    shown_as,
+)
 from warner.io.parquet_format import ParquetFormat, is_remote, redacted_address
 from warner.reports.reports import (
     DIGEST_BYTES,
@@ -170,11 +178,20 @@ def output_format(path: str) -> FileFormat:
     raise ArgumentError(path, f"must end in {suffixes(writable=True)}")
 
 
-def answer_batches(
-    path: str | BinaryIO, names: list[str], bare: bool = False
-) -> Iterator[pa.RecordBatch]:
-    """The columns ``names`` of a file of answers, a batch at a time."""
+def answers_in(path: str | BinaryIO, names: list[str], bare: bool = False) -> AnswerTable:
+    """The table in a file of answers, to be asked for the columns ``names``."""
     fitting = [
         f for f in FORMATS if f.holds_answers and isinstance(path, str) and f.recognizes(path)
     ]
     return (fitting[0] if fitting else CsvFormat()).answers(path, names, bare)
+
+
+def answer_batches(
+    path: str | BinaryIO, names: list[str], bare: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The columns ``names`` of a file of answers, a batch at a time."""
+    table = answers_in(path, names, bare)
+    if not bare:
+        refuse_repeated(names, table.names)
+        require_columns(shown_as(path), names, table.names)
+    yield from table.batches()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from math import prod
 from pathlib import Path
 from threading import Event
@@ -24,11 +25,10 @@ from warner.domains import Domain
 from warner.io.file_format import (
     NO_PUBLIC,
     ROWS_PER_BATCH,
+    AnswerTable,
     FileFormat,
     ReportSink,
-    refuse_repeated,
     refuse_reports,
-    require_columns,
 )
 from warner.io.public_values import arrow_type
 from warner.reports.counting import count_values
@@ -218,16 +218,12 @@ class ParquetFormat(FileFormat):
         fields = dict.fromkeys(names, pa.binary())
         return _ParquetSink(path, header, fields, use_dictionary=False)
 
-    def answers(
-        self, path: str | BinaryIO, names: list[str], bare: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-
+    def answers(self, path: str | BinaryIO, names: list[str], bare: bool = False) -> AnswerTable:
         file = pq.ParquetFile(path)
         if b"warner" in (file.schema_arrow.metadata or {}):
             refuse_reports(str(path))
-        require_columns(str(path), names, file.schema_arrow.names)
-        refuse_repeated(names, file.schema_arrow.names)
-        yield from file.iter_batches(ROWS_PER_BATCH, columns=names)
+        rows = partial(file.iter_batches, ROWS_PER_BATCH, columns=names)
+        return AnswerTable(file.schema_arrow.names, rows)
 
 
 _SHARED: ContextVar[duckdb.DuckDBPyConnection | None] = ContextVar("database", default=None)

@@ -6,26 +6,22 @@ There is no loop over people: Arrow does the work on whole columns.
 from __future__ import annotations
 
 import contextlib
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesError, WarnerError
-from warner._core.extras import pa, pc, pq
+from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
 from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn, as_whole
-from warner.io.answer_tables import answer_table
-from warner.io.csv_format import SEPARATOR
-from warner.io.file_format import ROWS_PER_BATCH
-from warner.io.formats import answer_batches
+from warner.io.file_format import ROWS_PER_BATCH, shown_as
+from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
 
 _RAGGED = re.compile(r"Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+)")
@@ -127,7 +123,7 @@ def _column(name: str) -> str:
 def _nobody(path: str | BinaryIO) -> EmptyError:
     """The error of a file in which everybody is left out."""
     rule, remedy = "holds nobody who answered", 'missing = "answer" keeps people who did not'
-    return EmptyError(_shown(path), rule, None, remedy)
+    return EmptyError(shown_as(path), rule, None, remedy)
 
 
 class _GroupNames(Categorical):
@@ -206,7 +202,7 @@ def _parts(
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """The rows of a file in parts, each with the number of rows before it."""
 
-    shown = _shown(path)
+    shown = shown_as(path)
     batches = answer_batches(path, names, bare)
     row, problem = 0, None
     while True:
@@ -229,11 +225,6 @@ def _parts(
             row += piece.num_rows
     if row == 0:
         raise EmptyError(shown, "holds no answers", None, "Pass at least one row")
-
-
-def _shown(path: str | BinaryIO) -> str:
-    """A file of answers in messages."""
-    return "standard input" if path == "-" else path if isinstance(path, str) else "the file"
 
 
 def _taken(held: dict[str, list[np.ndarray]], size: int) -> dict[str, np.ndarray]:
@@ -409,8 +400,6 @@ _PATTERNS: dict[Kind, str] = {
     "dates": "^([0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4})$",
     "cells": "^(\\[[0-9]{1,9}, ?[0-9]{1,9}\\]|[0-9]{1,9}, ?[0-9]{1,9})$",
 }
-_DELIMITERS = (",", ";", "\t")
-_LONGEST_LINE = 2**20  # bytes
 # 3,5 is a number with a decimal comma where another character is between the columns, unless such
 # a word is in the name of the column. Else it is a cell.
 _COMMA = _PATTERNS["numbers"].replace("\\.", ",")
@@ -497,43 +486,10 @@ def other_columns(path: str, columns: Sequence[str]) -> list[str]:
 
 def _header(path: str, columns: Sequence[str]) -> tuple[str | None, list[str]]:
     """The character between the columns, None for no CSV; and the names of all columns."""
-    if Path(path).suffix.lower() == ".parquet":
-        with contextlib.suppress(pa.ArrowException, OSError):
-            return None, list(pq.read_schema(path).names)
-        return None, list(columns)  # what reads the answers says what is wrong with the file
-    with contextlib.suppress(OSError), pa.input_stream(path) as stream:
-        table = answer_table(stream.read(_LONGEST_LINE), stream, path, columns)
-        if table is not None:
-            return None, table.names
-    line = _first_line(path)
-    if line is None:
-        return None, list(columns)
-    cells = {d: _cells(line, d) for d in _DELIMITERS}
-    return max(cells.items(), key=lambda item: len(set(item[1]) & set(columns)))
-
-
-def _cells(line: str, delimiter: str) -> list[str]:
-    """The cells of a line; [] where its quotes do not fit together."""
-    with contextlib.suppress(csv.Error):
-        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
-    return []
-
-
-def _first_line(path: str) -> str | None:
-    """The first line of a text file; None for what is no text, or no file."""
-    line = b"\0"
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        line = file.readline(_LONGEST_LINE)
-        if SEPARATOR.fullmatch(line):
-            line = file.readline(_LONGEST_LINE)
-        line = line.rstrip(b"\r\n").split(b"\r")[0]
-    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return line.decode("utf-16", errors="ignore")
-    if b"\0" in line:
-        return None
-    with contextlib.suppress(UnicodeDecodeError):
-        return line.decode("utf-8-sig")
-    return line.decode("cp1252", errors="replace")
+    with contextlib.suppress(pa.ArrowException, OSError):
+        table = answers_in(path, list(columns))
+        return table.delimiter, table.names
+    return None, list(columns)  # what reads the answers says what is wrong with the file
 
 
 def _plain(column: pa.Array) -> pa.Array:
