@@ -40,6 +40,7 @@ SCRIPTS = {
     "many_attributes": ONE,
     "large_domains": ONE,
     "groups_pooled": ONE,
+    "true_reports_are_plausible": ONE,
     "plan_predictions": ONE,
     "collector_load": ONE,
     "lake": ALL,

@@ -127,9 +127,16 @@ def show_estimate(
         result.has_posterior_intervals and result.domain.answered.points is not None
     ):
         show(*_means(result, level, at_every_look(kind)))
+    _show_doubt(result)
     gap = "" if result.gap is None else f" Gap {result.gap:.1e} nats per report."
     unique = "" if result.unique is None else f"\nThe maximum is {result.unique}."
     show(f"{_method_and_status(result)}{gap}{unique}\n")
+
+
+def _show_doubt(result: Estimate) -> None:
+    """Print why the reports are doubtful, where they are."""
+    if result.doubt:
+        show(f"WARNING: {result.doubt}")
 
 
 def _show_answered(given: Answered, level: float, target: str, kind: str | None) -> None:
@@ -223,6 +230,9 @@ def show_groups(
     ]
     if any(result.data.simulated for _, result in estimates):
         notes.insert(0, "The reports are simulated.")
+    for key, result in estimates:
+        if result.doubt:
+            notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
     show(Table(columns, rows, notes))
 
 
@@ -348,6 +358,7 @@ def show_group_estimates(name: str, result: Estimate, level: float, target: str)
     reports = reports_of(result.n, result.data.simulated)
     title = f"{name}: {len(result)} groups, {reports}, pool {result.pool}"
     show(replace(table, title=title, notes=[note, *table.notes[1:]]))
+    _show_doubt(result)
 
 
 def show_weighted(result: WeightedEstimate, level: float, target: str) -> None:

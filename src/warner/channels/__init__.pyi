@@ -17,6 +17,7 @@ from .base import (
     DenseChannel as DenseChannel,
     DenseCompositeChannel as DenseCompositeChannel,
     FloatArray as FloatArray,
+    HashFunctions as HashFunctions,
     HashPool as HashPool,
     IndependentParts as IndependentParts,
     IntArray as IntArray,
@@ -28,6 +29,7 @@ from .base import (
     observed_rows as observed_rows,
     quick as quick,
     summed as summed,
+    weighted_counts as weighted_counts,
 )
 from .derived import (
     MergedChannel as MergedChannel,

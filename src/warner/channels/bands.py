@@ -144,6 +144,9 @@ class SpreadChannel(Channel):
         back: FloatArray = self.weights.T @ self.inner.rmatvec(r)
         return back
 
+    def unrounded(self) -> Channel:
+        return self.inner
+
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         merged = self.inner.merge_proportional_rows()
         return None if merged is None else (SpreadChannel(merged[0], self.weights), merged[1])
@@ -213,6 +216,7 @@ class BandChannel(Channel):
         rows, columns, jumps: the entries of D, (e,) each. The jumps of a column sum to W in the
             last row.
         nearest: (m,) the value that each report stands for when it is not corrected.
+        width: the number of rows in a window, where it is whole.
 
     >>> windows(4, 2, 2, 0.125, 0.25).matvec(np.array([1.0, 0.0])).round(3).tolist()
     [0.25, 0.375, 0.25, 0.125]
@@ -227,9 +231,10 @@ class BandChannel(Channel):
         columns: IntArray,
         jumps: FloatArray,
         nearest: IntArray | None = None,
+        width: int | None = None,
     ) -> None:
         self.shape = shape
-        self._nearest = nearest
+        self._nearest, self._width = nearest, width
         self.low, self.gain = low, gain
         order = np.argsort(columns, kind="stable")
         self._rows, self._columns = rows[order], columns[order]
@@ -271,6 +276,21 @@ class BandChannel(Channel):
         else:
             covered = self._sparse_jumps.T @ tails
         return np.asarray(self.low * r.sum(axis=0) + self.gain * covered)
+
+    def unrounded(self) -> BandChannel:
+        # A window starts at one of two rows next to the number.
+        if self._width is None:
+            return self
+        starts = np.arange(self.shape[0] - self._width + 1)[:, None]
+        return _from_starts(
+            self.shape[0],
+            self._width,
+            len(starts),
+            starts,
+            np.ones(starts.shape),
+            self.low,
+            self.gain,
+        )
 
     def coarsened(self, w: FloatArray, starts: IntArray) -> tuple[Channel, FloatArray]:
         # The windows of a cell are the mean of those of its values.
@@ -334,4 +354,5 @@ def _from_starts(
         np.concatenate([weight, -weight[inside]]),
         # A report in the middle of a window stands for the value whose windows start there.
         nearest=np.searchsorted(means, np.arange(outputs) - (width - 1) / 2),
+        width=width,
     )

@@ -597,6 +597,22 @@ class LikelihoodOperator(ABC):
         """
         return theta - theta**2 if len(self.groups()) == 1 else variance
 
+    def parts(self, w: FloatArray, n: int) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        """The reports of each person one by one, where there are several.
+
+        For each mechanism: its operator, its rows' frequencies, and the number of reports.
+
+        Shapes: w (m,).
+        """
+        return [(self, w, n)]
+
+    def unrounded(self) -> LikelihoodOperator:
+        """An operator with the same rows, whose columns mix to that of any number in a bin.
+
+        Devices that take numbers send reports by the number itself, and not by its bin.
+        """
+        return self
+
     # What the reports say about
 
     def support_law(self) -> SupportLaw | None:
@@ -745,6 +761,14 @@ class HashPool(Protocol):
 
 
 @runtime_checkable
+class HashFunctions(Protocol):
+    """A channel whose reports name hash functions, which devices choose with equal chances."""
+
+    def function_shares(self, w: FloatArray) -> FloatArray:
+        """The share (f,) of the reports that chose each function, or each of equal groups."""
+
+
+@runtime_checkable
 class IndependentParts(Protocol):
     """A channel whose reports have several parts that are independent given the value."""
 
@@ -789,6 +813,9 @@ class Channel(LikelihoodOperator):
     """
 
     def complete(self) -> Channel:
+        return self
+
+    def unrounded(self) -> Channel:
         return self
 
     @property
@@ -991,6 +1018,7 @@ class DenseChannel(MatrixRows, Channel):
         matrix: A.
         nearest: (m,) the value that each report stands for when it is not corrected, where there
             is such a value.
+        grid: the channel (m, M) of the points to which numbers are moved, see :meth:`unrounded`.
 
     Raises:
         ArgumentError: not a matrix of probabilities.
@@ -1000,8 +1028,13 @@ class DenseChannel(MatrixRows, Channel):
     [0.4, 0.6]
     """
 
-    def __init__(self, matrix: FloatArray, nearest: IntArray | None = None) -> None:
-        self._nearest = nearest
+    def __init__(
+        self,
+        matrix: FloatArray,
+        nearest: IntArray | None = None,
+        grid: FloatArray | None = None,
+    ) -> None:
+        self._nearest, self._grid = nearest, grid
         self.matrix: FloatArray = np.array(matrix, dtype=np.float64)
         if self.matrix.ndim != 2 or not self.matrix.size:
             raise ArgumentError(
@@ -1020,6 +1053,9 @@ class DenseChannel(MatrixRows, Channel):
             rule = "must have entries >= 0 and columns that sum to 1"
             raise ArgumentError("matrix", rule, got, "A column is the law of one value")
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+
+    def unrounded(self) -> Channel:
+        return self if self._grid is None else DenseChannel(self._grid)
 
     def naive_estimate(self, w: FloatArray) -> FloatArray:
         if self._nearest is None:

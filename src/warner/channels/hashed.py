@@ -60,6 +60,9 @@ class HashChannel(Channel):
         other = np.full(self.shape[1], 1 / self.buckets)
         return SupportLaw(self.q + self.gap * other, self.gap * (1 - other))
 
+    def function_shares(self, w: FloatArray) -> FloatArray:
+        return np.asarray(w.reshape(self.seeds, self.buckets).sum(axis=1))
+
     def _tables(self) -> Iterator[tuple[slice, Buckets]]:
         return _bucket_tables(self.seeds, self.buckets, self.shape[1])
 
@@ -366,6 +369,10 @@ class WindowChannel(SupportInverse, Channel):
         self.log_factors = np.broadcast_to(each[:, :1], self._shape).ravel()
         self.shape = (self.members.size, reports.size)
         self._set_support_law(reports.size, reports.support.q, reports.support.gap)
+
+    def function_shares(self, w: FloatArray) -> FloatArray:
+        # By multiplier: a shift moves the window of a report, and so does the answer.
+        return np.asarray(w.reshape(self._shape[0], -1).sum(axis=1))
 
     @property
     def _places(self) -> IntArray:

@@ -67,6 +67,10 @@ class TiedChannel(Channel):
         self.dummy: FloatArray = self.other[1:] if nothing else self.other
         self.sent = float(self.dummy.sum())
 
+    def unrounded(self) -> TiedChannel:
+        inner = self.inner.unrounded()
+        return TiedChannel(self.keys, inner, self.keep, self.other, self.nothing)
+
     def matvec(self, theta: FloatArray) -> FloatArray:
         trailing = theta.shape[1:]
         t = np.moveaxis(theta.reshape(self.keys, self._key_shape[1], *trailing), 0, 1)
@@ -293,6 +297,10 @@ class DilutedChannel(Channel):
             self.dummy, r, axes=1
         )
 
+    def unrounded(self) -> DilutedChannel:
+        inner = self.inner.unrounded()
+        return DilutedChannel(inner, self.rho, self.dummy)
+
     def report_scores(self) -> FloatArray:
         return self.inner.report_scores()
 
@@ -359,6 +367,10 @@ class NonresponseChannel(Channel):
         answers = (1 - self.dropped) * self.inner.rmatvec(reports) + self.dropped * no_answer
         nonresponse = (1 - self.silent) * (self.dummy @ reports) + self.silent * no_answer
         return np.concatenate([answers, np.asarray(nonresponse)[None]])
+
+    def unrounded(self) -> NonresponseChannel:
+        inner = self.inner.unrounded()
+        return NonresponseChannel(inner, self.dropped, self.silent, self.dummy)
 
     def merge_proportional_rows(self) -> tuple[Channel, IntArray] | None:
         merged = self.inner.merge_proportional_rows()

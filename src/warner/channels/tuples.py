@@ -420,6 +420,17 @@ class RepeatedRows(LikelihoodOperator):
             with np.errstate(divide="ignore"):
                 self._logs.append((np.log(np.maximum(channel.rows(used), 0.0)), row.ravel()))
 
+    def parts(self, w: FloatArray, n: int) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        # Equal mechanisms share a channel, and their reports are sorted: only their sum has a law.
+        different = {id(channel): channel for channel in self.channels}
+        counted = []
+        for channel in different.values():
+            columns = [t for t, other in enumerate(self.channels) if other is channel]
+            rows, people = self.reports[:, columns].ravel(), np.repeat(w, len(columns))
+            share = weighted_counts(rows, people, channel.shape[0]) / len(columns)
+            counted.append((channel, share, n * len(columns)))
+        return counted
+
     @cached_property
     def log_factors(self) -> FloatArray:  # type: ignore[override]  # a computed attribute
         factors = (
@@ -627,6 +638,10 @@ class ParallelChannel(Stacked, CompositeChannel):
     def __init__(self, channels: Sequence[Channel]) -> None:
         super().__init__(channels, [1] * len(channels))
         self.rows_per_report = float(sum(channel.rows_per_report for channel in channels))
+
+    def parts(self, w: FloatArray, n: int) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        weights = zip(self.channels, self.split(w), strict=True)
+        return [(channel, rows / rows.sum(), n) for channel, rows in weights]
 
     def second_moments(self, weights: FloatArray) -> FloatArray:
         # The second moments of each part, and the products of the means of any two parts.

@@ -711,14 +711,20 @@ class Repeated(Combined):
         """
         columns = columns_of(self.schema, rows)
         self.schema.check(columns)
-        split = self.schema.split(columns)
-        channels_and_rows = [
-            mechanism.channel_of_reports(split[name]) for name, mechanism in self.parts.items()
-        ]
-        return RepeatedRows(
-            [channel for channel, _ in channels_and_rows],
-            np.stack([index for _, index in channels_and_rows], axis=1),
-        )
+        split, parts = self.schema.split(columns), list(self.parts.items())
+        channels: list[LikelihoodOperator] = []
+        index: list[np.ndarray] = []
+        for times in self._runs:
+            # Reports of equal mechanisms are in the order of their bytes: they share one channel.
+            run, mechanism = parts[len(channels) : len(channels) + times], parts[len(channels)][1]
+            together = {
+                column: np.concatenate([split[name][column] for name, _ in run])
+                for column in split[run[0][0]]
+            }
+            channel, row = mechanism.channel_of_reports(together)
+            channels += [channel] * times
+            index += np.split(row, times)
+        return RepeatedRows(channels, np.stack(index, axis=1))
 
 
 def _check_repeatable(parts: Sequence[Mechanism]) -> None:

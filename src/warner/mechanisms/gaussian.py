@@ -380,6 +380,7 @@ class Gaussian(Numeric):
         return DenseChannel(
             tables[0] @ self._spread(steps),
             nearest=np.clip((cell / steps * size).astype(np.int64), 0, size - 1),
+            grid=tables[0],
         )
 
     def probabilities(self) -> np.ndarray:

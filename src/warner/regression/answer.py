@@ -183,6 +183,7 @@ def regress(
     errors: str = "observed",
     attribute: str | None = None,
     kind: Literal["shares"] = "shares",
+    trusted: bool = False,
 ) -> Regression: ...
 
 
@@ -196,6 +197,7 @@ def regress(
     attribute: str | None = None,
     *,
     kind: Literal["mean"],
+    trusted: bool = False,
 ) -> MeanRegression: ...
 
 
@@ -208,6 +210,7 @@ def regress(
     errors: str = "observed",
     attribute: str | None = None,
     kind: str = "shares",
+    trusted: bool = False,
 ) -> Regression | MeanRegression:
     """Regress the hidden answer on public covariates.
 
@@ -245,6 +248,8 @@ def regress(
         attribute: of reports of several attributes that are randomised separately, the name of the
             one to regress.
         kind: ``"shares"`` or ``"mean"``.
+        trusted: whether to take reports that no answers make by chance, see
+            :meth:`warner.Tally.trusted`.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
@@ -257,6 +262,7 @@ def regress(
         ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent.
+        MismatchError: reports that no answers make by chance.
         IdentifiabilityError: the reports do not determine the mean without bias.
         MissingExtraError: a formula, where formulaic is not installed.
 
@@ -283,8 +289,8 @@ def regress(
         if reference is not None:
             rule = "is of odds, and a mean has none"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
-        return _regress_mean(reports, covariates, formula, attribute)
-    problem = problem_of(reports, attribute)
+        return _regress_mean(reports, covariates, formula, attribute, trusted)
+    problem = problem_of(reports, attribute, trusted)
     labels, size = problem.domain.labels, problem.domain.size
     ordered = in_order_of(reports.index, covariates, "covariates")
     design, matrix = covariates_of(ordered, formula, problem.n)
@@ -390,10 +396,10 @@ class MeanRegression(Coefficients):
 
 
 def _regress_mean(
-    reports: Reports, covariates: Any, formula: str | None, attribute: str | None
+    reports: Reports, covariates: Any, formula: str | None, attribute: str | None, trusted: bool
 ) -> MeanRegression:
     """The regression of the mean: see :func:`regress`."""
-    problem = problem_of(reports, attribute)
+    problem = problem_of(reports, attribute, trusted)
     points = problem.domain.points
     if points is None or points.shape[1] != 1:
         rule, got = "needs values that are numbers", type(problem.domain).__name__

@@ -20,6 +20,7 @@ from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Design, design_of
 from warner.regression.likelihood import Ending
 from warner.reports.reports import Reports
+from warner.results.from_tally import tested
 from warner.results.intervals import normal_quantile
 from warner.results.tables import reports_of
 
@@ -271,8 +272,8 @@ class Problem:
         return rows / scale[:, None], np.asarray(logs)
 
 
-def problem_of(reports: Reports, attribute: str | None) -> Problem:
-    """The reports of one attribute as rows of a channel."""
+def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Problem:
+    """The reports of one attribute as rows of a channel, refused where no answers make them."""
     if not isinstance(reports, Reports):
         remedy = "Use mechanism.randomize, mechanism.reports or warner.io"
         rule = "must be Reports, one for each person"
@@ -286,6 +287,8 @@ def problem_of(reports: Reports, attribute: str | None) -> Problem:
     if not mechanism.has_report_channel:
         remedy = "Name one attribute of several (attribute=...), or send keys with key='direct'"
         raise ArgumentError("reports", rule, repr(mechanism), remedy)
+    counts = mechanism.count(columns)
+    tested(counts.trusted() if trusted else counts, name="reports")
     channel, row = mechanism.channel_of_reports(columns)
     return Problem(channel, np.asarray(row, dtype=np.int64), mechanism.domain)
 

@@ -97,6 +97,7 @@ class Tally(Hinting):
     Attributes:
         header, simulated, reports_per_person, sources: as given. The sources are no part of a
             tally's value.
+        is_trusted: whether estimates take the counts as they are, see :meth:`trusted`.
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
@@ -140,6 +141,7 @@ class Tally(Hinting):
         self.simulated = simulated
         self.reports_per_person = reports_per_person
         self.sources = sources or new_source()
+        self.is_trusted = False
         if not (isinstance(header, Mapping) and self._fits(keys, counted)):
             rule = "needs a header, different keys, and integer counts of each group"
             remedy = "Make one with mechanism.tally(reports)"
@@ -278,7 +280,9 @@ class Tally(Hinting):
         most = max(t.reports_per_person for t in tallies)
         sources = united_sources([tally.sources for tally in tallies])
         counted = _added(parts, len(tallies))
-        return cls(first.header, counted, groups, first.simulated, most, sources)
+        trusted = all(tally.is_trusted for tally in tallies)
+        whole = cls(first.header, counted, groups, first.simulated, most, sources)
+        return whole._but(is_trusted=trusted)
 
     # A mapping of the public values of a group to its tally.
 
@@ -292,7 +296,8 @@ class Tally(Hinting):
         counted = Counted(self.kind, counts, n, rows, places)
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
-        return Tally(self.header, counted, None, self.simulated, most, marks)
+        one = Tally(self.header, counted, None, self.simulated, most, marks)
+        return one._but(is_trusted=self.is_trusted)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -486,10 +491,15 @@ class Tally(Hinting):
             got = f"{self.kind} and {other.kind}"
             raise MismatchError("tallies", "of different kinds do not add", got)
         most = max(self.reports_per_person, other.reports_per_person)
+        trusted = self.is_trusted and other.is_trusted
         if self.rows is None and self._keys == other._keys:  # the usual case, in which many add up
-            table = _frozen(self._table + other._table)
-            sizes = _frozen(self.sizes + other.sizes)
-            return self._but(_table=table, sizes=sizes, reports_per_person=most, sources=sources)
+            return self._but(
+                _table=_frozen(self._table + other._table),
+                sizes=_frozen(self.sizes + other.sizes),
+                reports_per_person=most,
+                sources=sources,
+                is_trusted=trusted,
+            )
         position = dict(self._place)
         for key in other._keys:
             position.setdefault(key, len(position))
@@ -499,7 +509,8 @@ class Tally(Hinting):
         their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(self.columns, list(position), their_to) if self.columns else None
-        return Tally(self.header, counted, groups, self.simulated, most, sources)
+        added = Tally(self.header, counted, groups, self.simulated, most, sources)
+        return added._but(is_trusted=trusted)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -516,7 +527,8 @@ class Tally(Hinting):
     def _like(self, counted: Counted, groups: Groups | None) -> Tally:
         """A tally of other counts, and else like this one."""
         most, sources = self.reports_per_person, self.sources
-        return Tally(self.header, counted, groups, self.simulated, most, sources)
+        like = Tally(self.header, counted, groups, self.simulated, most, sources)
+        return like._but(is_trusted=self.is_trusted)
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""
@@ -538,6 +550,25 @@ class Tally(Hinting):
         if not simulated or self.simulated:
             return self
         return self._but(simulated=True)
+
+    def trusted(self) -> Tally:
+        """The same counts, from which estimates are made even where no answers make them by chance.
+
+        Estimates refuse counts that are far from all that the mechanism makes: they are usually
+        answers that were not randomised, or reports of another epsilon. The trust is not kept in
+        files.
+
+        >>> from warner import Categorical, RandomizedResponse, estimate
+        >>> coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+        >>> answers = coin.tally(coin.reports([1] * 1000))
+        >>> estimate(answers)
+        Traceback (most recent call last):
+        ...
+        warner._core.errors.MismatchError: tally: has counts that no answers make by chance. ...
+        >>> estimate(answers.trusted()).n
+        1000
+        """
+        return self._but(is_trusted=True)
 
     def from_source(self, mark: Hashable) -> Tally:
         """The same tally, which is not to be added twice with another one of this mark."""

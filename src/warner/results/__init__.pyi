@@ -1,6 +1,7 @@
 import warner._core.progress
 
 from .differences import goodness_of_fit as goodness_of_fit, independence as independence
+from .from_tally import plausibility as plausibility
 from .graphical_model import GraphicalModel as GraphicalModel
 
 progress = warner._core.progress.progress

@@ -6,7 +6,7 @@ An estimate is of one group of people or more. Without public columns all people
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,13 +21,14 @@ from warner._core.progress import steps
 from warner._core.references import SOFTWARE
 from warner._core.table import Table, frame_of_rows
 from warner.estimators import Estimator
-from warner.estimators.base import Fit, Status, log_likelihood_at, status_of_parts
+from warner.estimators.base import Fit, LikelihoodData, Status, log_likelihood_at, status_of_parts
+from warner.estimators.plausibility import Plausibility
 from warner.reports.public_columns import Key
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results import charts, conditional, intervals, summaries, tables
 from warner.results.association import Association, cramers_v
 from warner.results.conditional import Answered
-from warner.results.from_tally import GroupTable, likelihood_data, possible_values
+from warner.results.from_tally import GroupTable, likelihood_data, possible_values, tested
 from warner.results.pooling import POOLS, GroupAxis, PooledShares, chosen_pool, pooled_axis
 from warner.results.ranks import Ranks, Share, Top, place_of, ranks, top
 from warner.results.recommend import advice, estimator_of, recommended_fit
@@ -61,6 +62,8 @@ class Estimate(Solution):
             report; None where no likelihood is maximised.
         attribute: the name of the attribute, where it has one.
         has_intervals: whether the channel has an inverse, from which intervals are made.
+        plausibility: how plausible the reports are for their mechanism, with a ``note`` where they
+            are hardly so; None for an estimate that was derived from another.
         fit: what the estimator returned, with iterations, log-likelihood and seconds.
         data: the channel, the report frequencies and n.
 
@@ -81,6 +84,7 @@ class Estimate(Solution):
     """
 
     groups: GroupAxis | None = field(default=None, repr=False)
+    plausibility: Plausibility | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         if self.groups is not None:
@@ -149,6 +153,11 @@ class Estimate(Solution):
             return self
         rule, got = "is of several groups of people", f"{len(self):,} groups"
         raise ArgumentError("estimate", rule, got, "Ask one of them: result[key]")
+
+    @property
+    def doubt(self) -> str:
+        """Why the reports are doubtful, for readers; "" where they are not."""
+        return (self.plausibility and self.plausibility.note) or ""
 
     @cached_property
     def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -673,13 +682,14 @@ class Estimate(Solution):
             kind: the kind of intervals of the shares, as in :meth:`interval`; None for the default.
 
         Returns:
-            Method, status, fit, domain and the tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
+            Method, status, fit, domain, a ``"doubt"`` of the reports where there is one, and the
+            tables: ``"shares"`` of :meth:`rows`, ``"mean"`` of
             :meth:`means` where only means were estimated, ``"keys"`` of :meth:`key_rows` where
             reports are of keys with values.
         """
-        if self.groups is not None:
-            return tables.groups_to_json(self, level, target, kind)
-        return tables.to_json(self, level, target, kind)
+        written = tables.to_json if self.groups is None else tables.groups_to_json
+        doubt = {"doubt": self.doubt} if self.doubt else {}
+        return written(self, level, target, kind) | doubt
 
     def to_frame(
         self,
@@ -802,7 +812,8 @@ def estimate(
     Raises:
         ArgumentError: unknown attributes or values, more attributes than the tally has tables of,
             or fewer than two values.
-        MismatchError: the tallies cannot be combined.
+        MismatchError: the tallies cannot be combined; or no answers make their counts by chance,
+            as where answers were not randomised. See :meth:`warner.Tally.trusted`.
         EmptyError: there are no reports.
         IdentifiabilityError: the method inverts the channel, which has no inverse.
 
@@ -834,20 +845,17 @@ def estimate(
         if given is not None:
             rule = "goes with a tally by public columns, or a mapping {public values: tally}"
             raise ArgumentTypeError(name, rule)
-    result = _of_one(tally, named, attributes, values)
+    tallies = tally if isinstance(tally, Tally) or not isinstance(tally, Iterable) else [*tally]
+    data = likelihood_data(tallies, attributes)
+    plausible = tested(tallies, data)
+    result = replace(_of_one(data, named, values), plausibility=plausible)
     if named is not None and result.advice is not None:
         warn(result.advice, MethodWarning)
     return result
 
 
-def _of_one(
-    tally: Tally | Iterable[Tally],
-    method: Estimator | None,
-    attributes: Sequence[str] | None,
-    values: Any = None,
-) -> Estimate:
+def _of_one(data: LikelihoodData, method: Estimator | None, values: Any = None) -> Estimate:
     """The estimate of one group of people."""
-    data = likelihood_data(tally, attributes)
     if values is not None:
         data = data.restricted(possible_values(data, values))
     chosen, fit = recommended_fit(data) if method is None else (method, method.fit(data))
@@ -869,12 +877,14 @@ def _of_groups(
         axis = pooled_axis(table, chosen, time, must_pool=pool is not None or time is not None)
     if axis is not None:
         fit = Fit(axis.probabilities, Status.COMPLETED)
-        return Estimate(fit, table.whole, PooledShares(chosen), groups=axis)
+        return Estimate(
+            fit, table.whole, PooledShares(chosen), groups=axis, plausibility=table.plausibility
+        )
     # A group without reports gets equal shares and no interval.
     shares = np.full((len(table.keys), table.domain.size), 1 / table.domain.size)
     members: list[Estimate | None] = []
     for g, tally in enumerate(steps(list(groups.values()), "estimating groups")):
-        member = _of_one(tally, method, attributes) if tally.n else None
+        member = _of_one(likelihood_data(tally, attributes), method) if tally.n else None
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities
@@ -883,7 +893,9 @@ def _of_groups(
         warn(warned.advice, MethodWarning)
     fit = Fit(shares, status_of_parts(m.status for m in members if m is not None))
     axis = GroupAxis(table, "none", shares, None, tuple(members))
-    return Estimate(fit, table.whole, warned.estimator, groups=axis)
+    return Estimate(
+        fit, table.whole, warned.estimator, groups=axis, plausibility=table.plausibility
+    )
 
 
 def _estimate_of(solution: Solution) -> Estimate:

@@ -22,6 +22,7 @@ from warner._core.text import canonical
 from warner.channels import LikelihoodOperator, stacked
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
+from warner.estimators.plausibility import Plausibility, plausibility_of_data
 from warner.mechanisms import from_header
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
@@ -70,6 +71,47 @@ def likelihood_data(
     return LikelihoodData(
         channel, weights, tally.n, domain, tally.simulated, tally.reports_per_person
     )
+
+
+def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
+    """Whether some answers can have made the reports of a tally, or of several.
+
+    The test is that of :mod:`warner.estimators.plausibility`. ``estimate`` makes it too.
+
+    Returns:
+        Plausibility: a ``p_value``, and a ``note`` where true reports hardly ever come out so.
+
+    Raises:
+        EmptyError: no reports.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> smoking = RandomizedResponse(Categorical(["never", "sometimes", "often"]), 1.0)
+    >>> reports, answers = smoking.randomize(["never"] * 2000), smoking.reports([0] * 2000)
+    >>> plausibility(smoking.tally(reports)).p_value > 1e-9
+    True
+    >>> plausibility(smoking.tally(answers)).p_value < 1e-9
+    True
+    """
+    if isinstance(tally, Tally) and tally.ways is not None:
+        attributes = from_header(tally.header).attribute_domains
+        each = [plausibility_of_data(likelihood_data(tally.total(), [a])) for a in attributes]
+        return Plausibility(min(1.0, len(each) * min(one.p_value for one in each)))
+    whole = tally.total() if isinstance(tally, Tally) else tally
+    return plausibility_of_data(likelihood_data(whole))
+
+
+def tested(
+    tally: Tally | Iterable[Tally], data: LikelihoodData | None = None, name: str = "tally"
+) -> Plausibility:
+    """The plausibility of a tally or several, refused where no answers make such reports.
+
+    ``data`` are those of the tally, where they are known.
+    """
+    result = plausibility(tally) if data is None else plausibility_of_data(data)
+    tallies = [tally] if isinstance(tally, Tally) else list(tally)
+    if not all(one.is_trusted for one in tallies):
+        result.require(name)
+    return result
 
 
 def possible_values(data: LikelihoodData, values: Any) -> np.ndarray:
@@ -161,6 +203,7 @@ class GroupTable:
         sizes: int64 (G,), the number of reports of each group.
         shares: (G, K) the unbiased estimates; 0 for a group without reports.
         whole, parts: the data of all groups together, and of each; None without reports.
+        plausibility: how plausible the reports of all groups together are.
         guarantee: the privacy guarantee of one report.
     """
 
@@ -170,6 +213,7 @@ class GroupTable:
     shares: np.ndarray
     whole: LikelihoodData
     parts: tuple[LikelihoodData | None, ...]
+    plausibility: Plausibility
     guarantee: Guarantee
 
     def __repr__(self) -> str:
@@ -211,12 +255,13 @@ class GroupTable:
             raise EmptyError("groups", rule, None, "Tally the reports by group")
         total = _total(tallies)
         whole = likelihood_data(total, attributes)
+        plausible = tested(total, whole, "groups")
         parts = _parts(tallies, total, whole, attributes)
         shares = np.zeros((len(keys), whole.domain.size))
         filled = np.flatnonzero(sizes)
         shares[filled] = _inverted([parts[g] for g in filled])
         guarantee = from_header(total.header).guarantee
-        return cls(names, keys, sizes, shares, whole, tuple(parts), guarantee)
+        return cls(names, keys, sizes, shares, whole, tuple(parts), plausible, guarantee)
 
     def position(self, key: Any) -> int | None:
         """The position of a group, by its public values or their text; None without one."""

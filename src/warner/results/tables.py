@@ -259,12 +259,13 @@ def notebook_table(result: Any) -> Table:
 
 
 def about_estimate(result: Any) -> str:
-    """What an estimate is of, how it was made and how it ended."""
+    """What an estimate is of, how it was made and how it ended, and whether to doubt it."""
     name = f"{result.attribute}: " if result.attribute else ""
     reports = reports_of(result.n, result.data.simulated)
+    how = f", {result.method}, {result.status.value}"
     if result.groups is not None:
-        return f"{name}{reports} of {len(result):,} groups, pool {result.pool}."
-    return f"{name}{reports}, {result.method}, {result.status.value}."
+        how = f" of {len(result):,} groups, pool {result.pool}"
+    return f"{name}{reports}{how}. {result.doubt}".rstrip()
 
 
 def _mean(solution: Solution) -> str:

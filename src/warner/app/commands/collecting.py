@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+import warner
 from warner import io as files
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
@@ -16,6 +17,7 @@ from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.commands.options import (
     additions,
+    allow_implausible,
     generator,
     per_person,
     several_reports,
@@ -355,6 +357,7 @@ def _spent(study: Study) -> str:
 @smallest_group
 @several_reports
 @additions
+@allow_implausible
 def tally(
     reports: tuple[str, ...],
     output: str,
@@ -369,6 +372,7 @@ def tally(
     reports_per_person: int | None,
     allow_equal: bool,
     allow_simulated: bool,
+    allow_implausible: bool,
 ) -> None:
     """Count the reports in one or more files (- is a file on standard input).
 
@@ -392,8 +396,9 @@ def tally(
 
     Parquet and CSV files that other programs wrote, or folders of them, need --study, which says
     what the reports are. Their columns are called ATTRIBUTE_report, or what --column says. It is
-    checked that the study's mechanisms can send every report. Which mechanism and budget made them,
-    and whether the file is whole, cannot be checked.
+    checked that the study's mechanisms can send every report, and that some answers make their
+    counts by chance: answers that were not randomised hardly ever pass. Whether the file is whole
+    cannot be checked.
 
     Survey tools carry a report as text in a hidden field, which warner.js fills. Such a text says
     which study it is of, and this is checked. The question itself must not be one of that tool: it
@@ -424,6 +429,7 @@ def tally(
         counts_read = tallies_of_counts([*counts, *reports], plan, wrong)
         added = add_tallies(counts_read, allow_equal, allow_simulated)
         total = per_person(added, reports_per_person)
+        _test(total, allow_implausible)
         write_tallies(total, output)
         _warn_of_small_groups([t for t in [total] if next(iter(t.values())).names], smallest_group)
         return
@@ -447,9 +453,21 @@ def tally(
         for group, group_tallies in counted.items()
     }
     for group, total in totals.items():
+        if plan is not None:  # reports of warner's own files name their mechanism
+            _test(total, allow_implausible)
         write_tallies(total, paths[group], group if len(counted) > 1 else None)
     if names is not None:
         _warn_of_small_groups(totals.values(), smallest_group)
+
+
+def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
+    """Refuse counts that no answers make by chance, and say which are doubtful."""
+    for name, tally in tallies.items():
+        plausible = warner.results.plausibility(tally)
+        if not allow_implausible:
+            plausible.require(name)
+        if plausible.note is not None:
+            click.echo(f"WARNING: {name}: {plausible.note}", err=True)
 
 
 def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:

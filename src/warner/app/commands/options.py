@@ -99,6 +99,11 @@ additions = options(
         help="Add simulated reports to real ones. The sum counts as simulated.",
     ),
 )
+allow_implausible = click.option(
+    "--allow-implausible",
+    is_flag=True,
+    help="Take counts that no answers make by chance, as of answers that were not randomised.",
+)
 attributes = options(
     click.option(
         "--only",

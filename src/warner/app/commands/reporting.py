@@ -13,7 +13,7 @@ import click
 from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError, MismatchError
 from warner._core.progress import steps
-from warner.app.commands.options import additions, attributes, of_intervals
+from warner.app.commands.options import additions, allow_implausible, attributes, of_intervals
 from warner.app.report.sections import Question, Settings, Source, build
 from warner.app.report.writers import require_typst, to_html, to_pdf
 from warner.app.requested import (
@@ -92,6 +92,7 @@ _SHOWN = 10  # names of groups in a message
 )
 @of_intervals
 @additions
+@allow_implausible
 def report(
     tallies: tuple[str, ...],
     output: str,
@@ -110,6 +111,7 @@ def report(
     target: str,
     allow_equal: bool,
     allow_simulated: bool,
+    allow_implausible: bool,
 ) -> None:
     """Write a report for readers from TALLY, as one HTML or PDF file.
 
@@ -129,6 +131,8 @@ def report(
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
     together = tallies_together(tallies, read_or_count, allow_equal, allow_simulated)
+    if allow_implausible:
+        together = {name: [t.trusted() for t in parts] for name, parts in together.items()}
     stated = None if study is None else _stated(Study.load(study), together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))

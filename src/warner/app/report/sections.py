@@ -170,6 +170,8 @@ class Question:
         """The section of the question."""
         level = self.settings.level
         blocks: list[Block] = [self._people()]
+        if self.estimate.doubt:
+            blocks.append(self.estimate.doubt)
         blocks += tables_of_keys(self._keys, level) if self._keys else self._about_shares()
         if self._summary_rows:
             caption = "Numbers that sum up the answers"

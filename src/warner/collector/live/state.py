@@ -169,7 +169,8 @@ def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Questio
     for name, tally in tallies.items():
         attribute = name
         try:
-            result = replace(estimate_tally(tally.total()), attribute=name)
+            # Forged reports are told beside the estimate, and do not take it from the page.
+            result = replace(estimate_tally(tally.total().trusted()), attribute=name)
             yield question_of(name, result, planned)
             for attribute in map(str, result.domain.attributes):
                 yield question_of(attribute, result.marginal(attribute), planned)

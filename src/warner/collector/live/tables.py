@@ -121,6 +121,8 @@ class Wording:
 
     def _notes(self, question: Question, result: Estimate) -> Iterator[str]:
         """Sentences about the estimates of one question."""
+        if result.doubt:
+            yield result.doubt
         if result.fit.probabilities is not None and not result.has_intervals:
             yield "Different distributions make the same reports. So no interval is known."
         weight = self.weights.get(question.name)

@@ -1,0 +1,220 @@
+"""Whether any answers can have made the reports of a tally.
+
+Answers that nobody randomised, and reports of another epsilon or mechanism, can look like reports
+of this one: they are whole numbers in the same range. Estimates of them are plain wrong. But the
+reports of n people have expected frequencies A theta, and few frequencies are of this form.
+
+    G = 2 n min_theta sum_y f_y log(f_y / (A theta)_y)
+
+Here f (m,) are the frequencies of the reports and theta (K,) a distribution of answers. For true
+reports, G is at most about chi-square. Reports are added to at most 32 cells of equal expected
+frequency, so that the test is quick and its law does not depend on m. What no answer changes is
+tested too: how often each hash function was chosen, how many bits are 1 in all, and that no value
+has more reports than if everybody, or nobody, had answered it.
+
+Source: METHODS 10.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import bdtr, bdtrc, chdtrc, ndtr, xlogy
+
+from warner._core.errors import MismatchError
+from warner.channels import (
+    Channel,
+    DenseChannel,
+    FloatArray,
+    HashFunctions,
+    IntArray,
+    LikelihoodOperator,
+    SupportLaw,
+    weighted_counts,
+)
+from warner.domains import Integers
+from warner.estimators.base import LikelihoodData
+from warner.estimators.maximum_likelihood import MaximumLikelihood
+
+DOUBTFUL = 1e-4  # p-values below which a line is shown
+IMPOSSIBLE = 1e-9  # and below which nothing is estimated unless somebody insists
+
+_CELLS = 32
+_LEAST_EXPECTED = 5  # reports in a cell, on average
+_ENTRIES = 2**22  # of the matrix of rows and cells, which bounds memory
+_VALUES = 64  # that are tried first: more cannot make the reports less plausible
+_GAP = 1e-5  # of the maximum of the likelihood, in nats per person in the worst case
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """How often true reports are as far from all that the mechanism makes as the given ones.
+
+    Attributes:
+        p_value: a bound of the probability, 1 where nothing could be tested.
+
+    >>> Plausibility(0.3).note is None, str(Plausibility(2e-5).note)[:65]
+    (True, 'These reports are doubtful: 1 in 50,000 surveys with true reports')
+    """
+
+    p_value: float
+
+    @property
+    def note(self) -> str | None:
+        """What to tell those who read an estimate; None where there is no reason for doubt."""
+        if self.p_value >= DOUBTFUL:
+            return None
+        often = f"1 in {1 / self.p_value:,.0f}" if self.p_value > 1e-12 else "almost no"
+        return (
+            f"These reports are doubtful: {often} surveys with true reports come out like this. "
+            "Are they reports of another epsilon, forged, or answers that were not randomised?"
+        )
+
+    def require(self, name: str) -> None:
+        """Refuse reports that no answers make.
+
+        Raises:
+            MismatchError: a p-value below 1e-9.
+        """
+        if self.p_value < IMPOSSIBLE:
+            remedy = (
+                "Are these answers that were not randomised, or reports of another epsilon? "
+                "Randomise answers first ('warner randomize', mechanism.randomize). To take the "
+                "counts as they are: --allow-implausible, tally.trusted(), trusted=True"
+            )
+            raise MismatchError(name, "has counts that no answers make by chance", None, remedy)
+
+
+def plausibility_of_data(data: LikelihoodData) -> Plausibility:
+    """How plausible the reports are, whatever the answers were.
+
+    Several mechanisms are tested one by one, and so are attributes that can be told apart.
+
+    >>> from warner import Categorical, RandomizedResponse
+    >>> from warner.results.from_tally import likelihood_data
+    >>> smoking = RandomizedResponse(Categorical(["never", "sometimes", "often"]), 1.0)
+    >>> raw = smoking.reports([0] * 1800 + [1] * 150 + [2] * 50)
+    >>> plausibility_of_data(likelihood_data(smoking.tally(raw))).p_value < 1e-9
+    True
+    """
+    axes = range(len(data.domain.attributes))
+    separate = [data.on_attributes([axis]) for axis in axes] if len(axes) > 1 else []
+    p_values = [
+        p
+        for problem in [one for one in separate if one is not None] or [data]
+        for group, w, n in problem.channel.split_groups(problem.weights, problem.n)
+        for part, of_part, reports in group.parts(w, n)
+        for p in _p_values(part, of_part, reports)
+    ]
+    # Any of them may be the smallest by chance.
+    return Plausibility(min(1.0, max(len(p_values), 1) * min(p_values, default=1.0)))
+
+
+def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[float]:
+    """The p-values of all that can be tested about n reports with frequencies w (m,)."""
+    law, is_complete = channel.support_law(), isinstance(channel, Channel)
+    if isinstance(channel, HashFunctions):
+        yield _of_functions(channel.function_shares(w), n)
+    elif is_complete and not channel.rows_are_bit_sums:
+        yield _of_cells(channel.unrounded(), w, n)
+        if channel.shape[0] <= _most_cells(n, channel.shape[0]):
+            return  # the cells are the reports, which say all that the supports say
+    if law is not None:
+        yield _of_supports(law, channel.support_shares(w), n)
+        if channel.rows_are_bit_sums and law.ones is None:
+            yield _of_ones(channel, w, n)
+
+
+def _of_functions(shares: FloatArray, n: int) -> float:
+    """Of hash functions, which devices choose with equal probabilities. Shapes: shares (f,)."""
+    expected = np.full(len(shares), 1 / len(shares))
+    cell = _cells(expected, _most_cells(n, len(shares)))
+    count = int(cell[-1]) + 1
+    return _tail(weighted_counts(cell, shares, count), weighted_counts(cell, expected, count), n, 1)
+
+
+def _of_cells(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
+    """Of reports in cells, beside the most likely distribution of the answers."""
+    rows, size = channel.shape
+    # A report with several parts is in one cell of each part, or of each group of parts.
+    parts = round(channel.rows_per_report)
+    expected = channel.matvec(np.full(size, 1 / size))
+    most = _most_cells(n, rows)
+    groups = min(parts, most // 2)
+    cell = _cells(expected.reshape(parts, -1).sum(axis=0), most // groups)
+    count = int(cell[-1]) + 1
+    cell = (np.arange(parts)[:, None] * groups // parts * count + cell).ravel()
+    indicator = np.zeros((rows, groups * count))
+    indicator[np.arange(rows), cell] = 1
+    law = np.maximum(channel.rmatvec(indicator).T, 0.0)
+    seen = weighted_counts(cell, w, groups * count)
+    few = np.linspace(0, size - 1, _VALUES, dtype=np.int64) if size > 2 * _VALUES else None
+    if few is not None and (p := _best(law[:, few], seen, n, groups)) >= DOUBTFUL:
+        return p
+    return _best(law, seen, n, groups)
+
+
+def _best(law: FloatArray, seen: FloatArray, n: int, parts: int) -> float:
+    """The p-value at the most likely distribution of the answers. Shapes: law (C, K), seen (C,)."""
+    possible = law.sum(axis=1) > 0
+    if seen[~possible].any():
+        return 0.0
+    matrix = np.unique((law / law.sum(axis=0))[possible].round(14), axis=1)
+    matrix /= matrix.sum(axis=0)
+    if matrix.shape[1] == 1:
+        return _tail(seen[possible], matrix[:, 0], n, parts)
+    data = LikelihoodData(DenseChannel(matrix), seen[possible], n, Integers(0, matrix.shape[1] - 1))
+    theta = MaximumLikelihood(gap=max(_GAP, 1 / (10 * n))).fit(data).shares
+    return _tail(seen[possible], matrix @ theta, n, parts)
+
+
+def _most_cells(n: int, rows: int) -> int:
+    """The number of cells for n reports."""
+    return max(min(_CELLS, n // _LEAST_EXPECTED, _ENTRIES // rows), 2)
+
+
+def _cells(expected: FloatArray, count: int) -> IntArray:
+    """The cell of each row (m,): neighbours together, in cells of about equal expectation."""
+    if len(expected) <= count:
+        return np.arange(len(expected))
+    ends = np.cumsum(expected)
+    cell = np.minimum((ends - expected / 2) / ends[-1] * count, count - 1).astype(np.int64)
+    return np.unique(cell, return_inverse=True)[1]
+
+
+def _tail(seen: FloatArray, expected: FloatArray, n: int, parts: int) -> float:
+    """The probability of a larger G, where each of n reports is in one cell of each part."""
+    total = n * parts
+    g = 2 * total * float((xlogy(seen, seen) - xlogy(seen, expected)).sum())
+    free = max(len(seen) - parts, 2)
+    # Williams' correction. A cell with less than one report adds no more than one with one.
+    small = np.minimum(1 / np.maximum(total * expected, 1.0), 1.0).sum() / (6 * free)
+    return float(chdtrc(free, max(g, 0.0) / (1 + small)))
+
+
+def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
+    """Of reports that support each value: no fewer than of nobody, no more than of everybody.
+
+    Shapes: shares (K,).
+    """
+    counts = np.rint(n * shares)
+    # Reports of n people, each of whom supports the value with a chance between q and q + gap.
+    too_few = bdtr(counts, n, law.q)
+    too_many = bdtrc(counts - 1, n, np.minimum(law.q + law.gap, 1.0))
+    # At most one value can have nearly all people, and all others nobody.
+    return float(min(1.0, (len(shares) + 1) * min(too_few.min(), too_many.min())))
+
+
+def _of_ones(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
+    """Of the number of bits that are 1, whose mean and variance hardly depend on the answers."""
+    size = len(channel.support_shares(w))
+    ones = np.concatenate([np.ones(size), np.zeros(size)])[None]
+    mean = channel.rmatvec(ones[0] * channel.rows_per_report)
+    variance = max(float((channel.second_moments(ones)[0] - mean**2).max()), 0.0)
+    total = float(channel.support_shares(w).sum())
+    beyond = max(mean.min() - total, total - mean.max())
+    if beyond <= 1e-9 * size:
+        return 1.0
+    return float(2 * ndtr(-beyond / np.sqrt(max(variance / n, 1e-300))))

@@ -1,0 +1,172 @@
+"""Counts that no answers make are refused, true reports are not, and trust is a decision."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests import registry
+from warner import (
+    Categorical,
+    HadamardResponse,
+    Integers,
+    LocalHashing,
+    Product,
+    RandomizedResponse,
+    SquareWave,
+    Tally,
+    UnaryEncoding,
+    compare_groups,
+    estimate,
+    regress,
+)
+from warner.domains import Domain
+from warner.errors import MismatchError
+from warner.estimators.plausibility import DOUBTFUL, IMPOSSIBLE, Plausibility, plausibility_of_data
+from warner.mechanisms import Mechanism
+from warner.results.from_tally import likelihood_data
+
+SMOKING = Categorical(["never", "sometimes", "often"])
+# Mechanisms whose reports are numbers in the range of the answers' own codes.
+LIKE_CODES = {
+    "randomised response of 3": RandomizedResponse(SMOKING, 1.0),
+    "randomised response of 16": RandomizedResponse(Integers(0, 15), 1.0),
+    "square wave of 82": SquareWave(Integers(0, 81), 1.0),
+    "Hadamard of 16": HadamardResponse(Integers(0, 15), 1.0),
+}
+
+
+def _p_value(tally: Tally) -> float:
+    return plausibility_of_data(likelihood_data(tally)).p_value
+
+
+def _codes(size: int) -> list[int]:
+    """The answers of 2,000 people to a question of ``size`` values."""
+    if size == 3:
+        return [0] * 1200 + [1] * 500 + [2] * 300
+    shares = np.exp(-0.5 * ((np.arange(size) - 0.6 * size) / (0.15 * size)) ** 2)
+    return np.repeat(np.arange(size), np.rint(2000 * shares / shares.sum()).astype(int)).tolist()
+
+
+@pytest.mark.parametrize("name", LIKE_CODES)
+def test_answers_are_not_reports(name: str) -> None:
+    mechanism = LIKE_CODES[name]
+    answers = mechanism.tally(mechanism.reports(_codes(mechanism.domain.size)))
+    assert _p_value(answers) < IMPOSSIBLE
+    with pytest.raises(MismatchError, match="answers that were not randomised, or reports of"):
+        estimate(answers)
+    result = estimate(answers.trusted())
+    assert result.doubt.startswith("These reports are doubtful")
+    assert result.doubt in result._repr_html_()
+    assert result.to_json()["doubt"] == result.doubt
+
+
+@pytest.mark.parametrize("name", LIKE_CODES)
+def test_reports_of_another_epsilon_are_doubtful(name: str) -> None:
+    read, sent = LIKE_CODES[name], None
+    sent = type(read)(read.domain, 3.0)
+    answers = [read.domain.labels[code] for code in _codes(read.domain.size) * 5]
+    columns = sent.randomize(answers, np.random.default_rng(1)).columns
+    assert _p_value(read.tally(read.reports(columns["report"]))) < DOUBTFUL
+
+
+def _one_way(domain: Domain, epsilon: float, name: str) -> Mechanism:
+    return registry.MECHANISMS[name](domain, epsilon)
+
+
+@pytest.mark.parametrize("name", registry.MECHANISMS)
+@pytest.mark.parametrize("size", [2, 5, 90])
+def test_true_reports_are_plausible(name: str, size: int) -> None:
+    # Rejects a test that takes the shares of nobody, or of everybody, for impossible.
+    generator = np.random.default_rng(size)
+    try:
+        mechanism = _one_way(Integers(0, size - 1), 1.0, name)
+    except ValueError:
+        pytest.skip("is not made on so few values")
+    for answers in ([size - 1] * 400, generator.integers(0, size, 400).tolist()):
+        tally = mechanism.tally(mechanism.randomize(answers, generator))
+        assert _p_value(tally) > DOUBTFUL
+
+
+@pytest.mark.parametrize("name", [*registry.KEYED, *registry.SILENT, *registry.PER_ATTRIBUTE])
+def test_true_reports_of_several_parts_are_plausible(name: str) -> None:
+    generator = np.random.default_rng(7)
+    if name in registry.KEYED:
+        mechanism = registry.KEYED[name](Categorical(["a", "b"]), Integers(0, 4), 1.0)
+    elif name in registry.SILENT:
+        mechanism = registry.SILENT[name](Integers(0, 9), 1.0)
+    else:
+        mechanism = registry.PER_ATTRIBUTE[name](1.0)
+    labels = mechanism.domain.labels
+    answers = [labels[i] for i in generator.integers(0, len(labels), 500)]
+    tally = mechanism.tally(mechanism.randomize(answers, generator))
+    for attribute in mechanism.domain.attributes if tally.ways else [None]:
+        names = None if attribute is None else [attribute]
+        assert plausibility_of_data(likelihood_data(tally, names)).p_value > DOUBTFUL
+
+
+def test_bits_that_are_all_one_are_noticed() -> None:
+    # One person in a hundred sends a report of ones alone, which adds to the count of every value.
+    mechanism = UnaryEncoding(Integers(0, 99), 1.0, variant="oue")
+    generator = np.random.default_rng(3)
+    honest = mechanism.tally(mechanism.randomize(generator.integers(0, 100, 20_000), generator))
+    forged = mechanism.tally(mechanism.reports(np.ones((200, 100), dtype=int))).marked()
+    assert _p_value(honest) > DOUBTFUL
+    assert _p_value(honest + forged) < IMPOSSIBLE
+
+
+def test_a_hash_function_that_is_chosen_too_often_is_noticed() -> None:
+    mechanism = LocalHashing(Integers(0, 9), 1.0, seeds=64)
+    generator = np.random.default_rng(4)
+    columns = mechanism.randomize(generator.integers(0, 10, 5000), generator).columns
+    fixed = {**columns, "seed": np.where(np.arange(5000) % 10 == 0, 3, columns["seed"])}
+    assert _p_value(mechanism.tally(mechanism.reports(columns))) > DOUBTFUL
+    assert _p_value(mechanism.tally(mechanism.reports(fixed))) < DOUBTFUL
+
+
+def test_each_mechanism_and_each_attribute_is_tested() -> None:
+    low, high = RandomizedResponse(SMOKING, 1.0), RandomizedResponse(SMOKING, 2.0)
+    real = high.tally(high.randomize(["never", "often"] * 500))
+    with pytest.raises(MismatchError, match="counts that no answers make by chance"):
+        estimate([real, low.tally(low.reports(_codes(3)))])
+    pair = RandomizedResponse(Product(a=SMOKING, b=SMOKING), 1.0)
+    assert _p_value(pair.tally(pair.reports([0] * 1000))) < IMPOSSIBLE
+
+
+def test_groups_are_tested_together() -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    wards = coin.tally(coin.reports([1] * 2000), {"ward": ["north", "south"] * 1000})
+    for refused in (estimate, compare_groups):
+        with pytest.raises(MismatchError, match="groups: has counts that no answers make"):
+            refused(wards)
+    assert len(compare_groups(wards.trusted()).rows()) == 2
+    assert estimate(wards.trusted()).doubt
+
+
+@pytest.mark.parametrize("kind", ["shares", "mean"])
+def test_a_regression_tests_its_reports(kind: str) -> None:
+    mechanism, ages = LIKE_CODES["randomised response of 16"], np.arange(2000)
+    codes = mechanism.reports(_codes(16)[:2000])
+    with pytest.raises(MismatchError, match="reports: has counts that no answers make"):
+        regress(codes, {"age": ages}, kind=kind)  # type: ignore[call-overload]
+    result = regress(codes, {"age": ages}, kind=kind, trusted=True)  # type: ignore[call-overload]
+    assert result.n == 2000
+
+
+def test_trust_belongs_to_each_part_of_a_sum_and_stays_out_of_files() -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    one, two = (coin.tally(coin.reports([1] * n)) for n in (50, 60))
+    wards = coin.tally(coin.reports([1] * 4), {"ward": ["n", "s"] * 2}).trusted()
+    assert (one.trusted() + two.trusted()).is_trusted
+    assert not (one.trusted() + two).is_trusted
+    assert wards.total().is_trusted and wards["n",].is_trusted and wards.by("ward").is_trusted
+    assert one == one.trusted()
+    assert not Tally.from_json(json.loads(json.dumps(one.trusted().to_json()))).is_trusted
+
+
+@pytest.mark.parametrize(("p", "words"), [(2e-5, "1 in 50,000"), (1e-30, "almost no")])
+def test_the_note_says_how_rare_such_reports_are(p: float, words: str) -> None:
+    assert words in str(Plausibility(p).note)
+    assert Plausibility(2 * DOUBTFUL).note is None
