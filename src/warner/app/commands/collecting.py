@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-import warner
-from warner import io as files
+from warner import io as files, results
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, EmptyError
 from warner._core.progress import stage, steps
@@ -463,7 +462,7 @@ def tally(
 def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
     """Refuse counts that no answers make by chance, and say which are doubtful."""
     for name, tally in tallies.items():
-        plausible = warner.results.plausibility(tally)
+        plausible = results.plausibility(tally)
         if not allow_implausible:
             plausible.require(name)
         if plausible.note is not None:
