@@ -104,9 +104,9 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
     p_values = [
         p
         for problem in [one for one in separate if one is not None] or [data]
-        for group, w, n in problem.channel.split_groups(problem.weights, problem.n)
-        for part, of_part, reports in group.parts(w, n)
-        for p in _p_values(part, of_part, reports)
+        for group, group_rows, people in problem.channel.split_groups(problem.weights, problem.n)
+        for channel, w, n in group.parts(group_rows, people)
+        for p in _p_values(channel, w, n)
     ]
     # Any of them may be the smallest by chance.
     return Plausibility(min(1.0, max(len(p_values), 1) * min(p_values, default=1.0)))
