@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from warner._core.errors import FileError
+from warner._core.errors import ArgumentError, FileError
 from warner._core.text import without_secrets
 
 _unfinished: set[str] = set()
@@ -185,6 +185,25 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+# What people expect of a file by its name; other endings say nothing.
+_EXPECTED = {
+    **dict.fromkeys([".csv", ".tsv", ".xlsx", ".xls", ".ods"], "a spreadsheet"),
+    **dict.fromkeys([".parquet", ".feather", ".arrow"], "a table of Arrow"),
+    **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
+    **dict.fromkeys([".png", ".svg", ".html", ".pdf"], "a page or a picture"),
+    **dict.fromkeys([".pkl", ".pickle"], "a pickle"),
+    ".warner": "reports of warner", ".toml": "a study",
+}
+
+
+def require_ending(path: str | os.PathLike[str], *endings: str, remedy: str) -> None:
+    """Refuse a name whose ending says another format than the one that is written."""
+    ending = Path(path).suffix.lower()
+    if ending in _EXPECTED and ending not in endings:
+        rule = f"must not end in {ending}, because {_EXPECTED[ending]} is not what is written"
+        raise ArgumentError(os.fspath(path), rule, None, remedy)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, replace: bool = True) -> None:

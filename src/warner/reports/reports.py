@@ -22,7 +22,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
-from warner._core.atomic_files import read_whole, write_whole
+from warner._core.atomic_files import read_whole, require_ending, write_whole
 from warner._core.checks import kind
 from warner._core.errors import MOST_POSITIONS, ArgumentTypeError, FileError, ReportError
 from warner._core.extras import pa
@@ -280,7 +280,10 @@ class Reports(Hinting):
 
         Raises:
             FileError: a file that is there already.
+            ArgumentError: a name that ends as another format does, such as ``.parquet``.
         """
+        other = "Name it .warner, or write Parquet or CSV by warner.io.write_reports(reports, path)"
+        require_ending(path, ".warner", remedy=other)
         write_whole(path, self.to_bytes(keep_order), replace=False)
 
     @classmethod

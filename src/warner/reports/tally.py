@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from warner._core import html
-from warner._core.atomic_files import read_whole, write_whole
+from warner._core.atomic_files import read_whole, require_ending, write_whole
 from warner._core.checks import integer, kind, legible, show
 from warner._core.errors import (
     ArgumentError,
@@ -745,6 +745,7 @@ class Tally(Hinting):
         """Write the tally as JSON to the file ``path``, whole or not at all.
 
         Raises:
+            ArgumentError: a name that ends as another format does, such as ``.csv``.
             FileError: the file cannot be written.
         """
         save_tallies({"value": self}, path)
@@ -816,7 +817,14 @@ TalliesOfGroups = Tally | Mapping[Any, Tally]
 
 def save_tallies(tallies: Mapping[str, Tally], path: str | os.PathLike[str]) -> None:
     """Write named tallies, one per attribute, to one JSON file, whole or not at all."""
+    require_tally_ending(path)
     write_whole(path, dump_tallies(tallies).encode())
+
+
+def require_tally_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse a name of a tally file whose ending says another format."""
+    remedy = "A tally file is JSON: name it .json. Results are CSV: warner estimate -o shares.csv"
+    require_ending(path, ".json", remedy=remedy)
 
 
 def dump_tallies(tallies: Mapping[str, Tally]) -> str:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import warner
 from warner import Categorical, Integers, Product, Reports
 from warner.app.cli import main
+from warner.errors import ArgumentError
 from warner.io import read_reports, tally_file, write_reports
 from warner.io.file_format import FileFormat, ReportSink
 from warner.io.formats import FORMATS, is_report_file, suffixes
@@ -152,3 +153,42 @@ def test_reports_load_what_they_saved_before(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(text + hashlib.sha256(text).digest())
     assert Reports.load(tmp_path / "old").columns["report"].tolist() == [1, 0, 1]
     assert tally_file(str(tmp_path / "old"))["value"].counts.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "save, name, remedy",
+    [
+        ("reports", "r.parquet", r"write Parquet or CSV by warner\.io\.write_reports"),
+        ("reports", "r.CSV", "Name it .warner"),
+        ("reports", "r.xlsx", "a spreadsheet is not what is written"),
+        ("tally", "t.csv", "name it .json"),
+        ("tally", "t.parquet", "a table of Arrow is not what is written"),
+    ],
+)
+def test_no_file_has_the_name_of_another_format(
+    save: str, name: str, remedy: str, tmp_path: Path
+) -> None:
+    reports = COIN.randomize(["no", "yes"])
+    one = reports if save == "reports" else COIN.tally(reports)
+    with pytest.raises(ArgumentError, match=remedy):
+        one.save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    one.save(tmp_path / "any.name")
+
+
+@pytest.mark.parametrize(
+    "arguments, remedy",
+    [
+        (["tally", "r.parquet", "-o", "t.csv"], "name it .json"),
+        (["merge", "t.json", "-o", "t.xlsx"], "name it .json"),
+        (["estimate", "t.json", "-o", "r.xlsx"], "Name it .json or .csv, or .txt"),
+        (["estimate", "t.json", "--json", "-o", "r.csv"], "Name it .json."),
+    ],
+)
+def test_commands_write_what_names_say(
+    arguments: list[str], remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    warner.io.write_reports(COIN.randomize(["no", "yes"]), "r.parquet")
+    COIN.tally(COIN.randomize(["no", "yes"])).save("t.json")
+    assert remedy in CliRunner().invoke(main, arguments).stderr

@@ -39,7 +39,7 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.io import formats, public_values, read_answers, sql_counts
-from warner.reports.tally import Tally
+from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
 from warner.studies.study import Study
 
@@ -415,6 +415,7 @@ def tally(
         warner estimate pairs.json --joint sex,age
     """
     refuse_overwriting(output, *reports, *([study] if study else []), *counts)
+    require_tally_ending(output)
     plan = None if study is None else Study.load(study)
     if counts:
         others = {
@@ -517,6 +518,7 @@ def merge(
         warner merge monday.json tuesday.json --reports-per-person 2 -o days.json
     """
     refuse_overwriting(output, *tallies)
+    require_tally_ending(output)
     refuse_repeated(tallies)
     parts = {path: read_tallies(path) for path in steps(tallies, "reading tallies")}
     total = add_tallies(parts, allow_equal, allow_simulated)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import click
 import numpy as np
 
+from warner._core.atomic_files import require_ending
 from warner._core.checks import confidence_level
 from warner._core.errors import ArgumentError
 from warner._core.table import Table
@@ -150,6 +151,10 @@ class Output:
             raise ArgumentError(flag, "takes no file", absent[0], f"Write -o {absent[0]}")
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
+        ends = [".json"] if self.as_json else [".csv"] if self.as_csv else [".json", ".csv"]
+        text = "" if len(ends) == 1 else ", or .txt for the table as text"
+        for path in self.paths:
+            require_ending(path, *ends, remedy=f"Name it {' or '.join(ends)}{text}")
         refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
 
     def write(
