@@ -194,7 +194,8 @@ _EXPECTED = {
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".png", ".svg", ".html", ".pdf"], "a page or a picture"),
     **dict.fromkeys([".pkl", ".pickle"], "a pickle"),
-    ".warner": "reports of warner", ".toml": "a study",
+    ".warner": "reports of warner",
+    ".toml": "a study",
 }
 
 

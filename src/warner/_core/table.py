@@ -586,6 +586,10 @@ def frame_of_rows(
         entries = [row[name] for row in rows]
         kinds = {type(each) for each in entries if each is not None}
         # Texts, numbers and truth values are kept; any other column holds JSON.
-        is_plain = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
+        if kinds <= {int, float} and (kinds != {int} or None in entries):
+            # A missing number is NaN in frames of all libraries. Polars takes one type alone.
+            data[name] = [math.nan if each is None else float(each) for each in entries]
+            continue
+        is_plain = len(kinds) == 1 and kinds <= {int, str, bool}
         data[name] = entries if is_plain else [json.dumps(each) for each in entries]
     return frame(data, backend)

@@ -277,16 +277,12 @@ def _mean(solution: Solution) -> str:
 
 
 def frame_rows(result: Any, level: float, target: str) -> list[dict[str, Any]]:
-    """The rows of a data frame: numbers where rows can have None, one type of values."""
+    """The rows of a data frame, with one type of values."""
     if result.groups is not None:
         return list(result.rows(level, target))
     if result.fit.keys is not None:
         return key_rows(result, level, target)
-    # A column of numbers, also where no share is shrunk out of its interval.
-    shares = [
-        row | {"shrunk_from": math.nan if row["shrunk_from"] is None else row["shrunk_from"]}
-        for row in rows(result, level, target)
-    ]
+    shares = list(rows(result, level, target))
     if len({type(row["value"]) for row in shares}) > 1:  # numbers, and nonresponse
         shares = [{**row, "value": as_text(row["value"])} for row in shares]
     return shares

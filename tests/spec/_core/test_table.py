@@ -10,6 +10,7 @@ import unicodedata
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from tests.refusals import refused
@@ -194,3 +195,13 @@ def test_what_is_unreadable_is_every_control_separator_surrogate_direction_mark_
             assert unreadable(char) is not None, hex(point)
         else:
             assert unreadable(char) is None, hex(point)
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "polars", "pandas"])
+def test_a_missing_number_is_nan_in_frames(backend: str) -> None:
+    rows = [{"value": "a", "low": None, "high": 2}, {"value": "b", "low": None, "high": None}]
+    made = Table(["value", "low", "high"], rows).to_frame(backend)
+    for name in ("low", "high"):
+        dtype = made[name].type if backend == "pyarrow" else made[name].dtype
+        assert str(dtype).lower() in ("float64", "double")
+        assert np.isnan(np.asarray(made[name])[-1])

@@ -151,11 +151,11 @@ class Output:
             raise ArgumentError(flag, "takes no file", absent[0], f"Write -o {absent[0]}")
         for path in (*self.paths, plot):
             refuse_overwriting(path, *inputs)
+        refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
         ends = [".json"] if self.as_json else [".csv"] if self.as_csv else [".json", ".csv"]
         text = "" if len(ends) == 1 else ", or .txt for the table as text"
         for path in self.paths:
             require_ending(path, *ends, remedy=f"Name it {' or '.join(ends)}{text}")
-        refuse_shared_outputs(*(("--output", path) for path in self.paths), ("--plot", plot))
 
     def write(
         self,
