@@ -159,8 +159,7 @@ def test_a_missing_file_stops_a_run_before_its_first_experiment(tmp_path: Path) 
     results = reproduce(
         [*needs_none, *needs_adult], tmp_path / "out", DataFolder(str(tmp_path)), quick=True
     )
-    with pytest.raises(FileError, match=r"adult\.csv\.gz: is missing"):
-        next(results)
+    refused(FileError, r"adult\.csv\.gz: is missing", next, results)
     assert not (tmp_path / "out").exists()
 
 

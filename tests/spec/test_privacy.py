@@ -206,8 +206,7 @@ def test_decomposition_survives_rounding(factor: float) -> None:
     assert post.sum(axis=0) == pytest.approx(np.ones(post.shape[1]))
     assert post @ uldp == pytest.approx(channel / channel.sum(axis=0), abs=1e-12)
     for wrong in ([1, 0, 0], [True], "abc", None, [False] * 3, [[True], [True, False]]):
-        with pytest.raises(ArgumentError, match="booleans"):
-            warner.privacy.postprocessing.decompose(channel, wrong)
+        refused(ArgumentError, "booleans", warner.privacy.postprocessing.decompose, channel, wrong)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -313,6 +313,5 @@ def test_of_two_who_write_a_file_that_is_made_once_the_first_one_wins(
     ):
         Path(temporary).write_bytes(b"second")
         write_whole(path, b"first", replace=False)
-    with pytest.raises(FileError, match="is there already"):
-        write_whole(path, b"third", replace=False)
+    refused(FileError, "is there already", write_whole, path, b"third", replace=False)
     assert [p.name for p in tmp_path.iterdir()] == ["r.csv"] and path.read_bytes() == b"first"
