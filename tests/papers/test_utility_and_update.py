@@ -15,7 +15,7 @@ from papers.p2.personal import personal
 from papers.p2.worst_cases import PRINTED, SMALL, K, S
 from papers.p3.data import apportioned, items, numbers
 from papers.p3.methods import em, stop
-from papers.p3.times import PRINTED as PRINTED_OF_MIXTURE_REDUCTION
+from papers.p3.times import PRINTED as PRINTED_BICS
 from papers.p4.methods import METHODS, ErrorsAndShares
 from papers.p4.numbers import SHARES, binomial, rappor
 from papers.p4.surfaces import surface
@@ -228,8 +228,8 @@ def test_the_claim_of_ten_percent_accepts_and_refuses_what_it_says() -> None:
 def test_the_printed_seconds_stand_beside_ours_at_every_budget() -> None:
     experiment = select(["P3/table2"])[0]
     for cell in experiment.cells:
-        assert (cell["data"], cell["protocol"]) in PRINTED_OF_MIXTURE_REDUCTION
-    assert all(len(each) == 4 for row in PRINTED_OF_MIXTURE_REDUCTION.values() for each in row)
+        assert (cell["data"], cell["protocol"]) in PRINTED_BICS
+    assert all(len(each) == 4 for row in PRINTED_BICS.values() for each in row)
 
 
 # Long labels of bars slope, so that they do not run into each other; short ones do not.

@@ -123,10 +123,10 @@ def _made(name: str) -> tuple[Mechanism, Reports]:
     return combined, combined.randomize([labels[i % len(labels)] for i in range(N)])
 
 
-NAMES_OF_GROUPED_TALLY = [*ALL, *COMBINED]
+GROUPED = [*ALL, *COMBINED]
 
 
-@pytest.mark.parametrize("name", NAMES_OF_GROUPED_TALLY)
+@pytest.mark.parametrize("name", GROUPED)
 def test_groups_are_the_tallies_of_their_people_and_their_total_is_that_of_all(name: str) -> None:
     mechanism, reports = _made(name)
     groups = mechanism.tally(reports, _by(slice(None)))
@@ -178,10 +178,10 @@ def test_kept_reports_stay_with_their_groups(name: str, tmp_path: Path) -> None:
 # Tallies of several reports of one person add up, and foreign tuples are checked.
 
 
-NAMES_OF_TUPLES = list(COMBINED)
+TUPLES = list(COMBINED)
 
 
-@pytest.mark.parametrize("name", NAMES_OF_TUPLES)
+@pytest.mark.parametrize("name", TUPLES)
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_any_partition_in_any_order_gives_the_same_tally_of_tuples(
@@ -196,7 +196,7 @@ def test_any_partition_in_any_order_gives_the_same_tally_of_tuples(
     assert sum(data.draw(st.permutations(parts))) == whole and whole.n == 150
 
 
-@pytest.mark.parametrize("name", NAMES_OF_TUPLES)
+@pytest.mark.parametrize("name", TUPLES)
 def test_foreign_tuples_come_in_checked(name: str) -> None:
     mechanism = COMBINED[name](1.0)
     reports = _reports_of_tuples(mechanism, 30)

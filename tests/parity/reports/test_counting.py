@@ -113,7 +113,7 @@ PARTS = {
 }
 
 
-def _columns_of_marginal_tables(n: int) -> dict[str, dict[str, np.ndarray]]:
+def _columns_of_parts(n: int) -> dict[str, dict[str, np.ndarray]]:
     rng = np.random.default_rng(n)
     return {
         "a": {
@@ -138,7 +138,7 @@ def _rows_of(name: str, columns: dict[str, np.ndarray], i: int) -> list[int]:
 @pytest.mark.parametrize("ways", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [1, 60])
 def test_tables_are_those_of_a_loop_over_people(ways: int, n: int) -> None:
-    columns, seen = _columns_of_marginal_tables(n), np.random.default_rng(0).integers(1, 5, n)
+    columns, seen = _columns_of_parts(n), np.random.default_rng(0).integers(1, 5, n)
     for weight in (None, seen):
         slow = []
         for names in combinations(PARTS, ways):
@@ -154,7 +154,7 @@ def test_tables_are_those_of_a_loop_over_people(ways: int, n: int) -> None:
 
 @pytest.mark.parametrize("ways", [2, 3, 4])
 def test_a_table_of_fewer_is_summed_from_one_of_more(ways: int) -> None:
-    columns = _columns_of_marginal_tables(40)
+    columns = _columns_of_parts(40)
     counts = marginal_tables(PARTS, columns, ways)
     for wanted in (["a"], ["d"], ["c", "a"], ["d", "b"], ["b", "c"]):
         table = table_of(PARTS, counts, ways, wanted)
@@ -187,7 +187,7 @@ def test_histograms_count_tuples() -> None:
 # The rules of bit reports are the same for arrays, SQL and data frames.
 
 
-SCHEMAS_OF_BIT_RULES = {
+RULED = {
     "padding": BitVector(13),
     "padding of one byte": BitVector(5),
     "ones": BitVector(16, ones=3),
@@ -219,11 +219,11 @@ def _takes(schema: BitVector, source: Histograms) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", SCHEMAS_OF_BIT_RULES)
+@pytest.mark.parametrize("name", RULED)
 def test_arrays_sql_and_frames_refuse_the_same_reports(name: str, tmp_path: Path) -> None:
     import narwhals.stable.v2 as nw
 
-    schema = SCHEMAS_OF_BIT_RULES[name]
+    schema = RULED[name]
     rng = np.random.default_rng(4)
     rows = rng.integers(0, 256, (14, schema.bytes), dtype=np.uint8)
     rows &= rng.integers(0, 256, rows.shape, dtype=np.uint8)

@@ -12,7 +12,7 @@ import warner
 from tests.parity.channels._matrices import _geometric, _utility
 from tests.registry import (
     KEYED,
-    MECHANISMS as MECHANISMS_OF_LOG_LIKELIHOOD_AT,
+    MECHANISMS as EVERY_KIND,
     PER_ATTRIBUTE,
     REPEATED,
     smallest,
@@ -164,7 +164,7 @@ def test_coordinates_hold_noise_and_prior() -> None:
 # Laws and statistics of tests, against reports that are dealt and covariances of all cells.
 
 
-SIZES_OF_DIFFERENCES = np.array([12, 6, 4])
+DEALT = np.array([12, 6, 4])
 COUNTS = np.array([10, 5, 3, 2, 1, 1])
 
 
@@ -174,16 +174,16 @@ def test_moments_over_all_deals_are_those_of_dealt_reports() -> None:
     shares, z = COUNTS / COUNTS.sum(), rng.normal(size=(6, 3))
     z -= shares @ z
     z = z @ np.linalg.cholesky(np.linalg.inv((z.T * shares) @ z))
-    reports, ends, dealt = np.repeat(z, COUNTS, axis=0), np.cumsum(SIZES_OF_DIFFERENCES)[:-1], []
+    reports, ends, dealt = np.repeat(z, COUNTS, axis=0), np.cumsum(DEALT)[:-1], []
     for _ in range(4000):
         groups = np.split(rng.permutation(reports), ends)
         dealt.append(sum(len(g) * (g.mean(axis=0) ** 2).sum() for g in groups))
-    moments = dealt_moments(SIZES_OF_DIFFERENCES.astype(float), shares, (z**2).sum(axis=1))
+    moments = dealt_moments(DEALT.astype(float), shares, (z**2).sum(axis=1))
     assert moments is not None
     mean, variance = moments
     assert mean == pytest.approx(np.mean(dealt), abs=0.2)
     assert variance == pytest.approx(np.var(dealt), rel=0.1)
-    assert dealt_moments(SIZES_OF_DIFFERENCES[:2] / 6, shares, shares) is None
+    assert dealt_moments(DEALT[:2] / 6, shares, shares) is None
 
 
 def test_attributes_randomised_separately_are_tested_by_the_noise_of_each() -> None:
@@ -307,11 +307,7 @@ def _drawn(mechanism: Mechanism, seed: int = 0) -> tuple[Reports, np.ndarray]:
 
 
 SMALL = {
-    **{
-        name: MECHANISMS_OF_LOG_LIKELIHOOD_AT[name]
-        for name in MECHANISMS_OF_LOG_LIKELIHOOD_AT
-        if "Rappor" in name or "Subset" in name
-    },
+    **{name: EVERY_KIND[name] for name in EVERY_KIND if "Rappor" in name or "Subset" in name},
     **{name: make for name, make in KEYED.items() if "unary" in name},
     **{name: make for name, make in PER_ATTRIBUTE.items() if "UE" in name or "RAP" in name},
     "subsets x RR": PER_ATTRIBUTE["subsets x RR"],
@@ -364,11 +360,8 @@ def test_every_kind_of_report_on_one_domain_adds_up() -> None:
     domain = Integers(0, 3)
     theta = np.array([0.4, 0.3, 0.2, 0.1])
     makers = [
-        *((MECHANISMS_OF_LOG_LIKELIHOOD_AT[name](domain, 1.0), False) for name in STACKED),
-        *(
-            (MECHANISMS_OF_LOG_LIKELIHOOD_AT[name](domain, 0.7), True)
-            for name in ("SubsetSelection",)
-        ),
+        *((EVERY_KIND[name](domain, 1.0), False) for name in STACKED),
+        *((EVERY_KIND[name](domain, 0.7), True) for name in ("SubsetSelection",)),
         *((REPEATED[name](0.5), False) for name in TWICE),
     ]
     tallies, total = [], 0.0
@@ -384,7 +377,7 @@ def test_every_kind_of_report_on_one_domain_adds_up() -> None:
     assert together.log_likelihood_at(theta) == pytest.approx(total, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS_OF_LOG_LIKELIHOOD_AT, *KEYED])
+@pytest.mark.parametrize("name", [*EVERY_KIND, *KEYED])
 def test_many_distributions_at_once_are_each_alone(name: str) -> None:
     mechanism = smallest(name)
     reports, _ = _drawn(mechanism)

@@ -87,11 +87,11 @@ def test_intervals_reach_from_the_first_accepted_share_to_the_last(
 # The roots of a quadratic are the shares that the score test accepts, tried one by one.
 
 
-SIZE_OF_SCORE_INTERVALS, LEVEL, USUAL = 5, 0.95, 1.959963984540054
-DOMAIN = Categorical(list(range(SIZE_OF_SCORE_INTERVALS)))
+JOBS, LEVEL, USUAL = 5, 0.95, 1.959963984540054
+DOMAIN = Categorical(list(range(JOBS)))
 SHARES = np.array([0.5, 0.3, 0.2, 0.0, 0.0])
 GRID = np.linspace(0, 1, 1001)
-TABLE = np.random.default_rng(3).dirichlet(np.ones(7), SIZE_OF_SCORE_INTERVALS).T
+TABLE = np.random.default_rng(3).dirichlet(np.ones(7), JOBS).T
 
 
 def _channel(name: str) -> LikelihoodOperator:
@@ -118,10 +118,10 @@ def _tried(data: LikelihoodData, shares: np.ndarray, target: str, x: int) -> tup
     estimate = min(max(float(channel.invert(data.weights)[x]), 0.0), 1.0)
     people = n if target == "respondents" else n / r
     least = USUAL**2 / (people + USUAL**2)
-    rest = (1 - least) * project(channel.invert(data.weights)) + least / SIZE_OF_SCORE_INTERVALS
+    rest = (1 - least) * project(channel.invert(data.weights)) + least / JOBS
     rest[x] = 0
     rest /= rest.sum()
-    z, unit = float(lower_quantiles(shares, LEVEL)[x]), np.eye(SIZE_OF_SCORE_INTERVALS)[x]
+    z, unit = float(lower_quantiles(shares, LEVEL)[x]), np.eye(JOBS)[x]
     law = channel.support_law()
     people = np.multiply.outer(unit, GRID) + np.multiply.outer(rest, 1 - GRID)
     per_report = np.array([channel.inverse_moments(v)[0][x] for v in people.T]) - GRID**2
@@ -129,8 +129,8 @@ def _tried(data: LikelihoodData, shares: np.ndarray, target: str, x: int) -> tup
         per_report -= GRID * (1 - GRID)
     elif r > 1:
         whole = (
-            [np.full(SIZE_OF_SCORE_INTERVALS, t) for t in GRID],
-            [np.full(SIZE_OF_SCORE_INTERVALS, v) for v in per_report],
+            [np.full(JOBS, t) for t in GRID],
+            [np.full(JOBS, v) for v in per_report],
         )
         more = [channel.part_of_values(t, v)[x] for t, v in zip(*whole, strict=True)]
         per_report += (r - 1) * np.array(more)
@@ -162,7 +162,7 @@ def test_the_limits_are_those_of_the_tests_tried_one_by_one(
     fast = score(data, shares, LEVEL, target)
     # The variance of several mechanisms together is exact at the estimate, and near it beyond.
     off = 0.008 if name == "two" else 1.1e-3
-    for x in range(SIZE_OF_SCORE_INTERVALS):
+    for x in range(JOBS):
         assert fast[x] == pytest.approx(_tried(data, shares, target, x), abs=off)
 
 

@@ -285,7 +285,7 @@ def test_the_card_as_a_page_says_the_same(study: Study) -> None:
 
 
 PEOPLE, BITS = 40, 2048
-STUDY_OF_TRACES = Study.parse(f"""
+TRACED = Study.parse(f"""
 [attributes.canary]
 integers = [0, {BITS - 1}]
 mechanism = "UnaryEncoding"
@@ -297,10 +297,10 @@ keep_ids = "always"
 
 def _collected(store: Store) -> tuple[Collector, list[bytes]]:
     """A collector that has counted people one by one; their submissions."""
-    collector = Collector(STUDY_OF_TRACES, store)
+    collector = Collector(TRACED, store)
     rows = []
     for _ in range(PEOPLE):
-        report = STUDY_OF_TRACES.mechanisms["canary"].randomize([7])
+        report = TRACED.mechanisms["canary"].randomize([7])
         body = collector.format.seal({"canary": report})
         collector.submit(collector.format.parse(body)).result(10)
         rows.append(body[HEAD_BYTES:])
@@ -345,7 +345,7 @@ def test_no_report_is_in_the_files_of_postgresql(monkeypatch: pytest.MonkeyPatch
 def test_nothing_refers_to_a_submission_after_the_reply(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    collector = Collector(STUDY_OF_TRACES, SQLiteStore(tmp_path / "survey.db"))
+    collector = Collector(TRACED, SQLiteStore(tmp_path / "survey.db"))
     study = collector.format.study
 
     def sent(failing: bool) -> weakref.ref[object]:

@@ -332,12 +332,12 @@ def test_errors_of_a_plan_are_those_of_single_fits_and_do_not_change(mechanism: 
 # Proposals for a draft, also where some people give no answer.
 
 
-COIN_OF_PROPOSAL = Categorical(["no", "yes"])
+YES_OR_NO = Categorical(["no", "yes"])
 
 
 def test_a_yes_or_no_question_gets_randomised_response() -> None:
-    found = propose(COIN_OF_PROPOSAL, 2000, 1.0)
-    assert found.mechanism.header == RandomizedResponse(COIN_OF_PROPOSAL, 1.0).header
+    found = propose(YES_OR_NO, 2000, 1.0)
+    assert found.mechanism.header == RandomizedResponse(YES_OR_NO, 1.0).header
     assert found.epsilon == 1.0 and len(found.offers) == 1
     # 2 z sqrt((t (1 - t) + p (1 - p) / (2 p - 1)^2) / n) with p = e / (1 + e)
     p = math.e / (1 + math.e)
@@ -356,7 +356,7 @@ def test_numbers_get_the_square_wave_at_its_estimate_and_not_at_the_unbiased_one
 
 
 def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
-    asked = partial(propose, COIN_OF_PROPOSAL, among={"RandomizedResponse": RandomizedResponse})
+    asked = partial(propose, YES_OR_NO, among={"RandomizedResponse": RandomizedResponse})
     few, many = asked(500), asked(50_000)
     assert [offer.epsilon for offer in few.offers] == list(EPSILON_STEPS)
     assert many.epsilon == EPSILON_STEPS[0] < few.epsilon and many.meets
@@ -370,7 +370,7 @@ def test_the_least_epsilon_that_meets_the_width_is_proposed() -> None:
 
 
 def test_the_people_of_a_width_have_that_width() -> None:
-    found = propose(COIN_OF_PROPOSAL, 2000, 1.0)
+    found = propose(YES_OR_NO, 2000, 1.0)
     needed = found.people(0.05)
     assert needed is not None
     assert found.widths(needed).share == pytest.approx(0.05, rel=0.02)
@@ -384,7 +384,7 @@ def test_sensitive_values_alone_are_protected_where_others_need_not_be() -> None
 
 
 def test_odds_are_those_of_the_realised_law() -> None:
-    coin = RandomizedResponse(COIN_OF_PROPOSAL, 1.0)
+    coin = RandomizedResponse(YES_OR_NO, 1.0)
     odds = odds_of(coin)
     assert odds.sent is not None and odds.sent_by_other is not None
     assert odds.sent / odds.sent_by_other == pytest.approx(math.exp(coin.epsilon))
@@ -418,7 +418,7 @@ def test_what_is_no_question_is_refused() -> None:
     with pytest.raises(ArgumentTypeError, match="must be a Domain"):
         propose(["no", "yes"], 100)  # type: ignore[arg-type]
     for wrong in ({"share": 0.0}, {"width": 1.0}):
-        refused(ArgumentError, "must lie in", propose, COIN_OF_PROPOSAL, 100, 1.0, **wrong)
+        refused(ArgumentError, "must lie in", propose, YES_OR_NO, 100, 1.0, **wrong)
 
 
 def test_numbers_beside_nonresponse_get_a_proposal_of_the_same_kind() -> None:

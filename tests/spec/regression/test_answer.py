@@ -283,21 +283,12 @@ def test_answers_of_several_attributes_and_mixed_labels() -> None:
 # Formulas of regressions, as formulaic reads them.
 
 
-N_OF_FORMULAS = 300
 RNG = np.random.default_rng(1)
-PEOPLE_OF_FORMULAS = {
-    "age": RNG.normal(50, 10, N_OF_FORMULAS),
-    "ward": RNG.choice(["east", "north"], N_OF_FORMULAS),
-}
-REPORTS_OF_FORMULAS = RandomizedResponse(Categorical(["no", "yes"]), 3.0).randomize(
-    np.where(RNG.random(N_OF_FORMULAS) < PEOPLE_OF_FORMULAS["age"] / 100, "yes", "no").tolist(),
-    rng=RNG,
-)
 
 
 def test_a_formula_is_the_plain_design_where_it_says_the_same() -> None:
-    plain = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS)
-    found = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "age + ward")
+    plain = regress(REPORTS, PEOPLE)
+    found = regress(REPORTS, PEOPLE, "age + ward")
     assert set(found.names) == set(plain.names)
     order = [found.names.index(name) for name in plain.names]
     assert found.coefficients[:, order] == pytest.approx(plain.coefficients, rel=1e-6)
@@ -306,10 +297,10 @@ def test_a_formula_is_the_plain_design_where_it_says_the_same() -> None:
 
 
 def test_interactions_functions_and_no_intercept() -> None:
-    found = regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "~ 0 + ward + ward:np.log(age)")
-    assert len(found.names) == 4 and "Intercept" not in found.names
-    assert found.predict({"age": [40.0], "ward": ["east"]}).shares.shape == (1, 2)
-    assert found.wald("ward").degrees == 2
+    found = regress(REPORTS, PEOPLE, "~ 0 + ward + ward:np.log(age)")
+    assert len(found.names) == 6 and "Intercept" not in found.names
+    assert found.predict({"age": [40.0], "ward": ["east"]}).shares.shape == (1, 3)
+    assert found.wald("ward").degrees == 6
 
 
 @pytest.mark.parametrize(
@@ -324,13 +315,13 @@ def test_interactions_functions_and_no_intercept() -> None:
 )
 def test_formulas_that_do_not_fit_are_refused(formula: str, text: str) -> None:
     with np.errstate(all="ignore"), pytest.raises(ArgumentError, match=text) as caught:
-        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, formula)
+        regress(REPORTS, PEOPLE, formula)
     assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
 def test_a_formula_is_text_and_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentTypeError, match="formula: must be text"):
-        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, 3)  # type: ignore[arg-type]
+        regress(REPORTS, PEOPLE, 3)  # type: ignore[arg-type]
     real = builtins.__import__
 
     def without(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -340,35 +331,33 @@ def test_a_formula_is_text_and_needs_the_extra(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=r"Install warner\[formula\]"):
-        regress(REPORTS_OF_FORMULAS, PEOPLE_OF_FORMULAS, "age")
+        regress(REPORTS, PEOPLE, "age")
 
 
 def test_means_take_formulas_too() -> None:
     from warner import Integers, Laplace
 
-    reports = Laplace(Integers(0, 10), 4.0).randomize(
-        (PEOPLE_OF_FORMULAS["age"] // 10).astype(int), rng=RNG
-    )
-    assert regress(reports, PEOPLE_OF_FORMULAS, "age", kind="mean").names == ("Intercept", "age")
+    reports = Laplace(Integers(0, 10), 4.0).randomize((PEOPLE["age"] // 10).astype(int), rng=RNG)
+    assert regress(reports, PEOPLE, "age", kind="mean").names == ("Intercept", "age")
 
 
 # Linear regression of the mean of a hidden number.
 
 
-N_OF_MEAN = 400
-AGE_OF_MEAN = RNG.normal(size=N_OF_MEAN)
-VISITS = np.clip(np.round(4 + AGE_OF_MEAN + RNG.normal(size=N_OF_MEAN)), 0, 9).astype(int)
+VISITORS = 400
+SCALED_AGE = RNG.normal(size=VISITORS)
+VISITS = np.clip(np.round(4 + SCALED_AGE + RNG.normal(size=VISITORS)), 0, 9).astype(int)
 
 
 def test_without_protection_it_is_least_squares() -> None:
     reports = warner.RandomizedResponse(Integers(0, 9), float("inf")).reports(VISITS)
-    found = regress(reports, AGE_OF_MEAN, kind="mean")
-    z = np.stack([np.ones(N_OF_MEAN), AGE_OF_MEAN], axis=1)
+    found = regress(reports, SCALED_AGE, kind="mean")
+    z = np.stack([np.ones(VISITORS), SCALED_AGE], axis=1)
     best, *_ = np.linalg.lstsq(z, VISITS.astype(float))
     assert found.coefficients[0] == pytest.approx(best)
     rest = VISITS - z @ best
     inverse = np.linalg.inv(z.T @ z)
-    robust = inverse @ (z.T @ (z * rest[:, None] ** 2)) @ inverse * N_OF_MEAN / (N_OF_MEAN - 2)
+    robust = inverse @ (z.T @ (z * rest[:, None] ** 2)) @ inverse * VISITORS / (VISITORS - 2)
     assert found.covariance == pytest.approx(robust)
     assert found.outcomes == ("mean",) and found.status.name == "EXACT"
     estimate, low, high = found.predict([0.5])[0]
@@ -395,15 +384,15 @@ def test_noise_is_averaged_out(name: str) -> None:
     rng = np.random.default_rng(3)
     numbers = VISITS if name != "Laplace of numbers" else VISITS.astype(float)
     reports = MAKERS[name].randomize(np.tile(numbers, 10), rng=rng)
-    found = regress(reports, np.tile(AGE_OF_MEAN, 10), kind="mean")
+    found = regress(reports, np.tile(SCALED_AGE, 10), kind="mean")
     best, *_ = np.linalg.lstsq(
-        np.stack([np.ones(N_OF_MEAN), AGE_OF_MEAN], axis=1), VISITS.astype(float)
+        np.stack([np.ones(VISITORS), SCALED_AGE], axis=1), VISITS.astype(float)
     )
     assert np.abs((found.coefficients[0] - best) / found.standard_errors[0]).max() < 4
     assert found.standard_errors.max() < 0.25
 
 
-def test_bad_input_is_named_of_mean() -> None:
+def test_bad_input_of_a_mean_is_named() -> None:
     labels = warner.RandomizedResponse(Categorical(["a", "b"]), 1.0).randomize(["a", "b"])
     with pytest.raises(ArgumentTypeError, match="needs values that are numbers"):
         regress(labels, [1.0, 2.0], kind="mean")

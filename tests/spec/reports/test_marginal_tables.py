@@ -12,7 +12,7 @@ import pytest
 
 import warner
 from tests.refusals import refused
-from tests.spec.io._sealed import COIN as COIN_OF_TALLY
+from tests.spec.io._sealed import COIN as FAIR_COIN
 from tests.spec.mechanisms._survey import AGE, BOTH, SEX, _survey, _tally
 from warner import (
     Categorical,
@@ -208,7 +208,7 @@ def test_forged_tallies_are_named_errors(tmp_path: Path) -> None:
     """Entries of a tally file replaced by all kinds of JSON: never another error than the library's
     own.
     """
-    COIN_OF_TALLY.tally(COIN_OF_TALLY.reports([0, 1])).save(tmp_path / "t.json")
+    FAIR_COIN.tally(FAIR_COIN.reports([0, 1])).save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text()
     strange = [
         None,

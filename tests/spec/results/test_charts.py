@@ -218,7 +218,7 @@ def result() -> warner.Estimate:
     return warner.estimate(mechanism.tally(mechanism.randomize(values, rng)))
 
 
-def _panel_of_largest_shares(picture: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _largest_panel(picture: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     whole = picture.to_dict()
     panel = whole["vconcat"][0]
     data = panel.get("data") or whole["data"]
@@ -229,7 +229,7 @@ def test_of_many_labels_the_largest_are_drawn_and_the_others_together(
     result: warner.Estimate,
 ) -> None:
     for top, picture in ((20, result.plot()), (5, result.plot(top=5))):
-        panel, rows = _panel_of_largest_shares(picture)
+        panel, rows = _largest_panel(picture)
         largest = np.argsort(-result.probabilities)[:top]
         assert [row["value"] for row in rows[:-1]] == [result.domain.labels[i] for i in largest]
         rest = 100 * (1 - result.probabilities[largest].sum())
@@ -240,7 +240,7 @@ def test_of_many_labels_the_largest_are_drawn_and_the_others_together(
 
 
 def test_intervals_of_a_choice_hold_for_all_values_at_once(result: warner.Estimate) -> None:
-    _, rows = _panel_of_largest_shares(result.plot(top=3))
+    _, rows = _largest_panel(result.plot(top=3))
     together = result.interval(kind="simultaneous")
     for row in rows[:-1]:
         x = result.domain.labels.index(row["value"])
@@ -248,16 +248,16 @@ def test_intervals_of_a_choice_hold_for_all_values_at_once(result: warner.Estima
 
 
 def test_the_others_have_a_dot_where_it_fits(result: warner.Estimate) -> None:
-    _, few = _panel_of_largest_shares(result.plot(top=2))
-    _, many = _panel_of_largest_shares(result.plot(top=99))
+    _, few = _largest_panel(result.plot(top=2))
+    _, many = _largest_panel(result.plot(top=99))
     assert few[-1]["estimate"] is None and many[-1]["estimate"] == result.probabilities.min()
 
 
 def test_a_top_of_all_values_or_more_leaves_nothing_together() -> None:
     mechanism = warner.RandomizedResponse(Integers(0, 4), 3.0)
     result = warner.estimate(mechanism.tally(mechanism.randomize([0, 1, 2, 3, 4] * 99)))
-    assert len(_panel_of_largest_shares(result.plot(top=9))[1]) == 5
-    assert len(_panel_of_largest_shares(result.plot(top=2))[1]) == 3
+    assert len(_largest_panel(result.plot(top=9))[1]) == 5
+    assert len(_largest_panel(result.plot(top=2))[1]) == 3
     with pytest.raises(ArgumentError, match="top: must be at least 1"):
         result.plot(top=0)
 
@@ -265,7 +265,7 @@ def test_a_top_of_all_values_or_more_leaves_nothing_together() -> None:
 def test_a_title_takes_the_place_of_the_name_or_stands_above_several(
     result: warner.Estimate,
 ) -> None:
-    panel, _ = _panel_of_largest_shares(result.plot(title="Which setting?"))
+    panel, _ = _largest_panel(result.plot(title="Which setting?"))
     assert panel["title"]["text"] == ["Which setting?"]
     both = chart([result, result], title="All settings").to_dict()
     assert both["title"]["text"] == ["All settings"]
@@ -308,13 +308,13 @@ def test_no_label_or_name_begins_a_tag_or_a_comment_in_a_page(tmp_path: Path) ->
             ]
         )
         shown = spec["vconcat"][0]
-        values = [row["value"] for row in json.loads(next(iter(_data_of_labels(spec)))["values"])]
+        values = [row["value"] for row in json.loads(next(iter(_label_data(spec)))["values"])]
         assert values == labels and shown["title"]["text"] == [name]
         pages.append([page.lower().count(part) for part in ("</script", "<script", "<!--", "<img")])
     assert pages[0] == pages[1]
 
 
-def _data_of_labels(spec: Any) -> list[Any]:
+def _label_data(spec: Any) -> list[Any]:
     """Every inline data set of a chart."""
     if isinstance(spec, dict):
         own = (
@@ -322,12 +322,8 @@ def _data_of_labels(spec: Any) -> list[Any]:
             if isinstance(spec.get("data"), dict) and "values" in spec["data"]
             else []
         )
-        return own + [found for part in spec.values() for found in _data_of_labels(part)]
-    return (
-        [found for part in spec for found in _data_of_labels(part)]
-        if isinstance(spec, list)
-        else []
-    )
+        return own + [found for part in spec.values() for found in _label_data(part)]
+    return [found for part in spec for found in _label_data(part)] if isinstance(spec, list) else []
 
 
 def test_no_label_or_name_stops_a_picture(tmp_path: Path) -> None:

@@ -356,15 +356,15 @@ def test_spreadsheets_do_not_run_labels_and_numbers_stay_numbers() -> None:
 
 RNG = np.random.default_rng(8)
 AGES = TruncatedGeometric(Integers(0, 99), 0.5)
-TALLY_OF_POSSIBLE_VALUES = AGES.tally(AGES.randomize([20] * 300 + [40] * 100, RNG))
+OF_SOME = AGES.tally(AGES.randomize([20] * 300 + [40] * 100, RNG))
 
 
 def test_reported_values_alone_have_shares_and_a_unique_maximum() -> None:
-    result = estimate(TALLY_OF_POSSIBLE_VALUES, MaximumLikelihood(), values="reported")
-    named = np.flatnonzero(TALLY_OF_POSSIBLE_VALUES.counts)
+    result = estimate(OF_SOME, MaximumLikelihood(), values="reported")
+    named = np.flatnonzero(OF_SOME.counts)
     assert result.domain.labels == named.tolist() and result.probabilities.sum() == pytest.approx(1)
     assert str(result.unique).startswith("unique")
-    best = estimate(TALLY_OF_POSSIBLE_VALUES, MaximumLikelihood())
+    best = estimate(OF_SOME, MaximumLikelihood())
     assert result.log_likelihood <= best.log_likelihood + 1e-6
     assert [row["value"] for row in result.rows()] == named.tolist()
     assert json.loads(json.dumps(result.to_json()))["domain"]["index"] == named.tolist()
@@ -444,7 +444,7 @@ def test_several_budgets_and_bins_take_values_too() -> None:
     "values", ["all", [1], [], [1, 1, 2], [1, 100], ["1", 2], 3, [1.5, 2], {"a": 1}]
 )
 def test_values_that_cannot_be_all_that_is_possible_are_refused(values: Any) -> None:
-    refused(WarnerError, "values", estimate, TALLY_OF_POSSIBLE_VALUES, values=values)
+    refused(WarnerError, "values", estimate, OF_SOME, values=values)
 
 
 def test_reports_that_name_no_values_leave_the_choice_to_a_list() -> None:

@@ -352,14 +352,14 @@ def test_a_table_of_groups_shows_no_arrays() -> None:
 MANY = Categorical([f"s{i}" for i in range(60)])
 
 
-def _tally_of_series_of_groups(seed: int, domain: Categorical = MANY, times: int = 20) -> Tally:
+def _weekly(seed: int, domain: Categorical = MANY, times: int = 20) -> Tally:
     rng = np.random.default_rng(seed)
     mechanism = RandomizedResponse(domain, 3.0)
     return mechanism.tally(mechanism.randomize(list(domain.labels) * times, rng))
 
 
 def _series(weeks: int, domain: Categorical = MANY) -> Estimate:
-    tallies = {week: _tally_of_series_of_groups(week, domain) for week in range(1, weeks + 1)}
+    tallies = {week: _weekly(week, domain) for week in range(1, weeks + 1)}
     return estimate(tallies, time="week")
 
 
@@ -370,9 +370,7 @@ def _cells(text: str) -> list[list[str]]:
 
 
 def test_time_names_the_column_of_a_mapping() -> None:
-    tallies = {
-        week: _tally_of_series_of_groups(week, Categorical(["a", "b", "c"])) for week in range(4)
-    }
+    tallies = {week: _weekly(week, Categorical(["a", "b", "c"])) for week in range(4)}
     series = estimate(tallies, time="week")
     same = estimate(Tally.from_tallies("week", tallies), time="week")
     assert series.names == ("week",) and series.groups.time == "week" and series.pool == "path"
@@ -404,7 +402,7 @@ def test_a_series_shows_the_weeks_of_one_value_together() -> None:
 def test_a_long_series_shows_whole_values() -> None:
     text = _series(30)._repr_html_()
     assert len(_cells(text)) == 90 and "The 3 values of 60 with the largest shares." in text
-    groups = {f"g{i:02}": _tally_of_series_of_groups(i) for i in range(25)}
+    groups = {f"g{i:02}": _weekly(i) for i in range(25)}
     text = estimate(groups)._repr_html_()
     assert len(_cells(text)) == 100 and "The first 100 of 125 rows." in text
 
@@ -423,17 +421,15 @@ def test_of_many_differences_those_with_the_smallest_p_are_shown() -> None:
     rng = np.random.default_rng(4)
     mechanism = RandomizedResponse(MANY, 3.0)
     often = mechanism.tally(mechanism.randomize([*MANY.labels] * 20 + ["s55"] * 900, rng))
-    found = warner.compare_groups(
-        {"before": _tally_of_series_of_groups(1), "after": often}, reference="before"
-    )
+    found = warner.compare_groups({"before": _weekly(1), "after": often}, reference="before")
     text = found._repr_html_()
     shown = _cells(text)
     assert len(shown) == 50 and shown[0][2] == "s55"
     assert "50 of 60 rows: those with the smallest p." in text
     few = warner.compare_groups(
         {
-            "a": _tally_of_series_of_groups(1, Categorical(["no", "yes"])),
-            "b": _tally_of_series_of_groups(2, Categorical(["no", "yes"])),
+            "a": _weekly(1, Categorical(["no", "yes"])),
+            "b": _weekly(2, Categorical(["no", "yes"])),
         }
     )
     assert [row[2] for row in _cells(few._repr_html_())][:2] == ["no", "yes"]

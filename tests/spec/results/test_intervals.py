@@ -274,18 +274,18 @@ def test_intervals_of_repeated_reports(target: str) -> None:
 # Score intervals: what they promise, and where a table says that an estimate is shrunk.
 
 
-SIZE_OF_SCORE_INTERVALS, PEOPLE_OF_SCORE_INTERVALS, RUNS_OF_SCORE_INTERVALS = 60, 1500, 100
-ZIPF = 1 / np.arange(1.0, SIZE_OF_SCORE_INTERVALS + 1)
+JOBS, ASKED, DRAWS = 60, 1500, 100
+ZIPF = 1 / np.arange(1.0, JOBS + 1)
 ZIPF /= ZIPF.sum()
-MANY = RandomizedResponse(Categorical([f"j{i:02}" for i in range(SIZE_OF_SCORE_INTERVALS)]), 1.0)
+MANY = RandomizedResponse(Categorical([f"j{i:02}" for i in range(JOBS)]), 1.0)
 
 
-def _tallies(seed: int, runs: int = RUNS_OF_SCORE_INTERVALS) -> list[Estimate]:
+def _tallies(seed: int, runs: int = DRAWS) -> list[Estimate]:
     """Default estimates of simulated surveys with shares that fall like 1 / x."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(runs):
-        weights = MANY.channel().simulate(ZIPF, PEOPLE_OF_SCORE_INTERVALS, rng)
-        data = LikelihoodData(MANY.channel(), weights, PEOPLE_OF_SCORE_INTERVALS, MANY.domain)
+        weights = MANY.channel().simulate(ZIPF, ASKED, rng)
+        data = LikelihoodData(MANY.channel(), weights, ASKED, MANY.domain)
         found.append(Estimate(EmpiricalBayes().fit(data), data, EmpiricalBayes()))
     return found
 
@@ -301,11 +301,8 @@ def test_the_largest_share_and_the_one_reported_as_largest_are_held() -> None:
         reported += bounds[first, 0] <= ZIPF[first] <= bounds[first, 1]
         low, high = result.interval(kind="wald")[first]
         plain += low <= ZIPF[first] <= high
-    assert (
-        min(truly, reported)
-        >= 0.93 * RUNS_OF_SCORE_INTERVALS - 2 * (RUNS_OF_SCORE_INTERVALS * 0.95 * 0.05) ** 0.5
-    )
-    assert plain < 0.8 * RUNS_OF_SCORE_INTERVALS
+    assert min(truly, reported) >= 0.93 * DRAWS - 2 * (DRAWS * 0.95 * 0.05) ** 0.5
+    assert plain < 0.8 * DRAWS
 
 
 def test_an_estimate_that_its_own_reports_exclude_is_marked_with_what_they_say() -> None:
@@ -327,10 +324,8 @@ def test_an_estimate_that_its_own_reports_exclude_is_marked_with_what_they_say()
 
 def test_the_mark_is_in_tables_files_and_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
     result = next(r for r in _tallies(1, 20) if r.rows()[0]["shrunk_from"] is not None)
-    counts = np.round(result.data.weights * PEOPLE_OF_SCORE_INTERVALS).astype(np.int64)
-    tally = warner.Tally(
-        MANY.header, Counted.together(Histogram(), counts, PEOPLE_OF_SCORE_INTERVALS)
-    )
+    counts = np.round(result.data.weights * ASKED).astype(np.int64)
+    tally = warner.Tally(MANY.header, Counted.together(Histogram(), counts, ASKED))
     path = tmp_path_factory.mktemp("shrunk") / "t.json"
     tally.save(path)
     unbiased = result.rows()[0]["shrunk_from"]
@@ -395,18 +390,15 @@ def test_equal_estimates_have_equal_intervals_and_the_order_of_values_does_not_m
     channel = MANY.channel()
     data = LikelihoodData(
         channel,
-        np.full(SIZE_OF_SCORE_INTERVALS, 1 / SIZE_OF_SCORE_INTERVALS),
-        PEOPLE_OF_SCORE_INTERVALS,
+        np.full(JOBS, 1 / JOBS),
+        ASKED,
         MANY.domain,
     )
-    assert np.ptp(
-        score(data, np.full(SIZE_OF_SCORE_INTERVALS, 1 / SIZE_OF_SCORE_INTERVALS)), axis=0
-    ) == pytest.approx(0, abs=1e-12)
-    weights = channel.simulate(ZIPF, PEOPLE_OF_SCORE_INTERVALS, rng)
-    order = rng.permutation(SIZE_OF_SCORE_INTERVALS)
+    assert np.ptp(score(data, np.full(JOBS, 1 / JOBS)), axis=0) == pytest.approx(0, abs=1e-12)
+    weights = channel.simulate(ZIPF, ASKED, rng)
+    order = rng.permutation(JOBS)
     data, turned = (
-        LikelihoodData(channel, w, PEOPLE_OF_SCORE_INTERVALS, MANY.domain)
-        for w in (weights, weights[order])
+        LikelihoodData(channel, w, ASKED, MANY.domain) for w in (weights, weights[order])
     )
     assert score(turned, weights[order]) == pytest.approx(score(data, weights)[order], abs=1e-12)
 
@@ -439,8 +431,8 @@ def test_every_table_of_shares_has_them_by_default() -> None:
 # Intervals of average coverage: what they promise, one sentence a test.
 
 
-SIZE_OF_AVERAGE_COVERAGE, PEOPLE_OF_AVERAGE_COVERAGE = 40, 3000
-SHARES = 1 / np.arange(1.0, SIZE_OF_AVERAGE_COVERAGE + 1)
+RANKED, SENDERS = 40, 3000
+SHARES = 1 / np.arange(1.0, RANKED + 1)
 SHARES /= SHARES.sum()
 
 
@@ -448,8 +440,8 @@ def _estimate(mechanism: Mechanism, method: Estimator, seed: int = 0) -> Estimat
     """An estimate from a tally of PEOPLE reports, drawn from its law."""
     channel, rng = mechanism.channel(), np.random.default_rng(seed)
     size = mechanism.domain.size
-    weights = channel.simulate(SHARES[:size] / SHARES[:size].sum(), PEOPLE_OF_AVERAGE_COVERAGE, rng)
-    data = LikelihoodData(channel, weights, PEOPLE_OF_AVERAGE_COVERAGE, mechanism.domain)
+    weights = channel.simulate(SHARES[:size] / SHARES[:size].sum(), SENDERS, rng)
+    data = LikelihoodData(channel, weights, SENDERS, mechanism.domain)
     return Estimate(method.fit(data), data, method)
 
 
@@ -466,7 +458,7 @@ def test_intervals_hold_the_estimate_for_every_mechanism(name: str) -> None:
 def test_intervals_hold_the_unbiased_estimate_to_rounding(epsilon: float) -> None:
     """Each share is missed at most half of the time, so the middle of the noise is inside."""
     result = _estimate(
-        RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), epsilon),
+        RandomizedResponse(Categorical(list(range(RANKED))), epsilon),
         EmpiricalBayes(),
     )
     low, high = result.interval(kind="average").T
@@ -478,7 +470,7 @@ def test_intervals_hold_the_unbiased_estimate_to_rounding(epsilon: float) -> Non
 
 def test_intervals_are_much_shorter_than_those_of_each_value() -> None:
     for epsilon, most in ((0.5, 0.6), (1.0, 0.7), (2.0, 0.9)):
-        mechanism = RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), epsilon)
+        mechanism = RandomizedResponse(Categorical(list(range(RANKED))), epsilon)
         result = _estimate(mechanism, EmpiricalBayes())
         average, wald = (np.diff(result.interval(kind=kind)).mean() for kind in ("average", "wald"))
         assert average < most * wald
@@ -509,7 +501,7 @@ def test_a_large_share_among_very_many_has_an_interval_near_it() -> None:
 
 def test_a_higher_level_makes_wider_intervals() -> None:
     result = _estimate(
-        RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 1.0),
+        RandomizedResponse(Categorical(list(range(RANKED))), 1.0),
         EmpiricalBayes(),
     )
     widths = [np.diff(result.interval(level, kind="average")).mean() for level in (0.5, 0.8, 0.99)]
@@ -517,13 +509,11 @@ def test_a_higher_level_makes_wider_intervals() -> None:
 
 
 def test_intervals_do_not_depend_on_the_order_of_the_values() -> None:
-    mechanism = RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 2.0)
+    mechanism = RandomizedResponse(Categorical(list(range(RANKED))), 2.0)
     result = _estimate(mechanism, EmpiricalBayes(order=False))
-    order = np.arange(SIZE_OF_AVERAGE_COVERAGE)[::-1]
+    order = np.arange(RANKED)[::-1]
     data = result.data
-    turned = LikelihoodData(
-        data.channel, data.weights[order], PEOPLE_OF_AVERAGE_COVERAGE, mechanism.domain
-    )
+    turned = LikelihoodData(data.channel, data.weights[order], SENDERS, mechanism.domain)
     method = EmpiricalBayes(order=False)
     other = Estimate(method.fit(turned), turned, method)
     assert other.interval(kind="average") == pytest.approx(
@@ -553,11 +543,11 @@ def test_other_kinds_refuse_what_they_do_not_need() -> None:
 
 def test_bands_are_wider_than_intervals_of_each_value_and_narrower_than_bonferroni() -> None:
     result = _estimate(
-        RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 3.0),
+        RandomizedResponse(Categorical(list(range(RANKED))), 3.0),
         EmpiricalBayes(),
     )
     band, each = (result.interval(kind=kind) for kind in ("simultaneous", "wald"))
-    bonferroni = result.interval(1 - 0.05 / SIZE_OF_AVERAGE_COVERAGE, kind="wald")
+    bonferroni = result.interval(1 - 0.05 / RANKED, kind="wald")
     inside = (band[:, 0] > 0) & (band[:, 1] < 1)
     width, least, most = (np.diff(v)[:, 0] for v in (band, each, bonferroni))
     assert inside.any() and (width > least)[inside].all() and (width < most)[inside].all()
@@ -609,14 +599,10 @@ def test_anytime_intervals_are_the_formula_and_narrowest_near_the_plan() -> None
 def test_the_command_line_says_what_the_intervals_hold(
     kind: str | None, words: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    mechanism = RandomizedResponse(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), 2.0)
+    mechanism = RandomizedResponse(Categorical(list(range(RANKED))), 2.0)
     rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("kinds") / "t.json"
-    mechanism.tally(
-        mechanism.randomize(
-            rng.choice(SIZE_OF_AVERAGE_COVERAGE, PEOPLE_OF_AVERAGE_COVERAGE, p=SHARES), rng
-        )
-    ).save(path)
+    mechanism.tally(mechanism.randomize(rng.choice(RANKED, SENDERS, p=SHARES), rng)).save(path)
     asked = [] if kind is None else ["--interval", kind]
     shown = CliRunner().invoke(main, ["estimate", str(path), *asked])
     assert shown.exit_code == 0 and words in " ".join(shown.output.split())
@@ -814,7 +800,7 @@ def test_the_command_line_writes_them(tmp_path: Path) -> None:
 # Ranks of values: what they promise, one sentence a test.
 
 
-def _estimate_of_ranks(shares: np.ndarray, n: int, epsilon: float = 2.0) -> Estimate:
+def _ordered(shares: np.ndarray, n: int, epsilon: float = 2.0) -> Estimate:
     """An estimate from the expected frequencies of reports."""
     domain = Categorical([f"v{i}" for i in range(shares.size)])
     channel = RandomizedResponse(domain, epsilon).channel()
@@ -825,7 +811,7 @@ def _estimate_of_ranks(shares: np.ndarray, n: int, epsilon: float = 2.0) -> Esti
 
 def test_ranks_are_exact_with_many_reports_and_all_with_few() -> None:
     shares = np.array([0.1, 0.4, 0.2, 0.3])
-    many, few = (_estimate_of_ranks(shares, n).ranks() for n in (10**7, 20))
+    many, few = (_ordered(shares, n).ranks() for n in (10**7, 20))
     assert many.low.tolist() == many.high.tolist() == [4, 1, 3, 2]
     assert few.low.tolist() == [1] * 4 and few.high.tolist() == [4] * 4
     assert many.rows()[1] == {"value": "v1", "low": 1, "high": 1}
@@ -835,7 +821,7 @@ def test_ranks_are_exact_with_many_reports_and_all_with_few() -> None:
 
 
 def test_equal_values_share_their_ranks() -> None:
-    found = _estimate_of_ranks(np.array([0.5, 0.2, 0.2, 0.1]), 10**6).ranks()
+    found = _ordered(np.array([0.5, 0.2, 0.2, 0.1]), 10**6).ranks()
     assert found.low.tolist() == [1, 2, 2, 4] and found.high.tolist() == [1, 3, 3, 4]
 
 
@@ -843,7 +829,7 @@ def test_equal_values_share_their_ranks() -> None:
 def test_ranks_hold_the_order_of_the_estimates(size: int) -> None:
     """By simulation of all pairs, and beyond 300 values by a bound."""
     shares = np.arange(1.0, size + 1) ** 2
-    found = _estimate_of_ranks(shares / shares.sum(), 10**8, 4.0).ranks()
+    found = _ordered(shares / shares.sum(), 10**8, 4.0).ranks()
     rank = size - np.arange(size)
     assert ((found.low <= rank) & (rank <= found.high)).all()
     assert found.high[-1] < size / 4 and found.low[0] > size / 4
@@ -854,7 +840,7 @@ def test_ranks_hold_the_order_of_the_estimates(size: int) -> None:
 
 
 def test_a_higher_level_leaves_more_open() -> None:
-    result = _estimate_of_ranks(np.array([0.4, 0.35, 0.15, 0.1]), 3000, 1.0)
+    result = _ordered(np.array([0.4, 0.35, 0.15, 0.1]), 3000, 1.0)
     open_ = [(lambda r: (r.high - r.low).sum())(result.ranks(level)) for level in (0.5, 0.99)]
     assert open_[0] <= open_[1]
     refused(WarnerError, "target", result.ranks, target="everyone")
@@ -865,6 +851,6 @@ def test_the_simulation_tells_its_steps(ask: Callable[[Estimate], object]) -> No
     """With reports that are simulated one by one it takes up to a minute."""
     told: list[tuple[Stage, ...]] = []
     with warner.results.progress(told.append):
-        ask(_estimate_of_ranks(np.array([0.1, 0.4, 0.5]), 100))
+        ask(_ordered(np.array([0.1, 0.4, 0.5]), 100))
     (first, *_), (last, *_) = told[0], told[-2]
     assert (first.name, first.done, last.done) == ("simulating", 0, first.total)

@@ -257,11 +257,11 @@ def test_reports_of_fixed_people_vary_as_their_intervals_say(name: str) -> None:
 # Intervals of average coverage, bands and anytime intervals hold what they say. Seeded.
 
 
-SIZE_OF_AVERAGE_COVERAGE, RUNS_OF_AVERAGE_COVERAGE = 60, 10
-RANK = np.arange(1.0, SIZE_OF_AVERAGE_COVERAGE + 1)
+RANKED, SURVEYS = 60, 10
+RANK = np.arange(1.0, RANKED + 1)
 TRUTHS = {
     "few large": RANK**-1.2 / (RANK**-1.2).sum(),
-    "half absent": np.where(RANK > SIZE_OF_AVERAGE_COVERAGE / 2, 0.0, 2 / SIZE_OF_AVERAGE_COVERAGE),
+    "half absent": np.where(RANK > RANKED / 2, 0.0, 2 / RANKED),
     "all different": RANK / RANK.sum(),
 }
 CELLS: dict[str, tuple[Callable[..., Mechanism], float, int]] = {
@@ -285,12 +285,10 @@ def _prior_as_known(result: Estimate) -> np.ndarray:
     return np.stack([result.probabilities - half, result.probabilities + half], axis=1)
 
 
-def _coverage_of_average_coverage(
-    cell: str, truth: np.ndarray, intervals: Intervals, runs: int
-) -> np.ndarray:
+def _share_covered(cell: str, truth: np.ndarray, intervals: Intervals, runs: int) -> np.ndarray:
     """The part of the shares that the intervals hold, of each run."""
     make, epsilon, n = CELLS[cell]
-    mechanism = make(Categorical(list(range(SIZE_OF_AVERAGE_COVERAGE))), epsilon)
+    mechanism = make(Categorical(list(range(RANKED))), epsilon)
     channel, rng, method = mechanism.channel(), np.random.default_rng(4), EmpiricalBayes()
     found = []
     for _ in range(runs):
@@ -312,17 +310,15 @@ def _coverage_of_average_coverage(
 )
 def test_average_coverage_is_the_level_whatever_the_shares(name: str, cell: str) -> None:
     """600 intervals: the mean is at least 0.95 less 4 standard errors, and at most 0.985."""
-    found = _coverage_of_average_coverage(cell, TRUTHS[name], _average, RUNS_OF_AVERAGE_COVERAGE)
-    error = max(float(found.std()) / RUNS_OF_AVERAGE_COVERAGE**0.5, 0.0089)
+    found = _share_covered(cell, TRUTHS[name], _average, SURVEYS)
+    error = max(float(found.std()) / SURVEYS**0.5, 0.0089)
     assert 0.95 - 4 * error < found.mean() < 0.985 + error
 
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_a_prior_that_is_taken_as_known_is_caught(name: str) -> None:
     """The shrunken estimate with its posterior deviation covers far less where noise is large."""
-    assert (
-        _coverage_of_average_coverage("noise only", TRUTHS[name], _prior_as_known, 4).mean() < 0.8
-    )
+    assert _share_covered("noise only", TRUTHS[name], _prior_as_known, 4).mean() < 0.8
 
 
 def _held(mechanism: Mechanism, truth: np.ndarray, n: int) -> tuple[float, float]:
@@ -437,7 +433,7 @@ def test_bootstrap_of_a_marginal_covers_inside_the_simplex() -> None:
 # report as that of another person: its intervals are then too narrow.
 
 
-TIMES, PEOPLE_OF_REPORTS_PER_PERSON, RUNS_OF_REPORTS_PER_PERSON = 16, 120, 60
+TIMES, SENDERS, REPEATS = 16, 120, 60
 THETA = np.array([0.5, 0.3, 0.2])
 JOINT = np.array([[0.1, 0.2, 0.3], [0.1, 0.1, 0.2]])
 
@@ -457,28 +453,24 @@ KEYS = KeyValue(Categorical(["a", "b"]), Interval(0, 10, bins=4), 6.0, value="pi
 
 
 def _plain(rng: np.random.Generator) -> list[Tally]:
-    return [
-        PLAIN.tally(PLAIN.randomize(_of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON, rng), rng))
-    ]
+    return [PLAIN.tally(PLAIN.randomize(_of_persons(THETA, SENDERS, rng), rng))]
 
 
 def _two_mechanisms(rng: np.random.Generator) -> list[Tally]:
-    bits = BITS.tally(
-        BITS.randomize(_of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON // 3, rng), rng)
-    )
+    bits = BITS.tally(BITS.randomize(_of_persons(THETA, SENDERS // 3, rng), rng))
     return [*_plain(rng), bits]
 
 
 def _pairs(rng: np.random.Generator) -> list[Tally]:
-    cells = _of_persons(JOINT.ravel(), PEOPLE_OF_REPORTS_PER_PERSON, rng)
+    cells = _of_persons(JOINT.ravel(), SENDERS, rng)
     return [
         PAIRS.tally(PAIRS.randomize([{"k": "ab"[c // 3], "v": int(c % 3)} for c in cells], rng))
     ]
 
 
 def _keys(rng: np.random.Generator) -> list[Tally]:
-    keys = _of_persons(np.array([0.4, 0.6]), PEOPLE_OF_REPORTS_PER_PERSON, rng)
-    values = np.repeat(rng.choice([1.0, 9.0], PEOPLE_OF_REPORTS_PER_PERSON), TIMES)
+    keys = _of_persons(np.array([0.4, 0.6]), SENDERS, rng)
+    values = np.repeat(rng.choice([1.0, 9.0], SENDERS), TIMES)
     return [KEYS.tally(KEYS.randomize({"key": ["ab"[k] for k in keys], "value": values}, rng))]
 
 
@@ -538,13 +530,13 @@ def test_intervals_count_people(name: str) -> None:
     case, bounds, truth = INTERVALS[name]
     rng = np.random.default_rng(5)
     hits = dict.fromkeys(("people", "reports"), 0)
-    for _ in range(RUNS_OF_REPORTS_PER_PERSON):
+    for _ in range(REPEATS):
         tallies = case(rng)
         counted = {"people": [t.per_person(TIMES) for t in tallies], "reports": tallies}
         for how, given in counted.items():
             low, high = bounds(given, rng)[0]
             hits[how] += int(low <= truth[0] <= high)
-    enough = binom.ppf(ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+    enough = binom.ppf(ALPHA, REPEATS, 0.95)
     assert hits["people"] >= enough
     assert hits["reports"] < enough
 
@@ -555,8 +547,8 @@ def test_intervals_for_respondents_do_not_depend_on_who_sent_the_reports() -> No
     """
     rng = np.random.default_rng(6)
     hits = wide = 0
-    for _ in range(RUNS_OF_REPORTS_PER_PERSON):
-        values = _of_persons(THETA, PEOPLE_OF_REPORTS_PER_PERSON, rng)
+    for _ in range(REPEATS):
+        values = _of_persons(THETA, SENDERS, rng)
         tally = PLAIN.tally(PLAIN.randomize(values, rng))
         found = estimate(tally.per_person(TIMES), Inversion())
         truth = np.mean(values == 0)
@@ -564,12 +556,8 @@ def test_intervals_for_respondents_do_not_depend_on_who_sent_the_reports() -> No
         hits += int(low <= truth <= high)
         low, high = found.interval()[0]
         wide += int(low <= truth <= high)
-    assert (
-        binom.ppf(ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
-        <= hits
-        <= binom.ppf(1 - ALPHA, RUNS_OF_REPORTS_PER_PERSON, 0.95)
-    )
-    assert wide > binom.ppf(0.95, RUNS_OF_REPORTS_PER_PERSON, 0.95)
+    assert binom.ppf(ALPHA, REPEATS, 0.95) <= hits <= binom.ppf(1 - ALPHA, REPEATS, 0.95)
+    assert wide > binom.ppf(0.95, REPEATS, 0.95)
 
 
 # Ranks hold as often as they say. Seeded, so that nothing flakes.
@@ -640,7 +628,7 @@ def test_intervals_and_ranks_of_the_largest_shares_hold_together(
 PAIR = Product(key=Categorical(["a", "b"]), value=Integers(0, 2))
 
 
-THETA_OF_GIVEN = np.array([[0.02, 0.38, 0.6], [0.2, 0.3, 0.5]]) / 2
+KEYED = np.array([[0.02, 0.38, 0.6], [0.2, 0.3, 0.5]]) / 2
 
 
 N, Z = 1000, normal_quantile(0.95)
@@ -652,7 +640,7 @@ CHANNELS = {
 }
 
 
-def _bootstrap_of_given(
+def _bootstrap_of_key(
     channel: Channel, w: np.ndarray, rng: np.random.Generator
 ) -> tuple[float, float]:
     """The wrong program: the projected share of the first value, and its errors in 40 tallies
@@ -681,9 +669,9 @@ def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
     channel, rng = CHANNELS[name], np.random.default_rng(11)
     runs, hits, nearly = 2000, np.zeros(3), 0.0
     for _ in range(runs):
-        data = LikelihoodData(channel, channel.simulate(THETA_OF_GIVEN.ravel(), N, rng), N, PAIR)
+        data = LikelihoodData(channel, channel.simulate(KEYED.ravel(), N, rng), N, PAIR)
         low, high = shares_given(data, 0, (2, 3), Z, respondents=False).T
-        truth = THETA_OF_GIVEN[0] / 0.5
+        truth = KEYED[0] / 0.5
         hits += (low <= truth) & (truth <= high)
     assert (hits >= binom.ppf(ALPHA, runs, 0.95)).all()
     assert binom.ppf(ALPHA, runs, 0.95) > binom.ppf(0.99, runs, 0.9)
@@ -691,8 +679,6 @@ def test_a_share_of_two_in_a_hundred_is_covered(name: str) -> None:
     # than 95 %.
     assert hits[1] <= binom.ppf(1 - ALPHA, runs, 0.95) or name == "apart"
     for _ in range(150 if name == "together" else 0):
-        low, high = _bootstrap_of_given(
-            channel, channel.simulate(THETA_OF_GIVEN.ravel(), N, rng), rng
-        )
+        low, high = _bootstrap_of_key(channel, channel.simulate(KEYED.ravel(), N, rng), rng)
         nearly += low <= 0.02 <= high
     assert name != "together" or binom.cdf(nearly, 150, 0.95) < ALPHA

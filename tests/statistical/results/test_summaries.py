@@ -318,7 +318,7 @@ def test_quantiles_hold_where_many_bins_are_empty_and_their_errors_independent()
 
 DOMAIN = Optional(Integers(40, 45))
 SHARES = np.array([0.3, 0.25, 0.2, 0.15, 0.1, 0.0])
-ANSWER, N, RUNS_OF_ANSWERED = 0.6, 3000, 150
+ANSWER, N, SURVEYS = 0.6, 3000, 150
 
 
 def test_means_and_shares_of_those_who_answered() -> None:
@@ -327,7 +327,7 @@ def test_means_and_shares_of_those_who_answered() -> None:
     theta = np.append(SHARES * ANSWER, 1 - ANSWER)
     truth = float(SHARES @ np.arange(40, 46))
     means, bounds, shares, rows = [], [], [], []
-    for _ in range(RUNS_OF_ANSWERED):
+    for _ in range(SURVEYS):
         index = rng.choice(7, N, p=theta)
         tally = mechanism.count(mechanism.randomize_index(index, Source(rng)))
         given = estimate(tally, Inversion()).answered()
