@@ -10,7 +10,9 @@ import pytest
 Errors = type[Exception] | tuple[type[Exception], ...]
 
 
-def refused(error: Errors, words: str, call: Callable[..., Any], *args: Any, **options: Any) -> str:
+def refused(
+    error: Errors, words: str, call: Callable[..., Any], /, *args: Any, **options: Any
+) -> str:
     """The message of a call that raises this error, whose message matches the words."""
     with pytest.raises(error, match=words or None) as problem:
         call(*args, **options)

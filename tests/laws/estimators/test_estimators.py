@@ -22,7 +22,7 @@ from warner.estimators.base import WHOLE, LikelihoodData
 from warner.results.from_tally import likelihood_data
 
 
-@pytest.mark.filterwarnings("ignore::MethodWarning")
+@pytest.mark.filterwarnings("ignore::warner.errors.MethodWarning")
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_estimator_runs_on_every_mechanism(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import warner
-from tests.laws._tuples import _reports, _ways
+from tests.laws._reports import _reports, _ways
 from tests.registry import COMBINED
 from warner import Reports, Tally
 from warner.io import read_reports, tally_file, write_reports
