@@ -1,28 +1,46 @@
-"""Steps of the live page: between two of them only the number of reports is shown, and of each
-group a step adds nobody, or at least ten people.
-"""
+"""The live page's steps, estimates and downloads."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
+import os
+import re
+import shlex
+import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.spec.app._command import run
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, after, published
-from warner.collector.live import publisher as live_publisher
-from warner.collector.live.estimates import NotPublished, Shown, StepEstimates, tally_json
+from tests.spec.collector._web import KIND, Client, site
+from warner._core import processes
+from warner.collector.live import estimates as live_estimates, publisher as live_publisher
+from warner.collector.live.estimates import (
+    BoundedEstimates,
+    NotPublished,
+    Shown,
+    StepEstimates,
+    tally_json,
+    too_large,
+)
 from warner.collector.live.publisher import FACT, LivePublisher, event_text
-from warner.collector.live.state import LiveView, Step, grouped, groups_come_late, sizes_of
-from warner.collector.live.tables import about_count, about_step, progress, tallies_by
+from warner.collector.live.state import LiveView, Section, Step, grouped, groups_come_late, sizes_of
+from warner.collector.live.tables import about_count, about_step, command, progress, tallies_by
 from warner.collector.pages.live import live_page
-from warner.reports.tally import parse_tallies
+from warner.errors import MissingExtraError
+from warner.reports.tally import load_tallies, parse_tallies
 from warner.studies.study import Study
 
 
@@ -386,3 +404,332 @@ def test_counts_are_copied_every_few_seconds_at_most_while_people_wait(
     now += 5.0
     publisher._look_in_time()
     assert publisher.view().n == 60
+
+
+# Estimates of the live page in a process of their own, which may die and has limits.
+
+
+MANY = Study.parse(
+    """
+[attributes.income]
+integers = [0, 999_999]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+)
+
+
+class Hungry(StepEstimates):
+    """Takes far more memory than it may for one question."""
+
+    def shown(self, step: Step, name: str) -> Shown:
+        if name == "smokes":
+            bytearray(2**31)
+        return super().shown(step, name)
+
+    def file(self, step: Step, name: str) -> str | bytes:
+        return str(list(step.tallies))
+
+
+class Endless(StepEstimates):
+    """Never ends."""
+
+    def shown(self, step: Step, name: str) -> Shown:
+        time.sleep(600)
+        raise AssertionError
+
+    groups = file = shown  # type: ignore[assignment]
+
+
+@contextmanager
+def bounded(study: Study = STUDY, **limits: Any) -> Iterator[BoundedEstimates]:
+    estimates = BoundedEstimates(study, **limits)
+    try:
+        yield estimates
+    finally:
+        estimates.stop()
+
+
+def _step(number: int = 1, is_rest: bool = False) -> Step:
+    memory = Memory(STUDY)
+    memory.send(300)
+    return Step(number, 300, memory.tallies, is_rest)
+
+
+def test_another_process_shows_what_this_one_shows() -> None:
+    step, here = _step(), StepEstimates(STUDY)
+    with bounded() as there:
+        for name in step.tallies:
+            assert there.shown(step, name) == here.shown(step, name)
+        for name in ("estimates.json", "estimates.csv"):
+            assert there.file(step, name) == here.file(step, name)
+
+
+def test_groups_are_those_of_this_process() -> None:
+    step, here = _step(), StepEstimates(STUDY).groups(_step(), "ward")
+    with bounded() as estimates:
+        there = estimates.groups(step, "ward")
+    assert there.groups == here.groups and len(there.groups) == 2
+    assert (there.planned, there.hidden, there.problem) == (here.planned, here.hidden, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no such limit")
+def test_a_question_beyond_the_memory_is_named_and_the_others_are_shown(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is left out for a while, but of the last step. Rejects a page that shows nothing."""
+    monkeypatch.setattr(live_estimates, "StepEstimates", Hungry)
+    monkeypatch.setattr(live_estimates, "_RETRY_SECONDS", 3600)  # however slow the machine is
+    said = "the live estimate of its 2 values needs more than 768 MiB of memory"
+    with bounded(memory=3 * 2**28) as estimates:
+        publisher = LivePublisher(Memory(STUDY), STUDY, estimates)
+        publisher._show(_step())
+        smokes, alcohol = publisher.view().sections
+        assert smokes.notes == (
+            f"No estimate here: {said}. Load the tally below, and use warner estimate.",
+        )
+        assert said in live_page(publisher.view(), STUDY, "x")
+        assert alcohol.tables and f"question smokes: {said}" in caplog.text
+        assert publisher.file("estimates.json") == "['alcohol']"
+        caplog.clear()
+        assert estimates.shown(_step(2), "smokes").sections[0] == smokes
+        assert "question smokes" not in caplog.text and not estimates.retry_is_due()
+        estimates.shown(_step(3, is_rest=True), "smokes")
+        assert "question smokes" in caplog.text
+        caplog.clear()
+        hours = time.monotonic() + 7200
+        monkeypatch.setattr(live_estimates.time, "monotonic", lambda: hours)
+        assert estimates.retry_is_due()
+        estimates.shown(_step(4), "smokes")
+        assert "question smokes" in caplog.text and not estimates.retry_is_due()
+
+
+def test_a_question_that_takes_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_estimates, "StepEstimates", Endless)
+    with bounded(seconds=0.01) as estimates:
+        (section,) = estimates.shown(_step(), "smokes").sections
+        found = estimates.groups(_step(), "ward")
+        with pytest.raises(NotPublished, match="the live estimate takes longer") as caught:
+            estimates.file(_step(), "estimates.csv")
+    assert "its 2 values takes longer than 0.01 seconds" in section.notes[0]
+    assert found.groups == () and "takes longer than 0.01 seconds" in found.problem
+    assert caught.value.name == "estimate_failed"
+
+
+def test_a_question_of_too_many_values_is_never_estimated() -> None:
+    assert too_large(MANY) == {"income": 1_000_000} and not too_large(STUDY)
+    with bounded(MANY) as estimates:
+        step = Step(1, 10, {"income": MANY.mechanisms["income"].tally(_reports(MANY, 10))})
+        (section,) = estimates.shown(step, "income").sections
+        assert "it has 1,000,000 values, and the live page estimates" in section.notes[0]
+        assert estimates._process._process is None
+
+
+def _reports(study: Study, n: int) -> Any:
+    return study.mechanisms["income"].randomize(np.arange(n))
+
+
+def test_reports_are_counted_while_the_estimating_process_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rejects a collector that waits for estimates, and a page that stays behind."""
+    monkeypatch.setattr(processes, "_LONGEST_WAIT", 1.0)
+    rng = np.random.default_rng(7)
+    with site(tmp_path / "store.sqlite") as here, Client(here.application) as client:
+        estimates = BoundedEstimates(here.study)
+        live = LivePublisher(here.collector, here.study, estimates)
+        live.start()
+        done = threading.Event()
+
+        def kill() -> None:
+            while not done.wait(rng.uniform(0.05, 0.6)):
+                process = estimates._process._process
+                if process is not None and process.pid is not None:
+                    with suppress(ProcessLookupError):
+                        os.kill(process.pid, signal.SIGKILL)
+
+        killing = threading.Thread(target=kill)
+        killing.start()
+        try:
+            for _ in range(60):
+                answer = client.post("/reports", content=here.body(5), headers=KIND)
+                assert answer.status_code == 202
+                time.sleep(0.05)
+        finally:
+            done.set()
+            killing.join()
+        assert here.collector.n == 300
+        here.collector.close_survey()
+        end = time.monotonic() + 120
+        while not _is_shown(live) and time.monotonic() < end:
+            time.sleep(0.1)
+        live.stop()
+        assert _is_shown(live)
+
+
+def _is_shown(live: LivePublisher) -> bool:
+    """Whether everybody is in tables."""
+    return live.view().n == 300 and all(section.tables for section in live.view().sections)
+
+
+# The files of the live page say what the page says, and what ``warner estimate`` says of them.
+
+
+SILENT = Study.parse(
+    """
+[collect]
+step = 50
+[attributes.pills]
+integers = [0, 5]
+missing = "answer"
+mechanism = "SubsetSelection"
+epsilon = 2.0
+[attributes.place]
+values = ["home", "work", "out"]
+[attributes.pet]
+values = ["cat", "dog"]
+[[joint]]
+attributes = ["place", "pet"]
+mechanism = "RandomizedResponse"
+epsilon = 2.0
+[attributes.weight]
+interval = { low = 0, high = 100, bins = 32 }
+mechanism = "SquareWave"
+epsilon = 2.0
+"""
+)
+
+
+@pytest.mark.parametrize("study", [STUDY, SILENT])
+def test_warner_estimate_writes_the_same_files_from_the_tally(study: Study, tmp_path: Path) -> None:
+    """The whole of both files is equal, save for the last digits of floats."""
+    publisher = _publisher(study)
+    view = publisher.view()
+    (tmp_path / "tally.json").write_text(tally_json(view, study))
+    out, table = tmp_path / "out.json", tmp_path / "out.csv"
+    tally = str(tmp_path / "tally.json")
+    options = shlex.split(command(view))[3:]
+    run("estimate", tally, *options, "-o", str(out), "-o", str(table))
+    _close(json.loads(out.read_text()), json.loads(publisher.file("estimates.json")))
+    ours, theirs = (
+        list(csv.reader(io.StringIO(str(text))))
+        for text in (publisher.file("estimates.csv"), table.read_text())
+    )
+    assert [row[:2] for row in ours] == [row[:2] for row in theirs]
+    for mine, other in zip(ours[1:], theirs[1:], strict=True):
+        np.testing.assert_allclose(
+            np.array(mine[2:6], float), np.array(other[2:6], float), rtol=1e-9, atol=1e-12
+        )
+    shares = {data["attribute"]: data["shares"] for data in json.loads(out.read_text())}
+    for section in view.sections:
+        _are_shown(section, shares[section.name])
+
+
+def _are_shown(section: Section, shares: list[dict[str, float]]) -> None:
+    """A table of the page has the shares of a file."""
+    for row, shown in zip(shares, section.tables[0].rows, strict=True):
+        figures = [f"{100 * row[key]:.2f} %" for key in ("estimate", "low", "high")]
+        assert list(shown.cells[1:]) == figures
+
+
+def _publisher(study: Study) -> LivePublisher:
+    if study is STUDY:
+        return published(450)
+    memory = Memory(study, answers={}, seed=3)
+    reports = {}
+    for name, mechanism in study.mechanisms.items():
+        labels = mechanism.domain.labels
+        given = [labels[place] for place in memory.rng.integers(len(labels), size=600)]
+        if name == "pills":
+            given = [None if value == labels[-1] else value for value in given]
+        reports[name] = mechanism.randomize(given, rng=memory.rng)
+    memory.tallies, memory.n = dict(study.tally(reports)), 600
+    publisher = LivePublisher(memory, study)
+    publisher.look()
+    return publisher
+
+
+def _close(a: object, b: object) -> None:
+    """Two JSON values are equal, floats up to their last digits."""
+    if isinstance(a, float):
+        assert isinstance(b, float | int)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    elif isinstance(a, dict):
+        assert isinstance(b, dict) and a.keys() == b.keys()
+        for key in a:
+            _close(a[key], b[key])
+    elif isinstance(a, list):
+        assert isinstance(b, list) and len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            _close(x, y)
+    else:
+        assert a == b
+
+
+def test_files_are_of_the_last_step_and_not_of_what_came_since() -> None:
+    memory = Memory(STUDY)
+    memory.send(100)
+    publisher = LivePublisher(memory, STUDY)
+    publisher.look()
+    before = [file(publisher) for file in _FILES]
+    memory.send(99)
+    publisher.look()
+    assert [file(publisher) for file in _FILES] == before
+
+
+_FILES: tuple[Callable[[LivePublisher], object], ...] = (
+    lambda live: tally_json(live.view(), STUDY),
+    lambda live: tally_json(live.view(), STUDY, "ward"),
+    lambda live: live.file("estimates.json"),
+    lambda live: live.file("estimates.csv"),
+)
+
+
+@pytest.mark.parametrize("file", [*_FILES, lambda live: live.file("picture.png")])
+def test_before_the_first_step_there_are_no_files(file: Callable[[LivePublisher], object]) -> None:
+    publisher = published(99)
+    with pytest.raises(NotPublished, match="published first after 100 reports") as caught:
+        file(publisher)
+    assert caught.value.name == "no_estimate_yet"
+
+
+def test_the_tally_of_all_has_no_groups_and_that_of_groups_hides_small_ones(
+    tmp_path: Path,
+) -> None:
+    publisher = published(450, wards=ONE_IS_SMALL, now="closed")
+    path = tmp_path / "tally.json"
+    path.write_text(tally_json(publisher.view(), STUDY))
+    assert {tally.n for tally in load_tallies(path).values()} == {450}
+    path.write_text(tally_json(publisher.view(), STUDY, "ward"))
+    for tally in load_tallies(path).values():
+        hidden = 450 - tally.n
+        assert min(tally.sizes) >= 10 and (hidden == 0 or hidden >= 10)
+
+
+def test_tables_of_groups_are_those_of_the_tally_of_groups(tmp_path: Path) -> None:
+    publisher = published(450)
+    groups = publisher.groups("ward")
+    assert groups is not None and publisher.groups("ward") is groups
+    path = tmp_path / "tally.json"
+    path.write_text(tally_json(publisher.view(), STUDY, "ward"))
+    out = tmp_path / "out.json"
+    kind = f"anytime:{groups.planned}"
+    run("estimate", str(path), "--interval", kind, "-o", str(out))
+    found = {
+        (tuple(data["group"].values()), data["attribute"]): data
+        for data in json.loads(out.read_text())
+    }
+    for name, n, sections in groups.groups:
+        for section in sections:
+            data = found[(name,), section.name]
+            assert data["n"] == n
+            _are_shown(section, data["shares"])
+
+
+def test_a_picture_is_a_png_or_a_named_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    publisher = published(150)
+    picture = publisher.file("picture.png")
+    assert isinstance(picture, bytes) and picture.startswith(b"\x89PNG")
+    monkeypatch.setitem(__import__("sys").modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=re.escape("warner[plot]")):
+        publisher.file("picture.png")
