@@ -363,7 +363,9 @@ export function indexOf(question, answer) {
     return size(question.domain);
   }
   const found = ENCODERS[question.domain.kind](/** @type {never} */ (question.domain), answer);
-  require(found >= 0, "bad_answer", question.name, "must be one of the values of the question");
+  const isWhole = question.domain.kind === "integers";
+  const one = isWhole ? "a whole number within the limits" : "one of the values";
+  require(found >= 0, "bad_answer", question.name, `must be ${one} of the question`);
   return found;
 }
 

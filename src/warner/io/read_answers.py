@@ -112,7 +112,7 @@ def _answers(
         if watch is not None:
             watch(batch)
         yield answers, rows
-    refused.raise_them()
+    refused.raise_them(bare)
 
 
 def _column(name: str) -> str:
@@ -276,12 +276,15 @@ class _Refused:
                 self._errors[each.rule] = each if earlier is None else earlier.merged_with(each)
         return np.zeros(0)
 
-    def raise_them(self) -> None:
+    def raise_them(self, bare: bool = False) -> None:
         """Raise one error for all of them, if any, in the order of columns."""
         columns = [where for where, *_ in self._errors]
         in_order = sorted(self._errors.values(), key=lambda e: (columns.index(e.where), e.position))
         if in_order:
-            raise in_order[0].with_other_errors(in_order[1:])
+            error = in_order[0].with_other_errors(in_order[1:])
+            if bare and any(1 in each.positions for each in in_order):
+                error.args = (f"{error} Are these the names of columns? Then leave out --bare.",)
+            raise error
 
 
 def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.table import Column, Table
+from warner._core.text import meant
 from warner.domains import Domain
 from warner.results import summaries
 from warner.results.charts import require_altair
@@ -140,7 +141,8 @@ def _one(text: str) -> Named:
     """The summary that one name stands for."""
     kind, *limits = text.split(":")
     if _LIMITS.get(kind) != len(limits):
-        raise ArgumentError("summary", RULE, show(text))
+        near = None if kind in _LIMITS else meant(kind, _LIMITS)
+        raise ArgumentError("summary", RULE, show(text), near)
     try:
         numbers = tuple(float(limit) for limit in limits)
     except ValueError:

@@ -336,6 +336,8 @@ def study_data(text: str, name: str) -> dict[str, Any]:
     if problem is not None:
         raise StudyError(problem)
     study = data.get("study", data) if isinstance(data, dict) else None
+    if isinstance(data, dict) and data.get("format") == "warner-tally":
+        raise StudyError(name, "is a tally and no study file", None, "Name the study first")
     # A misspelt [attribute.NAME], and [NAME] alone, are left to the schema, which names the key.
     if not isinstance(study, dict) or (
         nearest("attributes", study) is None

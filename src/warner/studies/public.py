@@ -145,7 +145,7 @@ def declared(public: Mapping[str, Domain], name: Any, where: str) -> Domain:
         return public[name]
     rule = f"must be public columns of the study: {', '.join(public) or 'none'}"
     remedy = "Declare the column in the study: [public.NAME] and its values"
-    raise ArgumentError(where, rule, show(name), remedy)
+    raise ArgumentError(where, rule, show(name), meant(str(name), public) or remedy)
 
 
 # -----------------------------------------------------------------------------------------------
