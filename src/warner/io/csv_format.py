@@ -221,7 +221,10 @@ def _rows(
         strings_can_be_null=False,
         null_values=[],
     )
-    read = arrow_csv.ReadOptions(block_size=_ANSWER_BLOCK, column_names=names if bare else None)
+    # Errors name a row only where one thread counts the rows.
+    read = arrow_csv.ReadOptions(
+        block_size=_ANSWER_BLOCK, column_names=names if bare else None, use_threads=False
+    )
     # In a file with semicolons or tabs, numbers may have decimal commas.
     marks = None if delimiter == "," else {DECIMAL_COMMA: b"1"}
     with arrow_csv.open_csv(
