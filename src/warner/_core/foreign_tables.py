@@ -109,8 +109,8 @@ def index_of(values: Any) -> Any:
     if isinstance(values, Mapping):
         given = [index for of in values.values() if (index := index_of(of)) is not None]
         if any(not index.equals(given[0]) for index in given[1:]):
-            rule = "must have one index in all columns"
-            raise ArgumentError("values", rule, None, "Take the columns from one frame")
+            rule = "must have one index, so that each row is one person"
+            raise ArgumentError("columns", rule, None, "Take all columns from one frame")
         return given[0] if given else None
     index = getattr(values, "index", None)
     return index if hasattr(index, "get_indexer") else None

@@ -21,6 +21,7 @@ import numpy as np
 from warner._core.atomic_files import require_new, temporary_file, whole_file
 from warner._core.checks import integer, legible, show
 from warner._core.errors import ArgumentError, EmptyError, MismatchError, ReportError
+from warner._core.foreign_tables import in_order_of, index_of
 from warner._core.progress import stage
 from warner._core.sampling import Pieces, Shuffle, Source, rows_at_a_time
 from warner._core.text import FILE_NAME_RULE, can_name_a_file, canonical
@@ -184,6 +185,7 @@ class ReportWriter:
         ):
             rule = f"must be equally many for each of {', '.join(self._mechanisms)}"
             raise MismatchError("reports", rule)
+        index_of(reports)  # refuses reports in different orders
         parts = self._public_bytes(public or {}, len(next(iter(reports.values()))))
         for attribute, mechanism in self._mechanisms.items():
             given = reports[attribute]
@@ -387,7 +389,11 @@ def write_reports(
         FileError: a file that is there already.
     """
     named = {"value": reports} if isinstance(reports, Reports) else reports
-    mechanisms = {a: from_header(r.header) for a, r in named.items()}
+    mechanisms, index = {a: from_header(r.header) for a, r in named.items()}, index_of(named)
+    columns = {
+        name: PublicColumn(column.domain, in_order_of(index, column.values, f"public {name!r}"))
+        for name, column in (public or {}).items()
+    }
     with ReportWriter(
         path,
         mechanisms,
@@ -396,7 +402,7 @@ def write_reports(
         rng=rng,
         group=group,
         reports_per_person=reports_per_person,
-        public={name: column.domain for name, column in (public or {}).items()},
+        public={name: column.domain for name, column in columns.items()},
         blocks=blocks,
     ) as writer:
-        writer.write(named, {name: column.index for name, column in (public or {}).items()})
+        writer.write(named, {name: column.index for name, column in columns.items()})

@@ -13,12 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, overload
+from typing import Any
 
 import numpy as np
 
@@ -123,22 +122,12 @@ class Reports(Hinting):
         mark = ", simulated" if self.simulated else ""
         return f"Reports({self.header.get('mechanism')}, n={len(self)}{mark})"
 
-    @overload
-    def __getitem__(self, rows: slice) -> Reports: ...
-
-    @overload
-    def __getitem__(self, rows: int) -> int: ...
-
-    def __getitem__(self, rows: slice | int) -> Reports | int:
+    def __getitem__(self, rows: slice | int) -> Any:
+        if isinstance(rows, int | np.integer):
+            return self._numbers()[rows].item()
         if not isinstance(rows, slice):
-            try:
-                row = operator.index(rows)
-            except TypeError:
-                row = None
-            if row is None:
-                rule, remedy = "are taken by a number or a slice", "For example reports[:10]"
-                raise ArgumentTypeError("reports", rule, kind(rows), remedy)
-            return cast(int, self._numbers()[row].item())
+            rule, remedy = "are taken by a number or a slice", "For example reports[:10]"
+            raise ArgumentTypeError("reports", rule, kind(rows), remedy)
         columns = {name: column[rows] for name, column in self.columns.items()}
         index = None if self.index is None else self.index[rows]
         return Reports(self.header, columns, self.simulated, index)
@@ -168,10 +157,8 @@ class Reports(Hinting):
     def to_frame(self, backend: str = "pyarrow", attribute: str = "") -> Any:
         """The reports as a data frame that says which mechanism made them.
 
-        ``mechanism.tally(frame)``, ``study.tally(frame)`` and ``warner tally`` compare the header
-        of the frame with that of the mechanism, and keep the mark of a simulation. The header is in
-        the metadata of PyArrow's schema, or in ``frame.attrs`` of pandas, and in Parquet files that
-        these libraries write. Polars has no place for it: its frames lose the header.
+        Counting compares that, and keeps the mark of a simulation. It stands in the metadata of
+        PyArrow, in ``attrs`` of pandas, and in Parquet that these write. Frames of Polars lose it.
 
         Args:
             backend: a library that Narwhals can use, such as pyarrow, polars or pandas.

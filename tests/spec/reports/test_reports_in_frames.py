@@ -48,7 +48,7 @@ def test_reports_of_one_number_fit_into_a_column(numbers: Callable[[Any], Any]) 
 def test_reports_are_taken_by_numbers_and_slices_and_are_no_answers() -> None:
     assert REPORTS[-1] == REPORTS.columns["report"][-1] and len(REPORTS[3:5]) == 2
     with pytest.raises(ArgumentTypeError, match="by a number or a slice; got"):
-        REPORTS["a"]  # type: ignore[call-overload]
+        REPORTS["a"]  # type: ignore[index]
     with pytest.raises(ArgumentTypeError, match="must be answers; got a Reports"):
         warner.RandomizedResponse(warner.Integers(0, 1), 1.0).randomize(REPORTS)
     assert SURE.reports(REPORTS) is REPORTS
@@ -109,10 +109,17 @@ def test_public_columns_of_another_index_are_refused(reports: Reports, by: Any) 
         _groups(by, reports)
 
 
-def test_columns_of_answers_have_one_index() -> None:
+def test_columns_of_one_file_or_person_have_one_index(tmp_path: Any) -> None:
     both = PerAttribute.of({"a": COIN, "b": COIN})
-    with pytest.raises(ArgumentError, match="one index in all columns"):
+    with pytest.raises(ArgumentError, match="must have one index"):
         both.randomize({"a": PEOPLE["ans"], "b": SHUFFLED["ans"]})
+    pair = {"a": COIN.randomize(PEOPLE["ans"]), "b": COIN.randomize(SHUFFLED["ans"])}
+    with pytest.raises(ArgumentError, match="must have one index"):
+        warner.io.write_reports(pair, str(tmp_path / "r.parquet"))
+    wards = warner.reports.public_columns.PublicColumn(Categorical(["a", "b"]), PEOPLE["ward"])
+    warner.io.write_reports({"x": REPORTS}, str(tmp_path / "s.parquet"), public={"ward": wards})
+    counted = warner.io.tally_file(str(tmp_path / "s.parquet"), ["ward"])["x"]
+    assert {key: t.counts.tolist() for key, t in counted.items()} == _groups(PEOPLE[["ward"]])
     reports = both.randomize({"a": SHUFFLED["ans"], "b": SHUFFLED["ans"]})
     assert reports.index.equals(SHUFFLED.index)
 
