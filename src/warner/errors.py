@@ -1,6 +1,6 @@
 """Every error that warner raises on purpose. All are refinements of :class:`WarnerError`.
 
-:class:`MethodWarning` and :class:`FrameWarning` are its only warnings.
+It warns by :class:`MethodWarning`, :class:`FrameWarning` and :class:`SmallGroupWarning` alone.
 
 WarnerError
   ArgumentError (ValueError)          an argument breaks a rule
@@ -32,6 +32,7 @@ from warner._core.errors import (
     MismatchError,
     MissingExtraError,
     ReportError,
+    SmallGroupWarning,
     StudyError,
     ValuesError,
     WarnerError,
@@ -50,6 +51,7 @@ __all__ = [
     "MismatchError",
     "MissingExtraError",
     "ReportError",
+    "SmallGroupWarning",
     "StudyError",
     "ValuesError",
     "WarnerError",

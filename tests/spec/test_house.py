@@ -271,7 +271,7 @@ def test_public_names_are_what_can_be_imported() -> None:
 
 
 def test_errors_refine_builtins() -> None:
-    warnings = {"MethodWarning", "FrameWarning"}
+    warnings = {"MethodWarning", "FrameWarning", "SmallGroupWarning"}
     assert all(issubclass(getattr(warner.errors, name), UserWarning) for name in warnings)
     for name in set(warner.errors.__all__) - {"WarnerError", *warnings}:
         thing = getattr(warner.errors, name)

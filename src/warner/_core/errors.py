@@ -18,6 +18,7 @@ and the warnings
 
 MethodWarning (UserWarning)             a method that is advised against for these reports
 FrameWarning (UserWarning)              a frame that does not say what made its reports
+SmallGroupWarning (UserWarning)         groups so small that they can point at a person
 
 Every message has the form "name: rule; got ... . Remedy." Parameters are shown by value. A person's
 answer is shown by its position and kind alone, because messages end up in logs.
@@ -216,6 +217,10 @@ class MethodWarning(UserWarning):
 
 class FrameWarning(UserWarning):
     """A frame that does not say which mechanism made its reports; it has the order of codes."""
+
+
+class SmallGroupWarning(UserWarning):
+    """Groups of people by public columns that are so small that they can point at a person."""
 
 
 def warn(text: str, category: type[UserWarning]) -> None:

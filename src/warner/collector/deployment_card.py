@@ -27,7 +27,8 @@ from warner.design.privacy_words import (
 )
 from warner.mechanisms import Mechanism
 from warner.privacy.guarantees import Guarantee
-from warner.studies.public import SMALLEST_GROUP, described as values_of
+from warner.reports.public_columns import SMALLEST_GROUP
+from warner.studies.public import described as values_of
 from warner.studies.study import Study
 from warner.theory.inversion import max_influence
 

@@ -50,7 +50,12 @@ from warner.io.parquet_format import (
 from warner.io.public_values import arrow_type, groups_in, indices_of
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.product_schema import LARGEST
-from warner.reports.public_columns import Value, check_name, domain_from_spec
+from warner.reports.public_columns import (
+    Value,
+    check_name,
+    domain_from_spec,
+    warn_of_small_groups,
+)
 from warner.reports.reports import Reports
 from warner.reports.rules import WholeNumbers, smallest_dtype
 from warner.reports.source import Batch, By, Histograms, Progress, count
@@ -475,6 +480,8 @@ def tally_file(
         tallies = count(mechanisms, _FileSource(file), public, **options)
     if not tallies or any(tally.n != file.n for tally in tallies.values()):
         raise file.wrong_number()
+    if by:
+        warn_of_small_groups(next(iter(tallies.values())).sizes)
     return {
         name: tally.marked(file.simulation).per_person(file.reports_per_person)
         for name, tally in tallies.items()

@@ -42,7 +42,7 @@ from warner.mechanisms.device_program import columns_of, odds
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import INFINITE, ReportDistribution, epsilon_of, euclidean_distances
 from warner.reports.product_schema import attribute_names
-from warner.reports.public_columns import Groups, group_people
+from warner.reports.public_columns import Groups, group_people, warn_of_small_groups
 from warner.reports.reports import Reports
 from warner.reports.schema import ReportSchema, Rows, columns_from
 from warner.reports.tally import Tally, require_same
@@ -584,6 +584,7 @@ class Mechanism(Hinting, ABC):
         Raises:
             FrameWarning: a frame does not say which mechanism made its reports. Only their ranges
                 are checked, and the warning has the order of codes.
+            SmallGroupWarning: groups of fewer than 10 people, which can point at one of them.
             MismatchError: reports of another mechanism, budget, domain or version.
             ReportError: reports that this mechanism cannot have sent, a frame without the columns
                 of its reports, or public values of a frame that are missing or were never declared.
@@ -610,11 +611,15 @@ class Mechanism(Hinting, ABC):
             tallies: dict[str, Tally] = table.tally(
                 {"value": self}, {"value": column}, by, **options
             )
+            if by is not None:
+                warn_of_small_groups(tallies["value"].sizes)
             return tallies["value"]
         refuse_column(column)
         self.check(reports)
         groups = None if by is None else group_people(by, len(reports), reports.index)
         counted = self.count(reports.columns, groups, ways=ways, keep_reports=keep_reports)
+        if by is not None:
+            warn_of_small_groups(counted.sizes)
         return counted.marked(reports.simulated)
 
     def count(

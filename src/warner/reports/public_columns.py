@@ -20,7 +20,9 @@ from warner._core.errors import (
     ArgumentTypeError,
     EmptyError,
     MismatchError,
+    SmallGroupWarning,
     ValuesError,
+    warn,
 )
 from warner._core.foreign_tables import in_order_of
 from warner.domains import Categorical, Domain, Integers
@@ -29,6 +31,8 @@ from warner.domains.interval import Dates
 
 Value = str | int | bool
 Key = tuple[Value, ...]
+
+SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 
 _KINDS: dict[str, type[Domain]] = {cls.kind: cls for cls in (Categorical, Integers, Dates)}
 _ORDERED = (str, int, bool)
@@ -235,3 +239,27 @@ def require_same_columns(
             rule = f"do not belong together: the public column {name!r} is declared otherwise"
             remedy = "Use one study file for both"
             raise MismatchError("tallies of groups", rule, None, remedy)
+
+
+def about_small_groups(sizes: Sequence[np.ndarray], smallest: int = SMALLEST_GROUP) -> str:
+    """How many groups are so small that their public values can point at a person; "" for none.
+
+    >>> about_small_groups([np.array([3, 40])])[:53]
+    '1 of 2 groups has fewer than 10 reports, the smallest'
+    """
+    all_sizes = np.concatenate(sizes)
+    few = int((all_sizes < smallest).sum())
+    if not few:
+        return ""
+    groups = f"{len(all_sizes):,} group{'s' if len(all_sizes) > 1 else ''}"
+    return (
+        f"{few:,} of {groups} {'has' if few == 1 else 'have'} fewer than {smallest:,} reports, the "
+        f"smallest {all_sizes.min():,}. Public columns are not protected, and such a group can "
+        "point at a person. Group by fewer or coarser columns."
+    )
+
+
+def warn_of_small_groups(sizes: np.ndarray) -> None:
+    """Warn of groups, of (G,) reports, that can point at a person."""
+    if text := about_small_groups([sizes]):
+        warn(text, SmallGroupWarning)

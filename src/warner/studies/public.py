@@ -18,7 +18,6 @@ from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, br
 from warner.studies.schema import BY_KEY, SHOWN
 
 TABLE = "public"
-SMALLEST_GROUP = 10  # people: a smaller group can point at one of them
 
 
 def public_columns(stated: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Domain]:

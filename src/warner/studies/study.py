@@ -27,7 +27,7 @@ from warner.io.read_answers import answer_columns
 from warner.mechanisms import Mechanism
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
-from warner.reports.public_columns import PublicColumn
+from warner.reports.public_columns import PublicColumn, warn_of_small_groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
 from warner.studies.mechanisms import (
@@ -433,6 +433,8 @@ class Study(Hinting):
         else:
             usual = {name: attribute_columns(name, m) for name, m in self.mechanisms.items()}
             tallies = table.tally(self.mechanisms, usual | given, public)
+            if by is not None:
+                warn_of_small_groups(next(iter(tallies.values())).sizes)
         return {name: tally.per_person(self.rows_per_person) for name, tally in tallies.items()}
 
     def _public_of(self, by: Any, is_frame: bool) -> dict[str, Any]:

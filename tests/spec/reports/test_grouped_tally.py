@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import operator
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import warner
@@ -20,9 +22,12 @@ from warner.errors import (
     ArgumentTypeError,
     EmptyError,
     FileError,
+    FrameWarning,
     MismatchError,
+    SmallGroupWarning,
     ValuesError,
 )
+from warner.io import tally_file, write_reports
 from warner.reports.counting import LARGEST
 from warner.reports.public_columns import Groups, PublicColumn, domain_from_spec, group_people
 from warner.reports.tally import load_tallies
@@ -223,3 +228,24 @@ def test_some_of_the_groups_with_the_rest_are_all(keeps: bool) -> None:
     assert some.kind == groups.kind and some.sources == groups.sources
     assert some.of_others() + rest == groups and len(groups.only([])) == 0
     assert rest["west"] == groups["west"] and rest.n == 27
+
+
+def test_groups_of_few_people_warn_in_python_as_on_the_command_line(tmp_path: Path) -> None:
+    coin = RandomizedResponse(Categorical(["no", "yes"]), 1.0)
+    wards = ["north"] * 30 + ["south"]
+    reports = coin.randomize(["no"] * 31)
+    words = "1 of 2 groups has fewer than 10 reports, the smallest 1. Public columns are not"
+    frame = pa.table({"ward": wards, "said": reports.columns["report"]})
+    with pytest.warns(SmallGroupWarning, match=words):
+        coin.tally(reports, {"ward": wards})
+    with pytest.warns(SmallGroupWarning, match=words), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrameWarning)
+        coin.tally(frame, "ward", column="said")
+    public = {"ward": PublicColumn(Categorical(["north", "south"]), wards)}
+    write_reports(reports, str(tmp_path / "r.csv"), public=public)
+    with pytest.warns(SmallGroupWarning, match=words):
+        tally_file(str(tmp_path / "r.csv"), ["ward"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coin.tally(reports, {"ward": ["north"] * 31})
+        coin.tally(coin.randomize(["no"]))

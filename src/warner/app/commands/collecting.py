@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 
 from warner import io as files, results
 from warner._core.checks import show
-from warner._core.errors import ArgumentError, EmptyError
+from warner._core.errors import ArgumentError, EmptyError, SmallGroupWarning
 from warner._core.progress import stage, steps
 from warner._core.sampling import Source
 from warner.app.commands.options import (
@@ -39,6 +40,7 @@ from warner.app.what_files_hold import (
     write_text,
 )
 from warner.io import formats, public_values, read_answers, sql_counts
+from warner.reports.public_columns import about_small_groups
 from warner.reports.tally import Tally, require_tally_ending
 from warner.studies.public import declared
 from warner.studies.study import Study
@@ -431,7 +433,8 @@ def tally(
         total = per_person(added, reports_per_person)
         _test(total, allow_implausible)
         write_tallies(total, output)
-        _warn_of_small_groups([t for t in [total] if next(iter(t.values())).names], smallest_group)
+        if next(iter(total.values())).names:
+            _warn_of_small_groups([total], smallest_group)
         return
     if not reports:
         rule, remedy = "must be named", "Name files of reports, or the file of --counts"
@@ -441,7 +444,10 @@ def tally(
     request = CountRequest(
         plan, column_names(columns), names, ways, keep_reports, allow_equal, allow_simulated
     )
-    counted = count_all(reports, request, checkpoint)
+    with warnings.catch_warnings():
+        # Groups that are small in one file may be large in all of them, which are told below.
+        warnings.simplefilter("ignore", SmallGroupWarning)
+        counted = count_all(reports, request, checkpoint)
     paths = paths_of_groups(output, counted)
     if len(counted) > 1 and output == "-":
         rule = f"are of the groups {', '.join(map(str, counted))}, and each has a tally of its own"
@@ -473,20 +479,8 @@ def _test(tallies: Mapping[str, Tally], allow_implausible: bool) -> None:
 def _warn_of_small_groups(totals: Iterable[Mapping[str, Tally]], smallest: int) -> None:
     """Say how many groups are so small that their public values can point at a person."""
     # All attributes of a file are of the same people.
-    sizes = [next(iter(tallies.values())).sizes for tallies in totals]
-    few = sum(int((group_sizes < smallest).sum()) for group_sizes in sizes)
-    if few:
-        of, least = (
-            sum(len(group_sizes) for group_sizes in sizes),
-            min(int(group_sizes.min()) for group_sizes in sizes),
-        )
-        click.echo(
-            f"{few:,} of {plural(of, 'group', 'groups')} have fewer than "
-            f"{plural(smallest, 'report', 'reports')}, the smallest {least}. Public columns are "
-            "not protected, and such a group can point at a person. Group by fewer or coarser "
-            "columns.",
-            err=True,
-        )
+    if text := about_small_groups([next(iter(t.values())).sizes for t in totals], smallest):
+        click.echo(text, err=True)
 
 
 @click.command()

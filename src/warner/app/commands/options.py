@@ -25,8 +25,8 @@ from warner.app.what_files_hold import (
     refuse_shared_outputs,
     write_text,
 )
+from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import MOST_PER_PERSON, Tally
-from warner.studies.public import SMALLEST_GROUP
 
 Command = TypeVar("Command", bound=Callable[..., None])
 

@@ -21,8 +21,8 @@ from warner.app.commands.options import options, tally_output
 from warner.app.running import Interrupted
 from warner.app.terminal import plural
 from warner.app.what_files_hold import refuse_overwriting, write_tallies, write_text
+from warner.reports.public_columns import SMALLEST_GROUP
 from warner.reports.tally import parse_tallies
-from warner.studies.public import SMALLEST_GROUP
 from warner.studies.study import Study
 
 if TYPE_CHECKING:

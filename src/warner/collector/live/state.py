@@ -17,11 +17,11 @@ from typing import Any
 
 from warner._core.errors import WarnerError
 from warner.collector.collector import State
-from warner.reports.public_columns import Key
+from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse, summary_rows
-from warner.studies.public import SMALLEST_GROUP, number_of_groups
+from warner.studies.public import number_of_groups
 from warner.studies.study import Study
 
 LEVEL, TARGET = 0.95, "population"

@@ -27,11 +27,11 @@ from warner.collector.live.state import (
 )
 from warner.domains import Domain
 from warner.estimators.base import Status
-from warner.reports.public_columns import Key
+from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally
 from warner.results.estimate import Estimate
 from warner.results.tables import name_of
-from warner.studies.public import SMALLEST_GROUP, declared
+from warner.studies.public import declared
 from warner.studies.study import Study
 from warner.theory.inversion import max_influence
 

@@ -9,7 +9,7 @@ from warner._core.text import visible
 from warner.collector.live.state import LiveView
 from warner.collector.live.tables import OPEN_TO_ALL, GroupsView, event_of
 from warner.collector.pages import render
-from warner.studies.public import SMALLEST_GROUP
+from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.study import Study
 
 FIELD = "anti_forgery"  # the name of the hidden field of both forms
