@@ -66,8 +66,8 @@ _METHODS = _by_word(
         "summary describe show": "table()",
         "todict asdict": "to_json()",
         "toframe topandas todf topolars dataframe": "to_frame() table().to_frame()",
-        "tocsv toexcel": "table().csv() io.write_reports(...)",
-        "toparquet write": "io.write_reports(...)",
+        "tocsv toexcel": "table().csv() warner.io.write_reports(...)",
+        "toparquet write": "warner.io.write_reports(...)",
         "ci confint confidenceinterval intervals": "interval() table()",
         "std se stderr standarderror": "interval(kind='wald')",
         "shares estimates values proportions theta": "probabilities",
@@ -160,7 +160,7 @@ class Hinting:
             here = [
                 each
                 for each in _METHODS.get(_plain(name), "").split()
-                if each.startswith(("warner.", "io.")) or each.partition("(")[0] in names
+                if each.startswith("warner.") or each.partition("(")[0] in names
             ]
             kind = type(self).__name__
             remedy = meant(name, names) or f"help({kind}) lists what there is"

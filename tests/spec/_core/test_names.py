@@ -36,6 +36,7 @@ RESULT = estimate(DEVICE.tally(REPORTS))
         (RESULT, "probabilites", "Is 'probabilities' meant?"),
         (DEVICE, "fit", "Here it is warner.estimate(mechanism.tally(reports))"),
         (DEVICE, "perturb", "Here it is randomize(answers)"),
+        (REPORTS, "to_parquet", "Here it is warner.io.write_reports(...)"),
         (REPORTS, "zzz", "help(Reports) lists what there is"),
         (DEVICE.domain, "lables", "Is 'labels' meant?"),
     ],
