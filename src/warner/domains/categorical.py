@@ -40,7 +40,8 @@ class Categorical(Domain):
 
     Args:
         values: the K >= 2 distinct labels, whose order is the order of every estimate. A column of
-            categories of pandas stands for all of them, in their order.
+            categories of pandas stands for all of them, in their order. Write labels out, or sort
+            them: ``unique()`` has the order of the rows, which the next frame may not have.
 
     Raises:
         ArgumentError: fewer than two labels, a label twice, labels that look alike (they differ by
