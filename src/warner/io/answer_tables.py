@@ -189,14 +189,13 @@ def _safely(shown: str, work: Callable[[], Any]) -> Any:
 def _headers(data: bytes) -> dict[str, list[str]]:
     """The names in the first row of each sheet."""
     firsts = {sheet.title: next(_rows(sheet), ()) for sheet in _workbook(data).worksheets}
-    return {title: [_text(cell.value) or "" for cell in row] for title, row in firsts.items()}
+    return {title: [_text(value) or "" for value in row] for title, row in firsts.items()}
 
 
 def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> list[list[Any]]:
     """Columns of a sheet. Empty rows at its end are of nobody."""
     places = {name: header.index(name) for name in names}
-    every = _rows(_workbook(data)[title], len(header))
-    rows = [[cell.value for cell in row] for row in every][1:]
+    rows = list(_rows(_workbook(data)[title], len(header)))[1:]
     if any(row[position] is None for row in rows for position in places.values()):
         _refuse_formulas(data, title, places)
     while rows and not any(value is not None for value in rows[-1]):
@@ -207,7 +206,7 @@ def _cells(data: bytes, title: str, header: list[str], names: Sequence[str]) -> 
 def _refuse_formulas(data: bytes, title: str, places: Mapping[str, int]) -> None:
     """Refuse formulas that no program has computed: their cells look as if they were empty."""
     width = max(places.values()) + 1
-    both = (_rows(_workbook(data, data_only)[title], width) for data_only in (True, False))
+    both = (_rows(_workbook(data, is_value)[title], width, False) for is_value in (True, False))
     for number, (row, formulas) in enumerate(zip(*both, strict=False)):
         for name, position in places.items():
             value, is_formula = row[position], formulas[position].data_type == "f"
@@ -224,8 +223,8 @@ def _workbook(data: bytes, data_only: bool = True) -> Any:
     return openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=data_only)
 
 
-def _rows(sheet: Any, width: int | None = None) -> Iterator[Sequence[Any]]:
-    """The rows of a sheet from the first that is not empty."""
+def _rows(sheet: Any, width: int | None = None, as_values: bool = True) -> Iterator[Sequence[Any]]:
+    """The rows of a sheet from the first that is not empty, as values or as cells."""
     sheet.reset_dimensions()  # other programs state a size that is too small
-    rows = sheet.iter_rows(max_col=width)
-    return dropwhile(lambda row: all(cell.value is None for cell in row), rows)
+    rows = sheet.iter_rows(max_col=width, values_only=as_values)
+    return dropwhile(lambda row: all(getattr(c, "value", c) is None for c in row), rows)
