@@ -51,6 +51,7 @@ class Ledger:
         self.is_entered = False
         self.in_all = 0.0  # the epsilon of a person, with that of earlier runs on these answers
         self.earlier = 0  # runs
+        self.has_twin = False  # whether one of them had as many people
 
     def add(self, group: str | None, batch: Mapping[str, np.ndarray]) -> None:
         """Take in some rows of the answers of a group, (m,) or (m, parts) for each attribute."""
@@ -103,6 +104,7 @@ class Ledger:
                 self.refuse(studies)
             sums = [studies[g].epsilon + sum(self._before(g).values()) for g in groups]
             self.in_all, self.earlier = max(sums), len(self._runs)
+            self.has_twin = bool({run["people"] for run in self._runs} & set(groups.values()))
             for group, n in groups.items():
                 study = studies[group]
                 each = {
@@ -146,7 +148,7 @@ class Ledger:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            remedy = "Name another file with --ledger; it lets nobody spend twice unnoticed"
+            remedy = "Name another file with --ledger"
             problem = FileError(self._path, "cannot be written", reason, remedy)
         if problem is not None:
             raise problem

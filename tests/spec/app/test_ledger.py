@@ -85,7 +85,13 @@ def test_other_answers_are_taken(here: Path) -> None:
         "part.csv": ROWS[:99],
     }.items():
         said = run("randomize", "study.toml", answers(rows, "b.csv"), "-o", name).stderr
-    assert "Whoever was in one of its 3 earlier runs too has spent more" in said
+    assert "It has 3 earlier runs: whoever was in one before has spent more." in said
+    assert "of as many people" not in said
+    # Too many others have the same counts of one question: it asks, and does not refuse.
+    Path("one.toml").write_text(STUDY.split("[attributes.age]")[0])
+    run("randomize", "one.toml", "a.csv", "-o", "one.csv")
+    said = run("randomize", "one.toml", answers(sorted(ROWS), "sorted.csv"), "-o", "two.csv").stderr
+    assert "One was of as many people: were these answers in it, in another order?" in said
 
 
 def test_few_answers_are_known_by_their_file_and_never_by_themselves(here: Path) -> None:

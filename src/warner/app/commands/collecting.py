@@ -227,7 +227,9 @@ def randomize(
             said += f" With earlier runs epsilon = {memory.in_all:.10g} is spent on them in all."
         elif memory.earlier:
             runs = plural(memory.earlier, "earlier run", "earlier runs")
-            said += f" Whoever was in one of its {runs} too has spent more."
+            said += f" It has {runs}: whoever was in one before has spent more."
+            if memory.has_twin:
+                said += " One was of as many people: were these answers in it, in another order?"
         click.echo(said, err=True)
     if plan.public:
         names = ", ".join(plan.public)
