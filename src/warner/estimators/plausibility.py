@@ -41,9 +41,11 @@ from warner.estimators.maximum_likelihood import MaximumLikelihood
 DOUBTFUL = 1e-4  # p-values below which a line is shown
 IMPOSSIBLE = 1e-9  # and below which nothing is estimated unless somebody insists
 
-_CELLS = 32
+_CELLS, _FEW_CELLS = 32, 8
+_QUICK = 2**15  # entries of the matrix of rows and cells
 _LEAST_EXPECTED = 5  # reports in a cell, on average
-_ENTRIES = 2**22  # of the matrix of rows and cells, which bounds memory
+_ENTRIES = 2**22  # entries, which bounds memory
+_EXTREME = 8  # values whose tails are computed
 _VALUES = 64  # that are tried first: more cannot make the reports less plausible
 _GAP = 1e-5  # of the maximum of the likelihood, in nats per person in the worst case
 
@@ -172,7 +174,8 @@ def _best(law: FloatArray, seen: FloatArray, n: int, parts: int) -> float:
 
 def _most_cells(n: int, rows: int) -> int:
     """The number of cells for n reports."""
-    return max(min(_CELLS, n // _LEAST_EXPECTED, _ENTRIES // rows), 2)
+    most = max(_QUICK // rows, _FEW_CELLS)  # products with each cell take time
+    return max(min(_CELLS, n // _LEAST_EXPECTED, most, _ENTRIES // rows), 2)
 
 
 def _cells(expected: FloatArray, count: int) -> IntArray:
@@ -199,10 +202,12 @@ def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
 
     Shapes: shares (K,).
     """
-    counts = np.rint(n * shares)
+    low, high = law.q, np.minimum(law.q + law.gap, 1.0)
+    least = np.argsort((shares - low) / np.sqrt(low * (1 - low) + 1 / n))[:_EXTREME]
+    most = np.argsort((high - shares) / np.sqrt(high * (1 - high) + 1 / n))[:_EXTREME]
     # Reports of n people, each of whom supports the value with a chance between q and q + gap.
-    too_few = bdtr(counts, n, law.q)
-    too_many = bdtrc(counts - 1, n, np.minimum(law.q + law.gap, 1.0))
+    too_few = bdtr(np.rint(n * shares[least]), n, low[least])
+    too_many = bdtrc(np.rint(n * shares[most]) - 1, n, high[most])
     # At most one value can have nearly all people, and all others nobody.
     return float(min(1.0, (len(shares) + 1) * min(too_few.min(), too_many.min())))
 
