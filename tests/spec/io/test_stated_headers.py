@@ -97,7 +97,7 @@ def test_renamed_columns_are_known_and_other_columns_are_not() -> None:
 
 
 def test_a_study_compares_each_attribute() -> None:
-    frame = MADE.to_frame("pandas", "smokes").assign(ward=["a", "b", "b"] * 9)
+    frame = MADE.to_frame("pandas", "smokes").assign(ward=["a"] * 13 + ["b"] * 14)
     with pytest.warns(FrameWarning, match=r"counted as RandomizedResponse .* 0 = no, 1 = yes\. To"):
         tallies = STUDY.tally(frame.assign(drinks_report=0), "ward")
     assert all(t.simulated for t in tallies.values())
