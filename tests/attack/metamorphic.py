@@ -166,6 +166,7 @@ def _written(
     data = Path(output).read_bytes()
     facts = besides_reports(output)
     os.unlink(output)
+    Path(study).with_suffix(".ledger").unlink()  # the next run is of other answers
     return facts, done.output, data if blind else b""
 
 
