@@ -424,7 +424,7 @@ def _domains() -> Iterator[tuple[Domain, list[Any]]]:
     # A label is told from the same letters composed in another way.
     yield Categorical(["caf\u00e9", "tea"]), ["caf\u00e9", "cafe\u0301", "cafe"]
     yield Categorical([1, 2, 5]), [1, 5, 3, "1", 1.5, True]
-    yield Categorical([True, False]), [True, False, 1, "true"]
+    yield Categorical([True, False]), [True, False, 2, "true"]
     yield Integers(-2, 5), [-2, 0, 1, 5, 6, -3, 1.5, "1", None, True]
     yield Integers(18, 99), [18, 19, 42, 98, 99, 100, 17]
     yield Interval(0, 1, 10), [0, 1, 0.1, 0.3, 0.7, 0.9999999999999999, 1.0000000000000002, -0.0]
