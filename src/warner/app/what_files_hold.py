@@ -21,7 +21,7 @@ from warner._core.atomic_files import temporary_file, write_whole
 from warner._core.checks import show
 from warner._core.errors import ArgumentError, FileError, MismatchError, StudyError
 from warner._core.progress import steps
-from warner._core.text import file_name_key, in_one_line
+from warner._core.text import RANDOMISE_FIRST, file_name_key, in_one_line
 from warner.app.terminal import plural
 from warner.domains import Domain
 from warner.io import data_sets, formats
@@ -47,7 +47,8 @@ def read_tallies(path: str) -> dict[str, Tally]:
         return parse_tallies(sys.stdin.buffer.read(), "standard input")
     if Path(path).is_file() and not is_tally_file(path):
         if formats.is_report_file(path):
-            rule, remedy = "is no tally, but has the ending of reports", "Count it: warner tally"
+            rule = "is no tally, but has the ending of reports or answers"
+            remedy = f"{RANDOMISE_FIRST}. Reports are counted by 'warner tally'"
             raise FileError(path, rule, None, remedy)
         with contextlib.suppress(StudyError):
             study_data(study_text(path), path)

@@ -31,8 +31,9 @@ def test_merging_through_files_gives_the_same_tally(name: str, tmp_path: Path) -
 def test_reports_survive_the_wire(name: str, tmp_path: Path) -> None:
     mechanism = smallest(name)
     reports = _reports(mechanism)
-    for name in ("reports.warner", "reports", "reports.csv"):  # known by its first bytes
-        reports.save(tmp_path / name, keep_order=True)
+    reports.save(tmp_path / "reports.warner", keep_order=True)
+    (tmp_path / "reports.csv").write_bytes((tmp_path / "reports.warner").read_bytes())
+    for name in ("reports.warner", "reports.csv"):  # known by its first bytes
         assert tally_file(str(tmp_path / name)) == {"value": mechanism.tally(reports)}
         copy = read_reports(str(tmp_path / name))["value"]
         assert copy.to_bytes(keep_order=True) == reports.to_bytes(keep_order=True)

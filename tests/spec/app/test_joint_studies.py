@@ -72,7 +72,7 @@ def test_estimates_come_under_the_attributes_own_names(here: Path) -> None:
     joint = json.loads(run("estimate", "t.json", "--json", "--joint", "b,a").stdout)
     assert joint[0]["attribute"] == "b x a" and joint[0]["shares"][1]["value"] == {"b": 0, "a": "y"}
     assert joint[0]["shares"][1]["estimate"] == pytest.approx(0.0, abs=0.05)
-    assert "a x b, c, a, b" in run("estimate", "t.json", "--only", "z", ok=False).stderr
+    assert "'a x b', 'c', 'a', 'b'" in run("estimate", "t.json", "--only", "z", ok=False).stderr
     rows = list(csv.DictReader(io.StringIO(run("estimate", "t.json", "--csv").stdout)))
     assert {row["attribute"] for row in rows} == {"a x b", "a", "b", "c"}
 
