@@ -159,7 +159,7 @@ def test_groups_that_cannot_be_compared_are_refused() -> None:
         ((two,), {"of": 1.5}, ArgumentError, "strictly between 0 and 1"),
         ((a, other), {}, MismatchError, "different domains"),
         ((a, real), {}, MismatchError, "simulated"),
-        ((a, 3), {}, ArgumentTypeError, "must be estimates"),
+        ((a, 3), {}, ArgumentTypeError, "must be two estimates"),
         ((a, a), {"reference": "x"}, ArgumentError, "goes with a mapping"),
         ((other, other), {"of": "mean"}, ArgumentTypeError, "numbers"),
         ((other, other), {"of": 0.5}, ArgumentTypeError, "numbers"),
