@@ -16,13 +16,23 @@ from tests.browser._page import (
     kept,
     opened,
     press,
+    review,
     send,
     shown,
     shown_bytes,
     stored,
+    violations,
     waits,
 )
-from tests.browser._studies import INVITED, SMALL
+from tests.browser._studies import INVITED, OTHER, SMALL
+
+_AGE = """
+[attributes.age]
+label = { en = "How old are you?", de = "Wie alt sind Sie?" }
+integers = [0, 120]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
 
 
 def test_an_answer_is_counted_once_and_the_page_shows_what_it_sent(
@@ -303,6 +313,59 @@ def test_a_browser_that_saves_nothing_sends_one_body_and_says_so_before_it_asks(
     page.reload()
     page.wait_for_selector(notice)
     assert served.people() == 1
+
+
+def test_a_question_of_an_earlier_survey_is_named_with_what_all_its_reports_spend(
+    people: Any, relayed: Any, serve: Any
+) -> None:
+    """Rejects: a page whose ledger begins anew with each version of a study."""
+    relay, served = relayed(SMALL)
+    context = people.person(service_workers="block")
+    send(answered(context, relay.url))
+    pills, age = "How often do you take pills?", "How old are you?"
+    for epsilon, repeated, in_all in (
+        (0.5, pills, "1.5"),
+        (0.255, f"{pills}; {age}", "3.76"),  # 1.755 and 2, rounded up
+    ):
+        text = SMALL.replace("epsilon = 1.0", f"epsilon = {epsilon}")
+        relay.target = serve(text.replace("[collect]", f"{_AGE}[collect]")).url
+        page = opened(context, relay.url)
+        for place in ("#questions", "#review"):
+            said = page.locator(f"{place} [data-when=repeated].notice")
+            assert said.is_visible() and f"ε of at most {in_all} together" in said.inner_text()
+            assert f": “{repeated}”. If it was you" in said.inner_text()
+            if place == "#questions":
+                choose(page, "q0", 1)
+                page.fill("#q1-0", "40")
+                review(page)
+        assert page.inner_text("#send") == "Send all the same"
+        assert violations(page) == []
+        send(page)
+        page.close()
+    other = _AGE.replace("120", "99") + '[collect]\naccess = "open"\n'
+    relay.target = serve('languages = ["en", "de"]' + other).url
+    page = opened(context, relay.url)  # another question of the same name
+    assert page.locator("[data-when=repeated]:visible").count() == 0
+    # Somebody else's device knows of nothing, and no report says what a device knows.
+    relay.target = served.url
+    assert opened(people.person(), relay.url).locator("[data-when=repeated]:visible").count() == 0
+    assert [len(sent.body) for sent in relay.posts] == [53, 54, 54]  # as ever
+
+
+def test_what_another_tab_has_spent_is_said_before_anything_is_randomised(
+    people: Any, relayed: Any, serve: Any
+) -> None:
+    relay, _ = relayed(SMALL)
+    context = people.person(service_workers="block")
+    page = answered(context, relay.url)
+    first, relay.target = relay.target, serve(OTHER).url
+    send(answered(context, f"{relay.url}?lang=de"))
+    relay.target = first
+    page.click("#send")
+    page.wait_for_selector("#review [data-when=repeated].notice:not([hidden])")
+    assert page.locator("#review").is_visible() and draws(page) == 0 and len(relay.posts) == 1
+    send(page)
+    assert len(relay.posts) == 2
 
 
 def test_what_was_never_tried_is_deleted_without_a_trace(people: Any, relayed: Any) -> None:

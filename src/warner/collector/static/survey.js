@@ -12,6 +12,7 @@ import {
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
 /** @typedef {any} Survey what warner.js returns for a survey that it has checked. */
+/** @typedef {{ question: any, digest: string }} Entry a question, and its name in the ledger. */
 
 const FIRST_WAIT = 2_000; // milliseconds between the first two tries; it doubles
 const LONGEST_WAIT = 300_000;
@@ -26,13 +27,16 @@ const review = element("review");
  * What the page knows. It holds no answer.
  *
  * @type {{
- *   warner: any, survey: Survey, sealed: Sealed | null, bytes: Uint8Array | null, kept: boolean,
- *   stores: boolean, code: string, tries: number, timer: number, sending: boolean, shown: string,
+ *   warner: any, survey: Survey, ledger: Entry[], repeated: number, sealed: Sealed | null,
+ *   bytes: Uint8Array | null, kept: boolean, stores: boolean, code: string, tries: number,
+ *   timer: number, sending: boolean, shown: string,
  * }}
  */
 const page = {
   warner: null,
   survey: null,
+  ledger: [],
+  repeated: 0, // what the person was told that reports on repeated questions spend
   sealed: null,
   bytes: null,
   kept: true,
@@ -311,11 +315,57 @@ function showErrors(wrong) {
  * @param {string} code a plain invitation code, "" where none is needed.
  */
 async function keyOf(code) {
-  const { survey, warner } = page;
+  const { survey } = page;
   if (survey.access !== "invited") return survey.study;
-  const text = new TextEncoder().encode(`warner note\n${survey.study}\n${code}`);
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
-  return `${survey.study}:${warner.hexadecimal(hash.slice(0, 16))}`;
+  return `${survey.study}:${await digestOf(`warner note\n${survey.study}\n${code}`)}`;
+}
+
+/** @param {string} text */
+async function digestOf(text) {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return page.warner.hexadecimal(new Uint8Array(hash).slice(0, 16));
+}
+
+/**
+ * The questions of this survey as the ledger of the device names them: by name and values. Another
+ * version of a study may ask the same question in other words, or with another protection.
+ *
+ * @returns {Promise<Entry[]>}
+ */
+function ledgerOf(/** @type {Survey} */ survey) {
+  return Promise.all(survey.questions.map(async (/** @type {any} */ question) => {
+    const same = JSON.stringify([question.name, question.domain]); // the survey's keys are sorted
+    return { question, digest: await digestOf(`warner question\n${same}`) };
+  }));
+}
+
+/**
+ * Say which questions were answered in this browser in other surveys, and what all reports on them
+ * spend with the next one.
+ *
+ * @param {Sealed[]} kept
+ * @returns {boolean} whether that is more than the person was told.
+ */
+function showRepeated(kept) {
+  const others = kept.filter(({ study }) => study !== page.survey.study);
+  const repeated = page.ledger.filter(({ digest }) => others.some(({ spent }) => digest in spent));
+  const epsilons = repeated.flatMap(({ question, digest }) => (
+    [question.epsilon, ...kept.map(({ spent }) => spent[digest] ?? 0)]));
+  const epsilon = epsilons.reduce((sum, term) => sum + term, 0);
+  const labels = fields().filter((field) => repeated.some(({ question }) => (
+    askedBy(field) === question))).map((field) => field.querySelector(".label")?.textContent);
+  const up = Math.ceil(epsilon * 100 - 1e-9) / 100; // never less than it is
+  for (const room of every("[data-when=repeated][data-text]")) {
+    const language = room.lang || document.documentElement.lang;
+    room.textContent = /** @type {string} */ (room.dataset.text)
+      .replaceAll("{epsilon}", up.toLocaleString(language))
+      .replaceAll("{questions}", () => labels.join("; "));
+  }
+  showWhen("repeated", repeated.length > 0);
+  showWhen("first", repeated.length === 0);
+  const isNews = epsilon > page.repeated;
+  page.repeated = epsilon;
+  return isNews;
 }
 
 /** The code that the person has entered, plain; "" where none is needed. */
@@ -331,8 +381,9 @@ async function press() {
   if (page.shown === "waiting") showReason("asking");
   else show("sealing");
   try {
-    // One tab at a time: two presses in two tabs seal one report.
-    await alone(`seal ${page.survey.study}`, sealOnce);
+    // One tab at a time, also of other surveys: two presses in two tabs seal one report, and what
+    // one has spent the other knows.
+    await alone("seal", sealOnce);
   } catch (error) {
     forget();
     show("refused", nameOf(error));
@@ -349,10 +400,15 @@ async function sealOnce() {
   if (page.sealed !== null) return; // by another press
   const code = enteredCode();
   const key = await keyOf(code);
-  const earlier = await (page.stores ? read(key) : undefined)?.catch(() => undefined);
+  const kept = page.stores ? await all().catch(() => []) : [];
+  const earlier = kept.find((sealed) => sealed.key === key);
   if (earlier !== undefined) {
     forget();
     page.sealed = earlier;
+    return;
+  }
+  if (showRepeated(kept)) { // another tab has sent meanwhile
+    show("review");
     return;
   }
   if (survey.access === "invited" && !await isUnused(code)) return;
@@ -369,8 +425,10 @@ async function sealOnce() {
   for (const name of Object.keys(open)) delete open[name];
   const body = warner.body(survey, [await sealing]);
   forget();
+  const spent = Object.fromEntries(page.ledger.map(({ question, digest }) => (
+    [digest, question.epsilon])));
   const sealed = /** @type {Sealed} */ ({
-    key, study: survey.study, state: "pending", body, tried: false, outcome: null, reason: "",
+    key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null, reason: "",
   });
   page.sealed = sealed;
   page.kept = false;
@@ -542,6 +600,7 @@ async function dropLeftOver() {
     if (study === page.survey.study) continue;
     await update(key, (now) => (now === undefined ? undefined : stopped(now)));
   }
+  showRepeated(await all()); // what was never tried is no longer spent
   element("left-over").hidden = true;
 }
 
@@ -762,6 +821,7 @@ async function start() {
     const reply = await fetch("study.json", { cache: "no-cache", credentials: "omit" });
     const served = new Uint8Array(await reply.arrayBuffer());
     page.survey = await page.warner.readSurvey(served, document.body.dataset.fingerprint);
+    page.ledger = await ledgerOf(page.survey);
   } catch (error) {
     show("refused", nameOf(error));
     return;
@@ -773,6 +833,7 @@ async function start() {
   page.code = codeInAddress();
   const kept = await records();
   const found = await earlier(kept);
+  showRepeated(kept);
   element("left-over").hidden = !kept.some(({ study, state }) => (
     study !== page.survey.study && state === "pending"));
   if (found !== undefined) {
