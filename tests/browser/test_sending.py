@@ -342,6 +342,12 @@ def test_a_question_of_an_earlier_survey_is_named_with_what_all_its_reports_spen
         assert violations(page) == []
         send(page)
         page.close()
+    # A tag that browsers do not know, and a label with signs that a replacement could take.
+    odd = SMALL.replace("de", "de-ab12").replace("Wie oft", "$& {epsilon}").replace("1.0", "2.0")
+    relay.target = serve(odd).url
+    page = opened(context, f"{relay.url}?lang=de-ab12")
+    said = page.locator("#questions [data-when=repeated].notice").inner_text()
+    assert "„$& {epsilon} nehmen Sie Tabletten?“" in said and "ε von höchstens 3,76" in said
     other = _AGE.replace("120", "99") + '[collect]\naccess = "open"\n'
     relay.target = serve('languages = ["en", "de"]' + other).url
     page = opened(context, relay.url)  # another question of the same name

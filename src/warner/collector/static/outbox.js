@@ -1,16 +1,16 @@
 // The outbox of a device: sealed reports that wait to be sent, in IndexedDB.
 //
 // The survey page and its service worker share it. A record is sealed once, when the person presses
-// Send. Every try sends the same bytes. Answers never come here. What a record says of its questions
-// outlives the sending: it is the ledger of the device, of what all reports on a question spend.
+// Send. Every try sends the same bytes. Answers never come here. What a record says of its
+// questions outlives the sending: it is the device's ledger of what all reports on a question spend.
 
 /**
  * @typedef {object} Sealed
  * @property {string} key the digest of the study; with invitations also a hash of the code, from which
  *   the id of the submission does not follow.
  * @property {string} study the digest of the study.
- * @property {{ readonly [question: string]: number }} spent the epsilon of the report on each question,
- *   by the question's digest. It never leaves the device.
+ * @property {{ readonly [question: string]: number }} spent the epsilon of the report on each
+ *   question, by the question's digest. It never leaves the device.
  * @property {"pending" | "sent" | "deleted"} state
  * @property {Uint8Array | null} body what is sent; null once it is no longer needed.
  * @property {boolean} tried whether the bytes may have left the device.

@@ -356,7 +356,8 @@ function showRepeated(kept) {
     askedBy(field) === question))).map((field) => field.querySelector(".label")?.textContent);
   const up = Math.ceil(epsilon * 100 - 1e-9) / 100; // never less than it is
   for (const room of every("[data-when=repeated][data-text]")) {
-    const language = room.lang || document.documentElement.lang;
+    // That of the words, without a region: not every tag of a study is one that browsers know.
+    const [language] = (room.lang || document.documentElement.lang).split("-");
     room.textContent = /** @type {string} */ (room.dataset.text)
       .replaceAll("{epsilon}", up.toLocaleString(language))
       .replaceAll("{questions}", () => labels.join("; "));
@@ -428,7 +429,8 @@ async function sealOnce() {
   const spent = Object.fromEntries(page.ledger.map(({ question, digest }) => (
     [digest, question.epsilon])));
   const sealed = /** @type {Sealed} */ ({
-    key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null, reason: "",
+    key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null,
+    reason: "",
   });
   page.sealed = sealed;
   page.kept = false;
