@@ -79,10 +79,12 @@ def confidence_level(value: Any) -> float:
     if isinstance(value, str):
         remedy = "Such as 0.95. The interval of one value is result[value].interval()"
         raise ArgumentTypeError("level", "must be a number", kind(value), remedy)
-    level = probability("level", value)
-    if level < 0.5:
+    level = real("level", value)
+    error_in = level / 100 if 1 <= level <= 50 else level  # of 5 %, or of .05
+    if 0 < error_in <= 0.5 and level != 0.5:
         rule = "must be the probability that an interval holds, at least 0.5"
-        raise ArgumentError("level", rule, show(level), f"Did you mean {1 - level:g}?")
+        raise ArgumentError("level", rule, show(level), f"Did you mean {1 - error_in:g}?")
+    level = probability("level", level)
     return level
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -284,6 +285,9 @@ class _Refused:
             error = in_order[0].with_other_errors(in_order[1:])
             if bare and any(1 in each.positions for each in in_order):
                 error.args = (f"{error} Are these the names of columns? Then leave out --bare.",)
+            common = set.intersection(*(set(each.positions) for each in in_order))
+            if common and all("an empty cell" in str(each) for each in in_order):
+                error.args = (f"{error} If data row {min(common):,} is a blank line, delete it.",)
             raise error
 
 
@@ -299,6 +303,8 @@ def _joined(held: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
 
 def _problem(shown: str, error: Exception, bare: bool) -> WarnerError:
     """The error for a file that cannot be read; its message quotes nothing from the file."""
+    if Path(shown).is_dir():
+        return FileError(shown, "is a folder", None, "Name one file of answers")
     if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
         reason = error.strerror or type(error).__name__
         return FileError(shown, "cannot be opened", reason, "Check the path")

@@ -7,6 +7,7 @@ types.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -305,6 +306,11 @@ def open_reports(path: str) -> ReportFile:
         or head.get("format") != "warner-reports"
         or not isinstance(head.get("attributes"), dict)
     ):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            if b"warner-reports" in file.read(200):
+                rule = "holds reports of warner, and was saved by another program since"
+                remedy = "Use the file as warner wrote it: only that shows whether it is whole"
+                raise FileError(path, rule, None, remedy)
         other = "If another program randomised them, count them with 'warner tally --study'"
         remedy = f"{RANDOMISE_FIRST}. {other}"
         raise FileError(path, "is not a report file of warner", None, remedy)

@@ -221,3 +221,9 @@ def test_ten_files_have_one_note(folder: Path) -> None:
     assert "0.parquet and 9 others: written by another program, 545 rows in 10 files" in said
     said = run("tally", *names[:2], *count).stderr
     assert "0.parquet and 1.parquet: written by another program, 101 rows in 2 files" in said
+
+
+def test_a_report_file_that_a_spreadsheet_saved_is_no_file_of_answers(folder: Path) -> None:
+    Path("saved.csv").write_text('"#warner {""format"":""warner-reports""","schema:2"\nx\n0\n')
+    said = run("tally", "saved.csv", "-o", "t.json", ok=False).stderr
+    assert "was saved by another program since. Use the file as warner wrote it" in said

@@ -94,7 +94,7 @@ def test_a_mean_is_regressed_and_tables_go_to_files(town: Path) -> None:
         (("validate", "study.toml"), "It is: warner study check"),
         (("estimate", "study.toml"), "is a study file"),
         (("merge", "study.toml"), "is a study file"),
-        (("merge", "r.parquet"), "Count it: warner tally"),
+        (("merge", "r.parquet"), "Reports are counted by 'warner tally'"),
         (("report", "study.toml", "-o", "x.html"), "is a study file"),
         (("tally", "study.toml"), "behind --study"),
         (("tally", "r.parquet", "--by", "Ward"), "Is 'ward' meant?"),

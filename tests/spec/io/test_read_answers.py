@@ -68,3 +68,13 @@ def test_answers_that_are_no_text_are_refused_by_position(
     pq.write_table(pa.table({"a": column}), path)
     with pytest.raises(warner.errors.ValuesError, match="data row 2"):
         list(read_values(path, {"a": warner.RandomizedResponse(Categorical(labels), 1.0)}))
+
+
+def test_a_blank_line_and_a_folder_are_called_so(here: Path) -> None:
+    Path("blank.csv").write_text("age,smokes\n1,yes\n\n2,no\n")
+    domains = warner.Study.load("study.toml").domains
+    with pytest.raises(warner.errors.ValuesError, match="If data row 2 is a blank line, delete it"):
+        list(read_values("blank.csv", domains))
+    Path("folder").mkdir()
+    with pytest.raises(warner.errors.FileError, match="folder: is a folder. Name one file"):
+        list(read_values("folder", domains))
