@@ -76,5 +76,5 @@ def test_a_blank_line_and_a_folder_are_called_so(here: Path) -> None:
     with pytest.raises(warner.errors.ValuesError, match="If data row 2 is a blank line, delete it"):
         list(read_values("blank.csv", domains))
     Path("folder").mkdir()
-    with pytest.raises(warner.errors.FileError, match="folder: is a folder. Name one file"):
+    with pytest.raises(warner.errors.FileError, match="folder: is a folder"):
         list(read_values("folder", domains))
