@@ -41,8 +41,8 @@ from warner.estimators.maximum_likelihood import MaximumLikelihood
 DOUBTFUL = 1e-4  # p-values below which a line is shown
 IMPOSSIBLE = 1e-9  # and below which nothing is estimated unless somebody insists
 
-_CELLS, _FEW_CELLS = 32, 8
-_QUICK = 2**15  # entries of the matrix of rows and cells
+_CELLS, _FEW_CELLS = 32, 4
+_QUICK = 2**14  # entries of the matrix of rows and cells
 _LEAST_EXPECTED = 5  # reports in a cell, on average
 _ENTRIES = 2**22  # entries, which bounds memory
 _EXTREME = 8  # values whose tails are computed
