@@ -117,11 +117,17 @@ def warn_of_simulation(path: str) -> None:
 
 
 def tallies_together(
-    paths: Sequence[str], read: Callable[[str], dict[str, Tally]], equal: bool, simulated: bool
+    paths: Sequence[str],
+    read: Callable[[str], dict[str, Tally]],
+    equal: bool,
+    simulated: bool,
+    implausible: bool = False,
 ) -> dict[str, list[Tally]]:
     """The tallies of several files, by attribute, to be estimated together."""
     refuse_repeated(paths)
     parts = {path: read(path) for path in steps(paths, "reading files")}
+    if implausible:
+        parts = {path: {n: t.trusted() for n, t in of.items()} for path, of in parts.items()}
     marked = _of_one_origin(parts, simulated)
     _refuse_equal(marked, equal)
     first, first_tallies = paths[0], marked[paths[0]]
@@ -375,14 +381,15 @@ def as_file(path: str) -> Iterator[str]:
 
 
 def read_groups(
-    paths: Sequence[str], simulated: bool, by: Sequence[str] = ()
+    paths: Sequence[str], simulated: bool, by: Sequence[str] = (), implausible: bool = False
 ) -> dict[str, TalliesOfGroups]:
     """{attribute: {public values: tally}} of files of groups, coarsened to the columns ``by``."""
     # Files of tallies of groups are added; else each is a group, NAME=FILE or named by the file.
     named = [group_and_file(path) for path in paths]
     files = [file for _, file in named]
     # Groups can have equal counts by chance, since small groups have few reports.
-    flat, grouped = apart(tallies_together(files, read_or_count, len(files) > 1, simulated))
+    together = tallies_together(files, read_or_count, len(files) > 1, simulated, implausible)
+    flat, grouped = apart(together)
     if grouped:
         sums = {name: sum(parts[1:], start=parts[0]) for name, parts in grouped.items()}
         return {name: tally.by(*by) if by else tally for name, tally in sums.items()}

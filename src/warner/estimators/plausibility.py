@@ -17,7 +17,7 @@ Source: METHODS 10.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,12 @@ class Plausibility:
     """
 
     p_value: float
+
+    @classmethod
+    def of(cls, p_values: Iterable[float]) -> Plausibility:
+        """That of several tests, any of which may have the smallest value by chance."""
+        listed = list(p_values)
+        return cls(min(1.0, len(listed) * min(listed)) if listed else 1.0)
 
     @property
     def note(self) -> str | None:
@@ -110,8 +116,7 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
         for channel, w, n in group.parts(group_rows, people)
         for p in _p_values(channel, w, n)
     ]
-    # Any of them may be the smallest by chance.
-    return Plausibility(min(1.0, max(len(p_values), 1) * min(p_values, default=1.0)))
+    return Plausibility.of(p_values)
 
 
 def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[float]:

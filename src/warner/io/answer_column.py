@@ -15,8 +15,8 @@ from warner._core.extras import pa, pc
 from warner.domains import NO_ANSWER, Domain, TextForm
 from warner.domains.categorical import SPELLING
 
-_EMPTY = "an empty cell"
-_MISSING = ("no answer", _EMPTY)
+EMPTY = "an empty cell"
+_MISSING = ("no answer", EMPTY)
 _POLICIES = (
     'In the study, missing = "answer" makes nonresponse a value that is protected, and '
     'missing = "drop" leaves the person out'
@@ -145,7 +145,7 @@ class AnswerColumn:
         outside = pc.is_null(index).to_numpy(zero_copy_only=False)
         if outside.any():
             # Rows without labels have the index 0 while the other rows are looked at.
-            self._refuse(column, outside & _are_empty(column), self._outside, _EMPTY, _zeros)
+            self._refuse(column, outside & _are_empty(column), self._outside, EMPTY, _zeros)
             remedy = SPELLING if (_alike(column, labels) & outside).any() else None
             self._refuse(column, outside, self._outside, "a string", _zeros, remedy)
         return np.asarray(index.to_numpy(zero_copy_only=False).astype(np.int64))
@@ -161,7 +161,7 @@ class AnswerColumn:
             column = as_whole(column, self.decimal_comma)
         good = pc.match_substring_regex(column, form.pattern).to_numpy(zero_copy_only=False)
         if not good.all():
-            self._refuse(column, ~good & _are_empty(column), form.rule, _EMPTY, encode)
+            self._refuse(column, ~good & _are_empty(column), form.rule, EMPTY, encode)
             of_one = _WHOLE if form.number is int else _NUMBERS
             remedy = of_one if form.parts is None else None
             self._refuse(column, ~good, form.rule, "a string that is none", encode, remedy)

@@ -20,7 +20,7 @@ from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
 from warner.domains import Categorical, Domain
-from warner.io.answer_column import DECIMAL_COMMA, AnswerColumn, as_whole
+from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
 from warner.io.file_format import ROWS_PER_BATCH, shown_as
 from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
@@ -286,7 +286,7 @@ class _Refused:
             if bare and any(1 in each.positions for each in in_order):
                 error.args = (f"{error} Are these the names of columns? Then leave out --bare.",)
             common = set.intersection(*(set(each.positions) for each in in_order))
-            if common and all("an empty cell" in str(each) for each in in_order):
+            if common and all(each.rule[-1] == EMPTY for each in in_order):
                 error.args = (f"{error} If data row {min(common):,} is a blank line, delete it.",)
             raise error
 

@@ -32,7 +32,7 @@ from warner.io.public_values import to_arrow
 from warner.io.report_file import SCHEMA_OF_BLOCKS, SCHEMA_OF_PUBLIC
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.public_columns import PublicColumn, check_name
-from warner.reports.reports import Reports, columns_of
+from warner.reports.reports import Reports, columns_of, file_header
 from warner.reports.rules import smallest_dtype
 from warner.reports.tally import MOST_PER_PERSON
 
@@ -233,20 +233,15 @@ class ReportWriter:
     def _put(self, rows: np.ndarray) -> None:
         """Write one row group, of rows of bytes."""
         if self._sink is None:
-            head = {
-                "format": "warner-reports",
-                "schema": self._schema,
-                "simulation": self._marked or bool(self._simulated),
+            public = [[name, d.spec()] for name, d in self._public.items()]
+            more = {
                 **({} if self._group is None else {"group": self._group}),
                 **({"reports_per_person": self._most} if self._most > 1 else {}),
                 **({} if self._block is None else {"blocks": self._block}),
-                **(
-                    {"public": [[name, d.spec()] for name, d in self._public.items()]}
-                    if self._public
-                    else {}
-                ),
-                "attributes": {a: m.header for a, m in self._mechanisms.items()},
+                **({"public": public} if public else {}),
             }
+            headers = {a: m.header for a, m in self._mechanisms.items()}
+            head = file_header(headers, self._marked or self._simulated, self._schema, more)
             # Not sorted: the order of attributes is that of columns.
             text = json.dumps(head, separators=(",", ":"), allow_nan=False)
             self._sink = self._opened(text)

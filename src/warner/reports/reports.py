@@ -336,12 +336,18 @@ def read_wire_head(path: str) -> WireHead:
         return WireHead.parse(start + head, file.seek(0, os.SEEK_END))
 
 
-def file_header(attributes: Mapping[str, Any], simulated: Any) -> dict[str, Any]:
+def file_header(
+    attributes: Mapping[str, Any],
+    simulated: Any,
+    schema: int = SCHEMA,
+    more: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """The header of a file or a frame of reports, from those of mechanisms, as JSON data."""
     return {
         "format": "warner-reports",
-        "schema": SCHEMA,
+        "schema": schema,
         "simulation": bool(simulated),
+        **(more or {}),
         "attributes": dict(attributes),
     }
 

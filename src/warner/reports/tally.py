@@ -93,11 +93,11 @@ class Tally(Hinting):
             reports protect nobody.
         reports_per_person: the most reports that one person sent, see :meth:`per_person`.
         sources: marks of the tallies that this one is a sum of; none for a new tally.
+        is_trusted: whether estimates take the counts as they are, see :meth:`trusted`.
 
     Attributes:
-        header, simulated, reports_per_person, sources: as given. The sources are no part of a
-            tally's value.
-        is_trusted: whether estimates take the counts as they are, see :meth:`trusted`.
+        header, simulated, reports_per_person, sources, is_trusted: as given. The sources and the
+            trust are no part of a tally's value.
         kind: which statistic the counts of a group are, and so their shape: Histogram, BitSums,
             DigitCounts, DistinctReports or MarginalTables.
         columns: {name: domain} of the public columns, None where a column has no domain; empty
@@ -135,13 +135,14 @@ class Tally(Hinting):
         simulated: bool = False,
         reports_per_person: int = 1,
         sources: Sources = frozenset(),
+        is_trusted: bool = False,
     ) -> None:
         keys: Sequence[Key] = [()] if groups is None else groups.keys
         self.columns: dict[str, Domain | None] = {} if groups is None else dict(groups.columns)
         self.simulated = simulated
         self.reports_per_person = reports_per_person
         self.sources = sources or new_source()
-        self.is_trusted = False
+        self.is_trusted = is_trusted
         if not (isinstance(header, Mapping) and self._fits(keys, counted)):
             rule = "needs a header, different keys, and integer counts of each group"
             remedy = "Make one with mechanism.tally(reports)"
@@ -281,8 +282,7 @@ class Tally(Hinting):
         sources = united_sources([tally.sources for tally in tallies])
         counted = _added(parts, len(tallies))
         trusted = all(tally.is_trusted for tally in tallies)
-        whole = cls(first.header, counted, groups, first.simulated, most, sources)
-        return whole._but(is_trusted=trusted)
+        return cls(first.header, counted, groups, first.simulated, most, sources, trusted)
 
     # A mapping of the public values of a group to its tally.
 
@@ -296,8 +296,7 @@ class Tally(Hinting):
         counted = Counted(self.kind, counts, n, rows, places)
         marks = frozenset([(self.sources, self._keys[i])]) if self.columns else self.sources
         most = self.reports_per_person
-        one = Tally(self.header, counted, None, self.simulated, most, marks)
-        return one._but(is_trusted=self.is_trusted)
+        return Tally(self.header, counted, None, self.simulated, most, marks, self.is_trusted)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._keys)
@@ -509,8 +508,7 @@ class Tally(Hinting):
         their_to = np.array([position[key] for key in other._keys], dtype=np.int64)
         counted = _added([(self._counted(), to), (other._counted(), their_to)], len(position))
         groups = Groups(self.columns, list(position), their_to) if self.columns else None
-        added = Tally(self.header, counted, groups, self.simulated, most, sources)
-        return added._but(is_trusted=trusted)
+        return Tally(self.header, counted, groups, self.simulated, most, sources, trusted)
 
     def __radd__(self, other: object) -> Tally:
         return self if other == 0 else NotImplemented  # so that sum(tallies) works
@@ -527,8 +525,7 @@ class Tally(Hinting):
     def _like(self, counted: Counted, groups: Groups | None) -> Tally:
         """A tally of other counts, and else like this one."""
         most, sources = self.reports_per_person, self.sources
-        like = Tally(self.header, counted, groups, self.simulated, most, sources)
-        return like._but(is_trusted=self.is_trusted)
+        return Tally(self.header, counted, groups, self.simulated, most, sources, self.is_trusted)
 
     def _but(self, **attributes: Any) -> Tally:
         """The same tally with other attributes."""

@@ -163,7 +163,7 @@ class Estimate(Solution):
     def usual_intervals(self) -> tuple[np.ndarray, np.ndarray]:
         """The 95 % intervals (K, 2) for the population, and (K,) what shrunk shares would be.
 
-        They are those of :func:`warner.results.intervals.intervals_of_table`, computed once.
+        :func:`warner.results.intervals.intervals_of_table` computes them, once.
         """
         return intervals.intervals_of_table(self)
 
@@ -475,7 +475,7 @@ class Estimate(Solution):
     def marginal(self, names: str | Sequence[str]) -> Estimate:
         """The estimate of some attributes of a Product, as sums over the others.
 
-        Status, gap and likelihood are those of the joint fit. The default intervals are score
+        Status, gap and likelihood come from the joint fit. The default intervals are score
         intervals from the unbiased estimate of the marginal. The bootstrap refits the joint
         distribution. A marginal has no posterior intervals. An estimate by ``Inversion()`` is
         computed again from the reports on these attributes alone, because sums over bits of other

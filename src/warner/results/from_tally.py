@@ -95,7 +95,7 @@ def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:
     if isinstance(tally, Tally) and tally.ways is not None:
         attributes = from_header(tally.header).attribute_domains
         each = [plausibility_of_data(likelihood_data(tally.total(), [a])) for a in attributes]
-        return Plausibility(min(1.0, len(each) * min(one.p_value for one in each)))
+        return Plausibility.of(one.p_value for one in each)
     whole = tally.total() if isinstance(tally, Tally) else tally
     return plausibility_of_data(likelihood_data(whole))
 
@@ -105,7 +105,7 @@ def tested(
 ) -> Plausibility:
     """The plausibility of a tally or several, refused where no answers make such reports.
 
-    ``data`` are those of the tally, where they are known.
+    ``data`` belong to the tally, where they are known.
     """
     result = plausibility(tally) if data is None else plausibility_of_data(data)
     tallies = [tally] if isinstance(tally, Tally) else list(tally)

@@ -387,7 +387,7 @@ class Cumulative:
 
     @property
     def has_bins(self) -> bool:
-        """Whether ``edges`` are those of bins."""
+        """Whether ``edges`` bound bins."""
         return self.edges.size > self.order.size
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:

@@ -427,7 +427,7 @@ def _checked_time(key: str, value: Any, log: ProblemLog) -> datetime | None:
 
 
 def _datetime_of(value: str | datetime) -> datetime | None:
-    """The time that a value states; None for a text that is none."""
+    """The time that a value states; None for a text that states no time."""
     if isinstance(value, datetime):
         return value
     try:

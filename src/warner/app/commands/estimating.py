@@ -161,30 +161,13 @@ class EstimateRequest:
         margins = [self.margins] if self.margins else []
         self.output.check(*inputs, *margins, plot=self.plot_path)
 
-    def read(self) -> dict[str, list[Tally]]:
-        """The tallies of each attribute, to be estimated together."""
-        together = tallies_together(
-            self.tallies, read_or_count, self.allow_equal, self.allow_simulated
-        )
-        if not self.allow_implausible:
-            return together
-        return {name: [tally.trusted() for tally in parts] for name, parts in together.items()}
-
     def read_groups(self) -> dict[str, TalliesOfGroups]:
         """The groups of the attributes that are asked for."""
         by = [] if self.by == _FILES else names_in(self.by)
-        groups = read_groups(self.tallies, self.allow_simulated, by)
+        groups = read_groups(self.tallies, self.allow_simulated, by, self.allow_implausible)
         for name in self.only:
             choice("--only", name, tuple(groups))
-        chosen = {n: parts for n, parts in groups.items() if not self.only or n in self.only}
-        if not self.allow_implausible:
-            return chosen
-        return {
-            name: parts.trusted()
-            if isinstance(parts, Tally)
-            else {key: tally.trusted() for key, tally in parts.items()}
-            for name, parts in chosen.items()
-        }
+        return {name: parts for name, parts in groups.items() if not self.only or name in self.only}
 
 
 @click.command()
@@ -309,7 +292,8 @@ def _estimate_shares(request: EstimateRequest) -> None:
     chosen = None if request.method_name is None else method(request.method_name)
     paths, output = request.tallies, request.output
     summaries_of = Wanted.of_options(request.summaries)
-    together = request.read()
+    allowed = request.allow_equal, request.allow_simulated, request.allow_implausible
+    together = tallies_together(paths, read_or_count, *allowed)
     flat, grouped = apart(together)
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(paths))

@@ -130,9 +130,8 @@ def report(
     if suffix == ".pdf":
         require_typst()
     refuse_overwriting(output, *tallies, *([study] if study else []))
-    together = tallies_together(tallies, read_or_count, allow_equal, allow_simulated)
-    if allow_implausible:
-        together = {name: [t.trusted() for t in parts] for name, parts in together.items()}
+    allowed = allow_equal, allow_simulated, allow_implausible
+    together = tallies_together(tallies, read_or_count, *allowed)
     stated = None if study is None else _stated(Study.load(study), together, str(study))
     if any(tally.simulated for parts in together.values() for tally in parts):
         warn_of_simulation(", ".join(tallies))
