@@ -39,6 +39,7 @@ from .mechanisms import (
     Laplace as Laplace,
     LocalHashing as LocalHashing,
     MatrixMechanism as MatrixMechanism,
+    OneOf as OneOf,
     PerAttribute as PerAttribute,
     PlanarGeometric as PlanarGeometric,
     RandomizedResponse as RandomizedResponse,

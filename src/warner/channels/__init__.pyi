@@ -32,6 +32,7 @@ from .base import (
     weighted_counts as weighted_counts,
 )
 from .derived import (
+    LiftedChannel as LiftedChannel,
     MergedChannel as MergedChannel,
     SomeValues as SomeValues,
     SummedChannel as SummedChannel,

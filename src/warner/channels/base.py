@@ -641,6 +641,14 @@ class LikelihoodOperator(ABC):
         """The same operator; :meth:`invert` gives all groups the same weight [P1 eq 13]."""
         return self
 
+    def n_people(self, n: int) -> int:
+        """How many of n people sent the reports of these rows."""
+        return n
+
+    def tells_about(self, axes: Sequence[int]) -> bool:
+        """Whether reports depend on one of these attributes at least."""
+        return True
+
     def factors(self, shape: Sequence[int]) -> tuple[Channel, ...] | None:
         """The channels of attributes of these sizes, where they were randomised separately."""
         return None

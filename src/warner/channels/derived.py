@@ -1,4 +1,4 @@
-"""Operators made from another one: of merged or chosen values, or of some attributes alone."""
+"""Operators made from another one: of merged or chosen values, of fewer or more attributes."""
 
 from __future__ import annotations
 
@@ -361,3 +361,61 @@ class SummedChannel(Channel):
         mean = group * low + member * gap
         square = mean + 2 * member * rest * pairs[0] + rest * (rest - 1) * pairs[1]
         return (square - 2 * group * low * mean + (group * low) ** 2) / gap**2
+
+
+class LiftedChannel(Channel):
+    """The channel A S of all attributes, from a channel A of the attributes ``keep`` alone.
+
+        A'[y, x] = A[y, the kept attributes of x]
+
+    People were asked about some attributes only. Such reports say nothing of the others, so there
+    is no inverse; in a stack with the reports of other people there may be one.
+
+    Shapes: channel A (m, K'), shape of all attributes, prod K.
+
+    >>> from warner.channels import DirectChannel
+    >>> LiftedChannel(DirectChannel(2, 0.25, 0.5), (2, 2), [1]).dense().tolist()
+    [[0.75, 0.25, 0.75, 0.25], [0.25, 0.75, 0.25, 0.75]]
+    """
+
+    def __init__(self, channel: Channel, shape: Sequence[int], keep: Sequence[int]) -> None:
+        self.channel, self._sizes, self.keep = channel, tuple(shape), tuple(keep)
+        self.shape = (channel.shape[0], prod(shape))
+        self.rows_per_report, self.log_factors = channel.rows_per_report, channel.log_factors
+        self.has_likelihood = channel.has_likelihood
+        self.lists_all_reports = channel.lists_all_reports
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        return self.channel.matvec(summed(theta, self._sizes, self.keep))
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        return lifted(self.channel.rmatvec(r), self._sizes, self.keep)
+
+    def has_inverse(self) -> bool:
+        return len(self.keep) == len(self._sizes) and self.channel.has_inverse()
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        return lifted(self.channel.second_moments(weights).T, self._sizes, self.keep).T
+
+    def tells_about(self, axes: Sequence[int]) -> bool:
+        return not set(axes).isdisjoint(self.keep)
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        inside = [axis for axis in keep if axis in self.keep]
+        positions = [self.keep.index(axis) for axis in inside]
+        marginal = self.channel.marginal(w, [shape[axis] for axis in self.keep], positions)
+        if marginal is None or not isinstance(marginal[0], Channel):
+            return None
+        if len(inside) == len(keep):
+            return marginal
+        sizes, axes = [shape[axis] for axis in keep], [keep.index(axis) for axis in inside]
+        return LiftedChannel(marginal[0], sizes, axes), marginal[1]
+
+    def simulate(self, theta: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return self.channel.simulate(summed(theta, self._sizes, self.keep), n, rng)
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        of_asked = summed(people.astype(np.float64), self._sizes, self.keep)
+        return self.channel.simulate_from_values(of_asked.astype(np.int64), rng)

@@ -169,20 +169,31 @@ class StackedRows(Stacked):
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
     ) -> tuple[LikelihoodOperator, FloatArray] | None:
-        parts = [
-            channel.marginal(weights / share, shape, keep)
-            for channel, weights, share in zip(
-                self.channels, self.split(w), self.shares, strict=True
+        # Groups that were asked about none of these attributes are left out.
+        groups = [
+            (channel.marginal(weights / share, shape, keep), int(people))
+            for channel, weights, share, people in zip(
+                self.channels, self.split(w), self.shares, self.people, strict=True
             )
+            if channel.tells_about(keep)
         ]
-        marginals = [marginal for marginal in parts if marginal is not None]
-        return self._stacked_anew(marginals) if len(marginals) == len(parts) else None
+        marginals = [marginal for marginal, _ in groups if marginal is not None]
+        if not groups or len(marginals) < len(groups):
+            return None
+        people = [people for _, people in groups]
+        return self._stacked_anew(marginals, people if len(people) < len(self.people) else None)
+
+    def n_people(self, n: int) -> int:
+        return int(self.people.sum())
 
     def _stacked_anew(
-        self, groups: Sequence[tuple[LikelihoodOperator, FloatArray]]
+        self,
+        groups: Sequence[tuple[LikelihoodOperator, FloatArray]],
+        people: Sequence[int] | None = None,
     ) -> tuple[StackedRows, FloatArray]:
         """The stack of other operators of the groups, and of the weights of their rows."""
-        changed = stacked([channel for channel, _ in groups], self._group_sizes, self.equal)
+        sizes = self._group_sizes if people is None else people
+        changed = stacked([channel for channel, _ in groups], sizes, self.equal)
         return changed, changed.stack([weights for _, weights in groups])
 
     def _simulated(

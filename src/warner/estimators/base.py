@@ -110,7 +110,9 @@ class LikelihoodData:
             return None
         names = list(self.domain.attributes)
         domain = self.domain.select([names[axis] for axis in axes])
-        return replace(self, channel=marginal[0], weights=marginal[1], domain=domain)
+        channel, weights = marginal
+        n = channel.n_people(self.n)
+        return replace(self, channel=channel, weights=weights, domain=domain, n=n)
 
     def in_order_of_names(self) -> tuple[LikelihoodData, list[int]]:
         """The same data with attributes in the order of their names, and where each then stands."""

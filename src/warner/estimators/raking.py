@@ -102,6 +102,8 @@ def _noise(
 ) -> float | None:
     """E Q for one observation of a row; None where it cannot be computed."""
     shape = [single.size for single in singles]
+    if not all(channel.tells_about([axis]) for axis in range(len(shape))):
+        return 0.0  # people who were not asked all of this: their scores have no interaction
     factors = channel.factors(shape)
     if factors is not None:
         squares = [

@@ -23,6 +23,7 @@ from .numeric import (
     WithNonresponse as WithNonresponse,
     with_nonresponse as with_nonresponse,
 )
+from .one_of import OneOf as OneOf
 from .personalized import Device as Device, PersonalizedULDP as PersonalizedULDP
 from .planar import PlanarGeometric as PlanarGeometric, PlanarLaplace as PlanarLaplace
 from .utility_optimized import (

@@ -234,7 +234,7 @@ class PerAttribute(Combined):
         _check_parts(product, mechanisms)
         super().__init__(
             product,
-            {name: _made(name, mechanisms[name], d) for name, d in product.attributes.items()},
+            {name: made(name, mechanisms[name], d) for name, d in product.attributes.items()},
         )
         self.has_report_channel = self.schema.rows_are_reports
         masks = [inner.sensitive_mask for inner in self.parts.values()]
@@ -484,24 +484,24 @@ def _check_parts(product: Product, mechanisms: Mapping[str, Any]) -> None:
             raise ArgumentError("mechanisms", rule, None, remedy)
 
 
-def _made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
+def made(name: str, mechanism: Any, domain: Domain) -> Mechanism:
     """The mechanism of one attribute: as given, or made by a function of the domain."""
-    made = mechanism
+    ready = mechanism
     # A class is no such function: its constructor needs a budget too.
     if callable(mechanism) and not isinstance(mechanism, Mechanism | type):
-        made = mechanism(domain)
-    if not isinstance(made, Mechanism):
+        ready = mechanism(domain)
+    if not isinstance(ready, Mechanism):
         rule = "must be a mechanism, or a function that makes one of the domain"
         raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, kind(mechanism))
-    if made.domain != domain:
+    if ready.domain != domain:
         rule = "must be on the attribute's own domain"
         remedy = f"That is {domain!r}"
-        raise MismatchError(f"mechanisms[{name!r}]", rule, repr(made.domain), remedy)
-    if isinstance(made, Combined) and not made.schema.rows_are_reports:
+        raise MismatchError(f"mechanisms[{name!r}]", rule, repr(ready.domain), remedy)
+    if isinstance(ready, Combined) and not ready.schema.rows_are_reports:
         rule = "sends several reports of bits, which a table of tuples has no rows for"
         remedy = "Use a single report, or a mechanism whose reports are not bits"
         raise ArgumentError(f"mechanisms[{name!r}]", rule, None, remedy)
-    return made
+    return ready
 
 
 # -----------------------------------------------------------------------------------------------

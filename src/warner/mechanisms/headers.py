@@ -76,6 +76,7 @@ MECHANISMS = _Registry(
         "PlanarGeometric",
         "PlanarLaplace",
         "Exponential",
+        "OneOf",
         "PerAttribute",
         "Repeated",
         "KeyValue",

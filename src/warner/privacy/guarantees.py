@@ -527,16 +527,42 @@ def side_by_side(guarantees: Mapping[str, Guarantee]) -> Guarantee:
     if len(guarantees) == 1:
         return next(iter(guarantees.values()))
     parts = {name: guarantee.between_any_values() for name, guarantee in guarantees.items()}
-    pairs = [
-        (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
-    ]
+    pairs = _sensitive_pairs(parts)
     if not pairs:
         return compose(parts.values())
-    if any(guarantee.delta is not None for guarantee in parts.values()):
+    return OSLDP(add_up(guarantee.epsilon for guarantee in parts.values()), pairs)
+
+
+def one_of(guarantees: Mapping[str, Guarantee]) -> Guarantee:
+    """The guarantee of one report about one of several blocks, drawn without regard to answers.
+
+    The largest epsilon, and the largest delta, hold for any two people, who may differ in every
+    answer. Where blocks protect their sensitive values alone, the result is one-sided as that of
+    :func:`side_by_side`.
+
+    >>> one_of({"smokes": LDP(1.0), "drinks": LDP(2.0)})
+    LDP(epsilon=2.0)
+    """
+    if len(guarantees) == 1:
+        return next(iter(guarantees.values()))
+    parts = {name: guarantee.between_any_values() for name, guarantee in guarantees.items()}
+    most = max(guarantee.epsilon for guarantee in parts.values())
+    if pairs := _sensitive_pairs(parts):
+        return OSLDP(most, pairs)
+    deltas = [guarantee.delta for guarantee in parts.values() if guarantee.delta is not None]
+    return ApproximateLDP(most, max(deltas)) if deltas else LDP(most)
+
+
+def _sensitive_pairs(parts: Mapping[str, Guarantee]) -> tuple[tuple[str, Any], ...]:
+    """The protected values as (attribute, value), where some guarantees protect some alone."""
+    pairs = tuple(
+        (name, value) for name, guarantee in parts.items() for value in guarantee.sensitive or ()
+    )
+    if pairs and any(guarantee.delta is not None for guarantee in parts.values()):
         rule = "with a delta beside one of some values only is no single statement"
         remedy = "See each attribute's"
         raise MismatchError("guarantee", rule, None, remedy)
-    return OSLDP(add_up(guarantee.epsilon for guarantee in parts.values()), tuple(pairs))
+    return pairs
 
 
 def add_up(epsilons: Iterable[float]) -> float:

@@ -403,6 +403,26 @@ class Steps(ReportDistribution):
 
 
 @dataclass(frozen=True, eq=False)
+class OneOfReports(ReportDistribution):
+    """One of several reports, which a draw that depends on no value chooses and the report names.
+
+    >>> coin = TwoProbabilities(Fraction(3, 4), Fraction(1, 4))
+    >>> OneOfReports((coin, TwoProbabilities(Fraction(2, 3), Fraction(1, 3)))).ratio()
+    Fraction(3, 1)
+    """
+
+    parts: tuple[ReportDistribution, ...]
+
+    @property
+    def audit_method(self) -> str:
+        return "block by block"
+
+    def ratio(self) -> Fraction:
+        ratios = [each.ratio() for each in self.parts]
+        return INFINITE if INFINITE in ratios else max(ratios)
+
+
+@dataclass(frozen=True, eq=False)
 class IndependentReports(ReportDistribution):
     """Several independent reports, whose likelihood ratios multiply.
 

@@ -250,7 +250,7 @@ class ProductSchema(ReportSchema):
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         for name, part_columns in self.split(columns).items():
-            _for_part(name, self.parts[name].check, part_columns)
+            for_part(name, self.parts[name].check, part_columns)
 
     def parse(self, outputs: Any) -> dict[str, np.ndarray]:
         """Typed columns from the columns of the product, or from {part: its outputs}."""
@@ -259,10 +259,7 @@ class ProductSchema(ReportSchema):
             raise ArgumentTypeError("outputs", rule, kind(outputs))
         given = outputs if self.parts.keys() <= outputs.keys() else self.split(outputs)
         columns = self.join(
-            {
-                name: _for_part(name, schema.parse, given[name])
-                for name, schema in self.parts.items()
-            }
+            {name: for_part(name, schema.parse, given[name]) for name, schema in self.parts.items()}
         )
         if len({len(column) for column in columns.values()}) != 1:
             rule = f"must be equally many for each of {', '.join(self.parts)}"
@@ -315,7 +312,7 @@ class ProductSchema(ReportSchema):
         )
 
 
-def _for_part(name: str, job: Callable[[Any], _T], argument: Any) -> _T:
+def for_part(name: str, job: Callable[[Any], _T], argument: Any) -> _T:
     """The result of a part's ``job``; errors name the part."""
     try:
         return job(argument)

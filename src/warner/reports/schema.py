@@ -179,8 +179,13 @@ class ReportSchema(ABC):
         return Counted(self.tally_kind, self.table(rows), rows.sizes)
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
-        """Whether n reports can have ``counts``, as far as the number of ones of a report says."""
-        return True
+        """Whether n reports can have ``counts``, as far as sums of counts say."""
+        cells = self.tally_kind.row_counts(counts, n)
+        return (
+            bool((cells >= 0).all())
+            and int(cells.sum()) == n * self.rows_per_report
+            and self.tally_kind.is_consistent(counts, n)
+        )
 
     @property
     @abstractmethod
@@ -450,7 +455,8 @@ class BitVector(_OneArray):
         return BitSums()
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
-        return self.ones is None or int(counts.sum()) == n * self.ones
+        fits = self.ones is None or int(counts.sum()) == n * self.ones
+        return fits and super().may_have(counts, n)
 
     def total(self, columns: Mapping[str, np.ndarray], repeats: np.ndarray | None) -> np.ndarray:
         """How many reports set every bit, (K,)."""

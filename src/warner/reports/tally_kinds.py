@@ -116,6 +116,21 @@ class MarginalTables(TallyKind):
         return f"{self.ways}-way"
 
 
+@dataclass(frozen=True)
+class BlockTables(TallyKind):
+    """Of each block of attributes the number of its reports, then the counts of its own tally.
+
+    >>> str(BlockTables(2))
+    '2-way blocks'
+    """
+
+    ways: int  # the most attributes of a block
+
+    @property
+    def name(self) -> str:
+        return f"{self.ways}-way blocks"
+
+
 _PLAIN: dict[str, TallyKind] = {
     kind.name: kind for kind in (Histogram(), BitSums(), DigitCounts(), DistinctReports())
 }
@@ -130,8 +145,8 @@ def tally_kind(name: str) -> TallyKind:
     if isinstance(name, str):
         if name in _PLAIN:
             return _PLAIN[name]
-        if (match := re.fullmatch("([1-9][0-9]{0,5})-way", name)) is not None:
-            return MarginalTables(int(match[1]))
+        if (match := re.fullmatch("([1-9][0-9]{0,5})-way( blocks)?", name)) is not None:
+            return (BlockTables if match[2] else MarginalTables)(int(match[1]))
     raise ValueError("no kind of tallies has this name")
 
 

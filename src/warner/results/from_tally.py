@@ -28,7 +28,7 @@ from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import Groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally, merge, require_same_origin
-from warner.reports.tally_kinds import require_different
+from warner.reports.tally_kinds import BlockTables, require_different
 from warner.results.share_noise import covariance_of
 
 
@@ -55,10 +55,13 @@ def likelihood_data(
     if tally.n <= 0:
         raise EmptyError("tally", "counts no reports", None, "Tally at least one report")
     channel, counts, domain = mechanism.channel_for(tally, attributes)
+    # Of blocks of questions, the people who were asked some of these.
+    n = channel.n_people(round(counts.sum() / channel.rows_per_report))
     if (
         counts.shape != channel.shape[:1]
         or (counts < 0).any()
-        or int(counts.sum()) != tally.n * channel.rows_per_report
+        or round(counts.sum() - n * channel.rows_per_report) != 0
+        or (n > tally.n if isinstance(tally.kind, BlockTables) else n != tally.n)
         or not tally.is_consistent
     ):
         raise MismatchError(
@@ -67,10 +70,8 @@ def likelihood_data(
             None,
             "Was the file altered?",
         )
-    weights = counts / (tally.n * channel.rows_per_report)
-    return LikelihoodData(
-        channel, weights, tally.n, domain, tally.simulated, tally.reports_per_person
-    )
+    weights = counts / counts.sum()
+    return LikelihoodData(channel, weights, n, domain, tally.simulated, tally.reports_per_person)
 
 
 def plausibility(tally: Tally | Iterable[Tally]) -> Plausibility:

@@ -1,0 +1,624 @@
+"""One block of questions for each person: drawn by public odds, answered with the whole epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from warner._core.checks import budget, integer, kind, real
+from warner._core.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EmptyError,
+    MismatchError,
+    ValuesError,
+)
+from warner._core.exact import ONE
+from warner._core.sampling import Edges, Source
+from warner._core.text import canonical, magnitude
+from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel
+from warner.domains import LARGEST_SIZE, Domain, Product
+from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.mechanisms.bit_vectors import SubsetSelection
+from warner.mechanisms.composite import Combined, PerAttribute, made, with_schema_types
+from warner.mechanisms.device_program import numbers, program
+from warner.mechanisms.direct import RandomizedResponse
+from warner.mechanisms.headers import MECHANISMS
+from warner.privacy.guarantees import Guarantee, add_up, one_of
+from warner.privacy.report_laws import OneOfReports
+from warner.reports.block_schema import BlockSchema, block_name
+from warner.reports.product_schema import attribute_names
+from warner.reports.tally import Tally
+from warner.reports.tally_kinds import BlockTables, Counted
+
+MOST_BLOCKS = 10_000
+_FINE = 2**20  # parts into which the odds are rounded, so that every machine has the same odds
+
+Block = tuple[str, ...]
+Maker = Callable[[Domain, float], Mechanism]
+
+
+class OneOf(Mechanism):
+    """Each person answers one block of questions, drawn by public odds, with the whole epsilon.
+
+        Pr(block b, report y | answers x) = pi_b A_b[y, x_b]
+
+    A device draws the block b with probability pi_b, which depends on no answer, and reports b and
+    the report y of the block's mechanism on the answers x_b in it. The odds of b cancel in
+    likelihood ratios, so the guarantee is that of one block: epsilon is not divided by the number
+    of questions. With ten questions at epsilon 2, the squared error of their shares is about a
+    tenth of what :class:`PerAttribute` has at epsilon 2 / 10 each (docs/estimators.md).
+
+    Args:
+        product: the questions and their domains.
+        epsilon: the budget of one person, in nats; None where ``mechanisms`` are given by block.
+        blocks: "attributes" for blocks of one question; "pairs" for all pairs of questions; or a
+            list of names and tuples of names, such as ``[("smokes", "drinks"), "age"]``.
+        mechanisms: {block: mechanism}, or {block: a function from the block's domain to a
+            mechanism}, where a block is a name or a tuple of names; or one function (domain,
+            epsilon) -> mechanism for all blocks. None takes randomised response or subset
+            selection, whichever errs less.
+        odds: {block: weight}. None takes weights proportional to the square root of each block's
+            variance, which makes the sum of squared errors of all tables least; or equal weights
+            where a block's reports do not support single values.
+        ask: how many questions a person answers, each at epsilon / ask. Its blocks are all sets of
+            so many questions, whose answers are randomised separately.
+
+    A tally counts each block for itself. ``estimate(tally, attributes=["smokes"])`` takes the
+    reports on all blocks that hold the question, and two questions can be estimated together where
+    some block holds both. The guarantee is the largest of the blocks'.
+
+    Attributes:
+        blocks: the names of the questions in each block.
+        parts: {name of a block: its mechanism}; the name is that of its questions, joined by " x ".
+        odds: the odds of each block as integers that add up to 2^64.
+
+    Raises:
+        ArgumentError: a question in no block, a block twice, or more than 10,000 blocks.
+        ArgumentTypeError: no Product, or no mechanism.
+        MismatchError: a mechanism on another domain than its block's.
+
+    Source: Nguyen et al. (2016) and Wang et al. (2019) for single attributes; METHODS 3.
+
+    >>> from warner import Categorical, estimate
+    >>> yes_no = Categorical(["no", "yes"])
+    >>> survey = OneOf(Product(smokes=yes_no, drinks=yes_no), 2.0)
+    >>> reports = survey.randomize([{"smokes": "no", "drinks": "yes"}] * 2000)
+    >>> list(reports.columns), round(survey.epsilon, 9)
+    (['block', 'report'], 2.0)
+    >>> drinks = estimate(survey.tally(reports), attributes=["drinks"])
+    >>> bool(drinks.n < 2000), bool(drinks.probabilities[1] > 0.8)
+    (True, True)
+    """
+
+    is_of_studies = False  # a study states how many questions a person answers
+    has_report_channel = False
+    references = ()
+
+    domain: Product
+    schema: BlockSchema
+    law: OneOfReports
+
+    def __init__(
+        self,
+        product: Product,
+        epsilon: float | None = None,
+        blocks: str | Sequence[str | Sequence[str]] = "attributes",
+        mechanisms: Mapping[Any, Any] | Maker | None = None,
+        odds: Mapping[Any, float] | None = None,
+        ask: int = 1,
+    ) -> None:
+        if not isinstance(product, Product):
+            rule, remedy = "must be a Product", "For one question use its mechanism alone"
+            raise ArgumentTypeError("product", rule, kind(product), remedy)
+        questions = integer("ask", ask, 1, len(product.attributes))
+        self.domain = product
+        self.blocks = _blocks(product, blocks, questions)
+        parts = _mechanisms(product, self.blocks, mechanisms, epsilon, questions)
+        weights = _default_weights(parts) if odds is None else _weights(self.blocks, odds)
+        self._complete(parts, _widths(weights))
+
+    def _complete(self, parts: Sequence[Mechanism], odds: Sequence[int]) -> None:
+        """Take over the mechanisms of the blocks, and their odds."""
+        names = [block_name(block) for block in self.blocks]
+        self.parts = dict(zip(names, parts, strict=True))
+        self.odds = tuple(odds)
+        self._edges = Edges.of(self.odds)
+        schemas = {
+            name: replace(inner.schema, ways=len(inner.parts))
+            if isinstance(inner, PerAttribute)
+            else inner.schema
+            for name, inner in self.parts.items()
+        }
+        self.schema = BlockSchema(schemas, max(map(len, self.blocks)))
+        self.law = OneOfReports(tuple(inner.law for inner in parts))
+        self.represents_interval = any(inner.represents_interval for inner in parts)
+        self._guarantee = one_of({name: inner.guarantee for name, inner in self.parts.items()})
+        self.requested = one_of(
+            {name: inner.guarantee_at(inner.requested) for name, inner in self.parts.items()}
+        ).epsilon
+        # Where an attribute stands among all attributes.
+        self._axis = {name: axis for axis, name in enumerate(self.domain.attributes)}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self._guarantee
+
+    @property
+    def epsilon(self) -> float:
+        return self._guarantee.epsilon
+
+    @property
+    def shows_nonresponse(self) -> bool:
+        return any(inner.shows_nonresponse for inner in self.parts.values())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        inner = (source for mechanism in self.parts.values() for source in mechanism.sources)
+        return tuple(dict.fromkeys([*self.references, *inner]))
+
+    def check_combinable(self, argument: str) -> None:
+        rule = "is drawn among several questions, and cannot be combined with other reports"
+        raise ArgumentError(argument, rule, "OneOf", "Put all questions into one OneOf")
+
+    # The header.
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "parts": [
+                [list(block), {key: inner.header[key] for key in _STATED}]
+                for block, inner in zip(self.blocks, self.parts.values(), strict=True)
+            ],
+            "odds": [hex(width) for width in self.odds],
+        }
+
+    def thresholds(self) -> dict[str, str]:
+        # Those of all blocks, in the order of the blocks.
+        return {
+            f"{name}: {event}": value
+            for name, inner in self.parts.items()
+            for event, value in inner.thresholds().items()
+        }
+
+    @classmethod
+    def _rebuild(cls, domain: Domain, epsilon: float, parameters: Mapping[str, Any]) -> Self:
+        if not isinstance(domain, Product):
+            raise ValueError
+        self = cls.__new__(cls)
+        self.domain = domain
+        named = [tuple(names) for names, _ in parameters["parts"]]
+        self.blocks = _blocks(domain, named)
+        parts = []
+        for block, (_, header) in zip(self.blocks, parameters["parts"], strict=True):
+            inner = MECHANISMS[header["mechanism"]]
+            if header["version"] != inner.version:
+                raise ValueError
+            requested = math.inf if header["requested"] == "inf" else header["requested"]
+            of_block = inner._rebuild(domain.select(block), requested, header["parameters"])
+            _check_part(block_name(block), of_block)
+            parts.append(of_block)
+        odds = [int(width, 16) for width in parameters["odds"]]
+        if len(odds) != len(parts) or sum(odds) != ONE or min(odds) <= 0:
+            raise ValueError
+        self._complete(parts, odds)
+        return self
+
+    def __repr__(self) -> str:
+        shown = [block_name(block) for block in self.blocks[:4]]
+        more = f", ... {len(self.blocks) - 4} more" if len(self.blocks) > 4 else ""
+        return f"OneOf({', '.join(shown)}{more}; epsilon={self.requested!r})"
+
+    # The device.
+
+    def encode(self, values: Any) -> Any:
+        """Check answers and convert them to the forms that the blocks' samplers take.
+
+        Args:
+            values: n answers to all questions: a list of dicts, a dict of columns, or a frame.
+
+        Returns:
+            The answers to each question, as the mechanism of its block of one encodes them, and as
+            indices for larger blocks; n of each.
+        """
+        columns = self.domain.columns(values)
+        encoded = Encoded({}, {})
+        for block, inner in self._items():
+            if len(block) == 1:
+                encoded.alone[block[0]] = _encoded(block[0], inner, columns)
+                continue
+            for name in block:
+                if name not in encoded.together:
+                    domain = self.domain.attributes[name]
+                    encoded.together[name] = _encoded(name, domain, columns)
+        lengths = {len(column) for of in encoded for column in of.values()}
+        if len(lengths) != 1:
+            rule, got = "columns must have one length", ", ".join(map(str, sorted(lengths)))
+            raise ArgumentError("values", rule, got)
+        return encoded
+
+    def draw_blocks(self, n: int, source: Source) -> np.ndarray:
+        """Draw the blocks of n people, (n,) numbers in 0..B-1, before any answer is looked at."""
+        return source.among(self._edges, n)
+
+    def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
+        n = len(next(iter((encoded.alone or encoded.together).values())))
+        return self._randomized(
+            self.draw_blocks(n, source), encoded.alone, encoded.together, source
+        )
+
+    def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        self.check_index(index)
+        columns = np.unravel_index(index, self.domain.shape)
+        of_all = dict(zip(self.domain.attributes, columns, strict=True))
+        return self._randomized(self.draw_blocks(len(index), source), {}, of_all, source)
+
+    def _randomized(
+        self,
+        drawn: np.ndarray,
+        alone: Mapping[str, np.ndarray],
+        index: Mapping[str, np.ndarray],
+        source: Source,
+    ) -> dict[str, np.ndarray]:
+        """The reports of people with these blocks, from answers as in :class:`Encoded`."""
+        order = np.argsort(drawn, kind="stable")
+        ends = np.cumsum(np.bincount(drawn, minlength=len(self.blocks))).tolist()
+        reports = {}
+        for number, (block, inner) in enumerate(self._items()):
+            people = order[ends[number - 1] if number else 0 : ends[number]]
+            if not people.size:
+                continue
+            if len(block) == 1 and block[0] in alone:
+                columns = inner.randomize_encoded(alone[block[0]][people], source)
+            else:
+                shape = [self.domain.attributes[name].size for name in block]
+                inside = [index[name][people] for name in block]
+                columns = inner.randomize_index(np.ravel_multi_index(inside, shape), source)
+            reports[number] = with_schema_types(inner, columns)
+        return self.schema.join(drawn, reports)
+
+    def _sample(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
+        return self.randomize_index(index, source)
+
+    def _items(self) -> list[tuple[Block, Mechanism]]:
+        """The blocks and their mechanisms."""
+        return list(zip(self.blocks, self.parts.values(), strict=True))
+
+    def _program(self) -> dict[str, Any]:
+        programs = [inner.device_program() for inner in self.parts.values()]
+        texts = [canonical(one) for one in programs]
+        different = list(dict.fromkeys(texts))
+        blocks = [
+            {"attributes": list(block), "program": different.index(text)}
+            for block, text in zip(self.blocks, texts, strict=True)
+        ]
+        fields = {
+            "draw": numbers(self.odds),
+            "blocks": blocks,
+            "programs": [programs[texts.index(text)] for text in different],
+        }
+        return program("one_of", fields, "parts")
+
+    def _program_odds(self) -> dict[str, Any]:
+        return {"odds": None, "odds_at_most": None}  # the programs of the blocks hold theirs
+
+    # The collector.
+
+    def allowed_ways(self, ways: int | None, keep_reports: bool = False) -> int | None:
+        most = self.schema.ways
+        if ways is not None and ways > most:
+            rule = f"can be {most}, because no person answers more questions together"
+            raise ArgumentError("ways", rule, str(ways), "Leave it out")
+        return most
+
+    def block_tallies(self, tally: Tally) -> dict[str, Tally]:
+        """The tally of each block, as its own mechanism counts reports.
+
+        Args:
+            tally: of all people together.
+
+        Returns:
+            {name of the block: Tally}, also of blocks that nobody drew.
+
+        Raises:
+            MismatchError: a tally that no reports of this mechanism have.
+
+        >>> from warner import Categorical
+        >>> coin = Categorical(["no", "yes"])
+        >>> survey = OneOf(Product(smokes=coin, drinks=coin), 2.0, odds={"smokes": 3, "drinks": 1})
+        >>> tally = survey.tally(survey.randomize([{"smokes": "no", "drinks": "no"}] * 100))
+        >>> sum(one.n for one in survey.block_tallies(tally).values())
+        100
+        """
+        if not isinstance(tally.kind, BlockTables) or not self.schema.may_have(
+            tally.counts, tally.n
+        ):
+            rule = "has counts that no reports of OneOf have"
+            raise MismatchError("tally", rule, None, "Was the file altered?")
+        tallies = {}
+        for (name, inner), (n, counts) in zip(
+            self.parts.items(), self.schema.of_tally(tally.counts), strict=True
+        ):
+            table = self.schema.parts[name].tally_kind
+            counted = Counted.together(table, counts, n)
+            tallies[name] = Tally(inner.header, counted, None, tally.simulated)
+        return tallies
+
+    def channel_for(
+        self, tally: Tally, attributes: Sequence[str] | None = None
+    ) -> tuple[LikelihoodOperator, np.ndarray, Domain]:
+        """The estimation problem of some questions, from the reports on all blocks that hold any.
+
+        Args:
+            tally: a tally of this mechanism's reports.
+            attributes: the names of the questions, in the order of the result; None for all.
+
+        Returns:
+            The channel (m, K), which stacks the blocks' channels; the counts of its rows (m,); and
+            the domain of the K tuples of values. The people of the blocks are fewer than those of
+            the tally where blocks hold none of the questions.
+
+        Raises:
+            MismatchError: a tally of another kind.
+            EmptyError: nobody was asked any of these questions.
+            ArgumentError: questions that stand in no block together, or more than 2^26 tuples.
+        """
+        names = list(self.domain.attributes)
+        chosen = names if attributes is None else attribute_names(attributes, names)
+        self._require_together(chosen)
+        domain = self.domain.select(chosen)
+        if domain.size > LARGEST_SIZE:
+            rule = f"must have at most {LARGEST_SIZE} tuples of values"
+            raise ArgumentError("attributes", rule, magnitude(domain.size), "Ask for fewer")
+        shape = [self.domain.attributes[name].size for name in chosen]
+        # Blocks whose reports have one law are one group of people.
+        groups: dict[str, tuple[Channel, int, np.ndarray]] = {}
+        tallies = self.block_tallies(tally)
+        for block, (name, inner) in zip(self.blocks, self.parts.items(), strict=True):
+            inside = [one for one in chosen if one in block]
+            of_block = tallies[name]
+            if not inside or not of_block.n:
+                continue
+            several = inside if len(block) > 1 else None
+            channel, counts, _ = inner.channel_for(of_block, several)
+            assert isinstance(channel, Channel)
+            axes = [chosen.index(one) for one in inside]
+            if inside != chosen:
+                channel = LiftedChannel(channel, shape, axes)
+            key = _law_of(channel, axes)
+            if key in groups:
+                first, n, total = groups[key]
+                groups[key] = first, n + of_block.n, total + counts
+            else:
+                groups[key] = channel, of_block.n, counts
+        if not groups:
+            rule = "was asked of nobody in this tally"
+            raise EmptyError("attributes", rule, ", ".join(chosen), "Leave it out")
+        counts = np.concatenate([counts for _, _, counts in groups.values()])
+        if len(groups) == 1:
+            return next(iter(groups.values()))[0], counts, domain
+        stack = StackChannel(
+            [channel for channel, _, _ in groups.values()], [n for _, n, _ in groups.values()]
+        )
+        return stack, counts, domain
+
+    def _require_together(self, chosen: Sequence[str]) -> None:
+        """Refuse questions of which two stand in no block together."""
+        for pair in combinations(chosen, 2):
+            if not any(set(pair) <= set(block) for block in self.blocks):
+                rule = "were never asked of one person, so nothing is known of them together"
+                remedy = 'Estimate one at a time, or ask blocks="pairs"'
+                raise ArgumentError("attributes", rule, " and ".join(pair), remedy)
+
+    def channel(self) -> Channel:
+        """The channel of all questions: the blocks' channels, as many of each as its odds say."""
+        shape = self.domain.shape
+        channels = [
+            LiftedChannel(inner.channel(), shape, [self._axis[name] for name in block])
+            for block, inner in self._items()
+        ]
+        return StackChannel(channels, [max(1, width >> 20) for width in self.odds])
+
+    def channel_of_reports(
+        self, columns: Mapping[str, np.ndarray]
+    ) -> tuple[LikelihoodOperator, np.ndarray]:
+        raise MismatchError("reports", "one by one do not go with OneOf")
+
+    # The audit.
+
+    @property
+    def is_enumerable(self) -> bool:
+        return (
+            all(inner.is_enumerable for inner in self.parts.values())
+            and self.n_reports * self.domain.size <= ENUMERABLE
+        )
+
+    @property
+    def n_reports(self) -> int:
+        return sum(inner.n_reports for inner in self.parts.values())
+
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        reports = {i: inner.outputs() for i, inner in enumerate(self.parts.values())}
+        sizes = [inner.n_reports for inner in self.parts.values()]
+        return self.schema.join(np.repeat(np.arange(len(sizes)), sizes), reports)
+
+    def protected(self) -> np.ndarray:
+        return np.concatenate([inner.protected() for inner in self.parts.values()])
+
+    def probabilities(self) -> np.ndarray:
+        places = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
+        tables = []
+        for (block, inner), width in zip(self._items(), self.odds, strict=True):
+            shape = [self.domain.attributes[name].size for name in block]
+            index = np.ravel_multi_index([places[self._axis[name]] for name in block], shape)
+            tables.append(inner.probabilities()[:, index] * Fraction(width, ONE))
+        return np.concatenate(tables)
+
+
+class Encoded(NamedTuple):
+    """Answers of n people, as the samplers of blocks take them."""
+
+    alone: dict[str, np.ndarray]  # of each question that is a block: as its mechanism encodes it
+    together: dict[str, np.ndarray]  # (n,) indices, of each question in a larger block
+
+
+def _encoded(name: str, encoder: Mechanism | Domain, columns: Mapping[str, Any]) -> np.ndarray:
+    """The encoded answers to one question; errors name it."""
+    problem = None
+    try:
+        return encoder.encode(columns[name])
+    except ValuesError as error:
+        problem = error.offset_by(f"{name}: position", 0)
+    raise problem
+
+
+_STATED = ("mechanism", "version", "requested", "parameters")  # of a block's mechanism, in headers
+
+
+def _blocks(
+    product: Product, blocks: str | Sequence[str | Sequence[str]], ask: int = 1
+) -> tuple[Block, ...]:
+    """The names of the questions in each block, checked."""
+    names = list(product.attributes)
+    if ask > 1 and blocks != "attributes":
+        rule = "goes with blocks of single questions"
+        raise ArgumentError("ask", rule, str(ask), "Leave blocks out")
+    if isinstance(blocks, str):
+        sizes = {"attributes": ask, "pairs": 2}
+        if blocks not in sizes:
+            rule = "must be 'attributes', 'pairs' or a list of names and tuples of names"
+            raise ArgumentError("blocks", rule, repr(blocks))
+        listed = list(combinations(names, sizes[blocks]))
+    else:
+        if not isinstance(blocks, Sequence):
+            rule = "must be a list of names and tuples of names"
+            raise ArgumentTypeError("blocks", rule, kind(blocks))
+        listed = [
+            tuple(attribute_names([block] if isinstance(block, str) else list(block), names))
+            for block in blocks
+        ]
+    if not 2 <= len(listed) <= MOST_BLOCKS:
+        rule = f"must be 2 to {MOST_BLOCKS:,} blocks"
+        raise ArgumentError("blocks", rule, f"{len(listed):,}", "Take larger or smaller blocks")
+    if len({frozenset(block) for block in listed}) < len(listed):
+        raise ArgumentError("blocks", "must differ", None, "Name each set of questions once")
+    missing = [name for name in names if not any(name in block for block in listed)]
+    if missing:
+        rule = f"must hold every question: {missing[0]!r} is in none"
+        raise ArgumentError("blocks", rule, None, "Add it, or leave it out of the product")
+    return tuple(listed)
+
+
+def _mechanisms(
+    product: Product,
+    blocks: Sequence[Block],
+    mechanisms: Mapping[Any, Any] | Maker | None,
+    epsilon: float | None,
+    ask: int,
+) -> list[Mechanism]:
+    """The mechanism of each block."""
+    if isinstance(mechanisms, Mapping):
+        given = {(key,) if isinstance(key, str) else tuple(key): m for key, m in mechanisms.items()}
+        if given.keys() != set(blocks):
+            rule = "must name each block once: " + ", ".join(map(block_name, blocks[:4]))
+            raise ArgumentError("mechanisms", rule, ", ".join(map(block_name, given)) or "none")
+        parts = [made(block_name(b), given[b], product.select(b)) for b in blocks]
+    else:
+        if epsilon is None:
+            rule = "must be the budget of one person"
+            raise ArgumentError("epsilon", rule, "None", "For example epsilon=1.0")
+        make, whole = mechanisms or best_mechanism, budget(epsilon)
+        each = whole / ask
+        while add_up([each] * ask) > whole:
+            each = math.nextafter(each, 0.0)
+        parts = []
+        for block in blocks:
+            domain = product.select(block)
+            if ask == 1:
+                parts.append(made(block_name(block), make(domain, whole), domain))
+            else:
+                alone = {name: make(product.attributes[name], each) for name in block}
+                assert isinstance(domain, Product)
+                parts.append(PerAttribute(domain, alone))
+    for block, inner in zip(blocks, parts, strict=True):
+        _check_part(block_name(block), inner)
+    return parts
+
+
+def _check_part(name: str, mechanism: Mechanism) -> None:
+    """Refuse a mechanism whose reports cannot be those of a block."""
+    mechanism.check_combinable(f"mechanisms[{name!r}]")
+    if isinstance(mechanism, Combined) and not isinstance(mechanism, PerAttribute):
+        rule = "must be a mechanism of one report for each question"
+        raise ArgumentTypeError(f"mechanisms[{name!r}]", rule, type(mechanism).__name__)
+
+
+def best_mechanism(domain: Domain, epsilon: float) -> Mechanism:
+    """Randomised response or subset selection, whichever has the smaller variance.
+
+    >>> from warner import Integers
+    >>> [type(best_mechanism(Integers(1, k), 1.0)).__name__ for k in (2, 20)]
+    ['RandomizedResponse', 'SubsetSelection']
+    """
+    if not domain.attributes:
+        subsets = SubsetSelection(domain, epsilon)
+        # A subset of one value is randomised response.
+        if subsets.subset > 1:
+            return subsets
+    return RandomizedResponse(domain, epsilon)
+
+
+def _default_weights(parts: Sequence[Mechanism]) -> list[float]:
+    """Weights proportional to the square root of each block's variance, where all are known."""
+    variances: dict[str, float] = {}
+    weights = []
+    for inner in parts:
+        if isinstance(inner, PerAttribute):
+            return [1.0] * len(parts)
+        key = f"{type(inner).__name__} {inner.domain.size} {inner.requested} {inner.thresholds()}"
+        if key not in variances:
+            channel, size = inner.channel(), inner.domain.size
+            if channel.support_law() is None:
+                return [1.0] * len(parts)
+            variances[key] = float(channel.variance(np.full(size, 1 / size)).sum())
+        weights.append(math.sqrt(variances[key]))
+    return weights
+
+
+def _weights(blocks: Sequence[Block], odds: Mapping[Any, float]) -> list[float]:
+    """The weights that are given, in the order of the blocks."""
+    given = {(key,) if isinstance(key, str) else tuple(key): weight for key, weight in odds.items()}
+    if given.keys() != set(blocks):
+        rule = "must give each block one weight"
+        raise ArgumentError("odds", rule, ", ".join(map(block_name, given)) or "none")
+    weights = [real(f"odds of {block_name(block)}", given[block]) for block in blocks]
+    if not all(math.isfinite(weight) and weight > 0 for weight in weights):
+        raise ArgumentError("odds", "must be positive numbers")
+    return weights
+
+
+def _widths(weights: Sequence[float]) -> list[int]:
+    """Weights as integers that add up to 2^64."""
+    total = math.fsum(weights)
+    rounded = [max(1, round(weight / total * _FINE)) for weight in weights]
+    edges = [0]
+    for width in rounded:
+        edges.append(edges[-1] + width)
+    return [
+        (stop << 64) // edges[-1] - (start << 64) // edges[-1] for start, stop in pairwise(edges)
+    ]
+
+
+def _law_of(channel: Channel, axes: Sequence[int]) -> str:
+    """A text that two channels share only if they have one law of reports about ``axes``."""
+    inner = channel.channel if isinstance(channel, LiftedChannel) else channel
+    law = inner.support_law()
+    if law is None or not (inner.reports_are_values or inner.rows_are_bit_sums):
+        return str(id(channel))
+    levels = f"{law.q.tolist()} {law.gap.tolist()} {law.ones}"
+    return f"{type(inner).__name__} {inner.shape} {list(axes)} {levels}"
