@@ -1,0 +1,174 @@
+"""One block of questions for each person."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import warner
+from warner import Categorical, Integers, Interval, OneOf, Product, estimate
+from warner.mechanisms import PerAttribute, RandomizedResponse, from_header
+
+YES_NO, ABC = Categorical(["no", "yes"]), Categorical(list("abc"))
+TWO = Product(x=ABC, y=ABC)
+THREE = Product(a=YES_NO, b=ABC, c=ABC)
+DESIGNS = {
+    "one": lambda e: OneOf(THREE, e),
+    "pairs": lambda e: OneOf(THREE, e, "pairs"),
+    "a pair and one": lambda e: OneOf(THREE, e, [("a", "b"), "c"]),
+    "two questions": lambda e: OneOf(THREE, e, ask=2),
+    "bits": lambda e: OneOf(THREE, e, mechanisms=warner.UnaryEncoding),
+    "hashes": lambda e: OneOf(THREE, e, mechanisms=lambda d, e: warner.LocalHashing(d, e)),
+    "odds": lambda e: OneOf(THREE, e, odds={"a": 1, "b": 5, "c": 2.5}),
+    "numbers": lambda e: OneOf(
+        Product(age=Interval(0, 90, 6), a=YES_NO),
+        mechanisms={
+            "age": lambda d: warner.SquareWave(d, e, cells=24),
+            "a": warner.RandomizedResponse(YES_NO, e / 2),
+        },
+    ),
+}
+
+
+def _answers(domain: Product, n: int, seed: int = 1) -> list[dict[str, object]]:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(domain.size, 0.3))
+    return domain.decode(rng.choice(domain.size, n, p=shares))
+
+
+@pytest.mark.parametrize("ask", [1, 2])
+def test_the_odds_of_two_questions_are_those_of_one_report(ask: int) -> None:
+    epsilon = 1.5
+    survey = OneOf(TWO, epsilon, ask=1) if ask == 1 else OneOf(THREE, epsilon, ask=2)
+    table = survey.probabilities()
+    assert all(column.sum() == 1 for column in table.T)
+    ratio = max(row.max() / row.min() for row in table)
+    assert ratio == survey.law.ratio()
+    assert float(ratio) <= np.exp(epsilon) * (1 + 1e-15)
+    assert float(ratio) == pytest.approx(np.exp(epsilon), rel=1e-12)
+    assert survey.epsilon <= epsilon
+
+
+def test_each_report_has_the_probability_of_its_block_times_that_of_the_block() -> None:
+    survey = OneOf(TWO, 1.0, odds={"x": 1, "y": 3})
+    table, coin = survey.probabilities(), RandomizedResponse(ABC, 1.0).probabilities()
+    quarter = Fraction(survey.odds[0], 2**64)
+    assert quarter == Fraction(1, 4)
+    for x, y in np.ndindex(3, 3):
+        assert table[:3, 3 * x + y].tolist() == [quarter * p for p in coin[:, x]]
+        assert table[3:, 3 * x + y].tolist() == [(1 - quarter) * p for p in coin[:, y]]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_headers_tallies_and_groups(name: str) -> None:
+    survey = DESIGNS[name](2.0)
+    assert from_header(survey.header) == survey
+    assert sum(survey.odds) == 2**64
+    answers = _answers(survey.domain, 600)
+    reports = survey.randomize(answers, np.random.default_rng(2))
+    whole = survey.tally(reports)
+    assert whole.n == 600 and whole.ways == survey.schema.ways
+    halves = survey.tally(reports, {"half": np.arange(600) % 2})
+    assert halves.total() == whole
+    assert warner.Tally.from_json(whole.to_json()) == whole
+    assert sum(one.n for one in survey.block_tallies(whole).values()) == 600
+    again = survey.reports(dict(reports.columns))
+    assert survey.tally(again).counts.tolist() == whole.counts.tolist()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_an_audit_enumerates_small_designs(name: str) -> None:
+    survey = DESIGNS[name](1.0)
+    audit = warner.audit(survey)
+    assert audit.holds and audit.epsilon <= 1.0
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_shares_of_single_questions_come_out(name: str) -> None:
+    survey = DESIGNS[name](4.0)
+    answers = _answers(survey.domain, 60_000)
+    tally = survey.tally(survey.randomize(answers, np.random.default_rng(3)))
+    for question, domain in survey.domain.attributes.items():
+        truth = np.bincount(domain.encode([a[question] for a in answers]), minlength=domain.size)
+        shares = estimate(tally, attributes=[question]).probabilities
+        assert np.abs(shares - truth / len(answers)).max() < 0.05
+
+
+def test_pairs_use_the_reports_on_all_blocks_that_hold_one_of_them() -> None:
+    survey = OneOf(THREE, 3.0, "pairs")
+    answers = _answers(THREE, 50_000)
+    tally = survey.tally(survey.randomize(answers, np.random.default_rng(4)))
+    for pair in combinations(THREE.attributes, 2):
+        domain = THREE.select(pair)
+        index = domain.encode({name: [a[name] for a in answers] for name in pair})
+        truth = np.bincount(index, minlength=domain.size) / len(answers)
+        both = estimate(tally, attributes=pair)
+        assert both.n == 50_000  # each of three blocks holds one of them at least
+        assert np.abs(both.probabilities - truth).max() < 0.05
+        low, high = both.interval().T
+        assert (low <= high).all()
+    alone = estimate(tally, attributes=["a"])
+    assert alone.n == sum(t.n for name, t in survey.block_tallies(tally).items() if "a" in name)
+
+
+def test_the_draw_does_not_depend_on_the_answers() -> None:
+    survey = OneOf(THREE, 1.0)
+    draws = [
+        survey.randomize([answer] * 1000, np.random.default_rng(5)).columns["block"]
+        for answer in ({"a": "no", "b": "a", "c": "a"}, {"a": "yes", "b": "c", "c": "b"})
+    ]
+    assert (draws[0] == draws[1]).all()
+
+
+MISTAKES = {
+    "no product": (lambda: OneOf(ABC, 1.0), "must be a Product"),
+    "no budget": (lambda: OneOf(THREE), "epsilon: must be the budget of one person"),
+    "a question in no block": (lambda: OneOf(THREE, 1.0, ["a", "b"]), "'c' is in none"),
+    "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must differ"),
+    "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
+    "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
+    "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "give each block one weight"),
+    "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must be positive numbers"),
+    "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
+    "a mechanism on other values": (
+        lambda: OneOf(TWO, mechanisms={"x": RandomizedResponse(ABC, 1.0), "y": RandomizedResponse(YES_NO, 1.0)}),
+        "must be on the attribute's own domain",
+    ),
+    "combined with others": (
+        lambda: PerAttribute.of({"first": OneOf(TWO, 1.0), "second": RandomizedResponse(ABC, 1.0)}),
+        "cannot be combined with other reports",
+    ),
+    "two that nobody was asked": (
+        lambda: estimate(_tally(), attributes=["a", "b"]), "never asked of one person"),
+    "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
+    "a report of a smaller block": (
+        lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
+}  # fmt: skip
+
+
+def _reports() -> warner.Reports:
+    return OneOf(THREE, 1.0).randomize(_answers(THREE, 50), np.random.default_rng(1))
+
+
+def _tally() -> warner.Tally:
+    return OneOf(THREE, 1.0).tally(_reports())
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_end_in_a_message(name: str) -> None:
+    call, words = MISTAKES[name]
+    with pytest.raises(warner.errors.WarnerError) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_blocks_of_many_questions_keep_few_columns() -> None:
+    names = [f"q{i}" for i in range(20)]
+    survey = OneOf(Product(**dict.fromkeys(names, Integers(0, 3))), 1.0, "pairs")
+    assert len(survey.blocks) == 190
+    assert survey.schema.file_columns() == {"block": 190, "report": 16}
+    tally = survey.tally(survey.randomize([dict.fromkeys(names, 1)] * 500))
+    assert estimate(tally, attributes=["q3", "q7"]).probabilities.shape == (16,)
