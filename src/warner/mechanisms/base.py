@@ -710,7 +710,7 @@ class Mechanism(Hinting, ABC):
                 "Was the file altered?",
             )
         if not self.schema.may_have(tally.counts, tally.n):
-            rule = f"has counts that no reports of {type(self).__name__} have"
+            rule = f"does not fit its mechanism, {type(self).__name__}"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         return self.channel(), tally.row_counts, self.domain
 

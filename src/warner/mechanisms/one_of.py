@@ -338,7 +338,7 @@ class OneOf(Mechanism):
         if not isinstance(tally.kind, BlockTables) or not self.schema.may_have(
             tally.counts, tally.n
         ):
-            rule = "has counts that no reports of OneOf have"
+            rule = "does not fit its mechanism, OneOf"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         tallies = {}
         for (name, inner), (n, counts) in zip(
@@ -370,7 +370,8 @@ class OneOf(Mechanism):
         """
         names = list(self.domain.attributes)
         chosen = names if attributes is None else attribute_names(attributes, names)
-        self._require_together(chosen)
+        tallies = self.block_tallies(tally)
+        self._require_together(chosen, tallies)
         domain = self.domain.select(chosen)
         if domain.size > LARGEST_SIZE:
             rule = f"must have at most {LARGEST_SIZE} tuples of values"
@@ -378,7 +379,6 @@ class OneOf(Mechanism):
         shape = [self.domain.attributes[name].size for name in chosen]
         # Blocks whose reports have one law are one group of people.
         groups: dict[str, tuple[Channel, int, np.ndarray]] = {}
-        tallies = self.block_tallies(tally)
         for block, (name, inner) in zip(self.blocks, self.parts.items(), strict=True):
             inside = [one for one in chosen if one in block]
             of_block = tallies[name]
@@ -407,13 +407,22 @@ class OneOf(Mechanism):
         )
         return stack, counts, domain
 
-    def _require_together(self, chosen: Sequence[str]) -> None:
-        """Refuse questions of which two stand in no block together."""
+    def _require_together(self, chosen: Sequence[str], tallies: Mapping[str, Tally]) -> None:
+        """Refuse questions of which no person was asked two together."""
         for pair in combinations(chosen, 2):
-            if not any(set(pair) <= set(block) for block in self.blocks):
+            both = [
+                name
+                for block, name in zip(self.blocks, self.parts, strict=True)
+                if set(pair) <= set(block)
+            ]
+            if not both:
                 rule = "were never asked of one person, so nothing is known of them together"
                 remedy = 'Estimate one at a time, or ask blocks="pairs"'
                 raise ArgumentError("attributes", rule, " and ".join(pair), remedy)
+            if not any(tallies[name].n for name in both):
+                rule = "were asked of nobody together in this tally"
+                remedy = "Estimate one at a time, or ask more people"
+                raise EmptyError("attributes", rule, " and ".join(pair), remedy)
 
     def channel(self) -> Channel:
         """The channel of all questions: the blocks' channels, as many of each as its odds say."""

@@ -143,18 +143,21 @@ MISTAKES = {
     ),
     "two that nobody was asked": (
         lambda: estimate(_tally(), attributes=["a", "b"]), "never asked of one person"),
+    "a pair that nobody drew": (
+        lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "asked of nobody together"),
     "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
     "a report of a smaller block": (
         lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
 }  # fmt: skip
 
 
-def _reports() -> warner.Reports:
-    return OneOf(THREE, 1.0).randomize(_answers(THREE, 50), np.random.default_rng(1))
+def _reports(blocks: str = "attributes", n: int = 50) -> warner.Reports:
+    survey = OneOf(THREE, 1.0, blocks)
+    return survey.randomize(_answers(THREE, n), np.random.default_rng(1))
 
 
-def _tally() -> warner.Tally:
-    return OneOf(THREE, 1.0).tally(_reports())
+def _tally(blocks: str = "attributes", n: int = 50) -> warner.Tally:
+    return OneOf(THREE, 1.0, blocks).tally(_reports(blocks, n))
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -170,5 +173,6 @@ def test_blocks_of_many_questions_keep_few_columns() -> None:
     survey = OneOf(Product(**dict.fromkeys(names, Integers(0, 3))), 1.0, "pairs")
     assert len(survey.blocks) == 190
     assert survey.schema.file_columns() == {"block": 190, "report": 16}
-    tally = survey.tally(survey.randomize([dict.fromkeys(names, 1)] * 500))
+    everyone = [dict.fromkeys(names, 1)] * 5000
+    tally = survey.tally(survey.randomize(everyone, np.random.default_rng(6)))
     assert estimate(tally, attributes=["q3", "q7"]).probabilities.shape == (16,)
