@@ -19,9 +19,8 @@ from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
 from warner.mechanisms import from_header
-from warner.reports.tally import (
-    Tally,
-)
+from warner.reports.tally import TalliesOfGroups, Tally
+from warner.reports.tally_kinds import BlockTables
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
 from warner.results.recommend import METHODS
@@ -57,7 +56,9 @@ def asked_tallies(
     chosen = chosen_tallies(tallies, only)
     if not joint:
         for name, parts in chosen.items():
-            yield name, parts, None
+            for question, attributes in _each_question(name, parts[0]):
+                if not only or name in only or attributes is None or question in only:
+                    yield question, parts, attributes
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
         if unknown := [name for name in attributes if name not in names]:
@@ -70,6 +71,33 @@ def asked_tallies(
             raise ArgumentError("--joint", rule, text, f"Tally them with --ways {len(attributes)}")
         for name in fits or list(chosen)[:1]:
             yield " x ".join(attributes), chosen[name], attributes
+
+
+def asked_groups(
+    groups: Mapping[str, TalliesOfGroups], only: tuple[str, ...]
+) -> Iterator[tuple[str, TalliesOfGroups, list[str] | None]]:
+    """What to estimate or to compare of groups of people, as :func:`asked_tallies` says it."""
+    firsts = {
+        name: parts if isinstance(parts, Tally) else next(iter(parts.values()))
+        for name, parts in groups.items()
+    }
+    questions = {name: dict(_each_question(name, first)) for name, first in firsts.items()}
+    names = dict.fromkeys([*groups, *(each for inner in questions.values() for each in inner)])
+    for name in only:
+        choice("--only", name, tuple(names))
+    for name, parts in groups.items():
+        for question, attributes in questions[name].items():
+            if not only or name in only or question in only:
+                yield question, parts, attributes
+
+
+def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | None]]:
+    """The questions of a tally, with their attributes; None for all that it counts together."""
+    inside = from_header(tally.header).domain.attributes
+    if not isinstance(tally.kind, BlockTables) or tally.kind.ways >= len(inside):
+        yield name, None
+    else:  # nobody was asked all of them together
+        yield from ((attribute, [attribute]) for attribute in attributes_of([tally]))
 
 
 def estimates_of(

@@ -24,6 +24,7 @@ from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
 from warner.io.file_format import ROWS_PER_BATCH, shown_as
 from warner.io.formats import answer_batches, answers_in
 from warner.mechanisms import Mechanism
+from warner.mechanisms.one_of import as_rows
 
 _RAGGED = re.compile(r"Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+)")
 _READ_BY = "\x1f"  # between an attribute and how it is read
@@ -342,10 +343,15 @@ def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
     parts = {} if isinstance(taker, Domain) else taker.answer_parts
     if parts:
         return [f"{name}_{end}" for end in parts]
-    together = _domain_of(taker).attributes
     return [
-        c for attribute, domain in together.items() for c in answer_columns(attribute, domain)
+        c for attribute, inner in _takers(taker).items() for c in answer_columns(attribute, inner)
     ] or [name]
+
+
+def _takers(taker: Domain | Mechanism) -> Mapping[str, Domain | Mechanism]:
+    """What takes the answers to each of several attributes; {} of one attribute."""
+    takers = {} if isinstance(taker, Domain) else taker.takers
+    return takers or _domain_of(taker).attributes
 
 
 def _domain_of(taker: Domain | Mechanism) -> Domain:
@@ -360,11 +366,10 @@ def _single_columns(name: str, taker: Domain | Mechanism) -> Iterator[tuple[str,
         ):
             yield from _single_columns(column, of_end)
         return
-    together = _domain_of(taker)
-    for attribute, domain in together.attributes.items():
-        yield from _single_columns(attribute, domain)
-    if not together.attributes:
-        yield name, together
+    for attribute, inner in _takers(taker).items():
+        yield from _single_columns(attribute, inner)
+    if not _takers(taker):
+        yield name, _domain_of(taker)
 
 
 def _encoded(
@@ -376,10 +381,11 @@ def _encoded(
         return np.stack([_encoded(domain, batch, c, row, True) for c, domain in columns], axis=1)
     is_asked = is_asked or not isinstance(taker, Domain)
     together = _domain_of(taker)
-    if together.attributes:
-        parts = together.attributes.items()
-        index = [_encoded(domain, batch, attribute, row, is_asked) for attribute, domain in parts]
-        return np.ravel_multi_index(index, together.shape).astype(np.int64)
+    if parts := _takers(taker):
+        answers = {a: _encoded(inner, batch, a, row, is_asked) for a, inner in parts.items()}
+        if not isinstance(taker, Domain) and taker.takers:
+            return as_rows(answers)
+        return np.ravel_multi_index(list(answers.values()), together.shape).astype(np.int64)
     marks = batch.schema.metadata or {}
     column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, is_asked)
     # A mechanism of numbers takes them without bins; other mechanisms take indices.

@@ -224,8 +224,8 @@ def parts_of(attribute: str, mechanism: Mechanism) -> list[list[str]]:
         rule = f"has reports of {mechanism.header['mechanism']} that no GROUP BY of columns counts"
         remedy = (
             "Export the reports as Parquet and count them with 'warner tally', or use "
-            "warner.spark.tally. The other attributes can be counted here by a copy of the study "
-            "file without this one"
+            "warner.spark.tally. Where a study has other attributes, they can be counted here by a "
+            "copy of the study file without this one"
         )
         raise ArgumentError(attribute, rule, None, remedy)
     return [names] if schema.group_bys == 1 else [[name] for name in names]

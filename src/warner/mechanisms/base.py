@@ -111,6 +111,8 @@ class Mechanism(Hinting, ABC):
         not_options: the constructor's arguments that a study file cannot set as options.
         answer_parts: {column: domain or mechanism that encodes it}, for an answer in several
             columns of a file. Empty for an answer in one column.
+        takers: {attribute: domain or mechanism that encodes its answers}, where those of several
+            attributes are encoded one by one. Empty for other mechanisms.
         has_report_channel: whether single reports have a channel, see :meth:`channel_of_reports`.
     """
 
@@ -122,6 +124,7 @@ class Mechanism(Hinting, ABC):
     references: ClassVar[tuple[str, ...]] = ()
 
     answer_parts: Mapping[str, Domain | Mechanism] = MappingProxyType({})
+    takers: Mapping[str, Domain | Mechanism] = MappingProxyType({})
     has_report_channel = True
     represents_interval = False
     distance_unit: float | None = None

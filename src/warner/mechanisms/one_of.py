@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -143,6 +143,11 @@ class OneOf(Mechanism):
         self.requested = one_of(
             {name: inner.guarantee_at(inner.requested) for name, inner in self.parts.items()}
         ).epsilon
+        # A question that stands in several blocks is taken as an index, which all of them know.
+        alone = {block[0]: inner for block, inner in self._items() if len(block) == 1}
+        several = {name for block in self.blocks if len(block) > 1 for name in block}
+        attributes = self.domain.attributes
+        self.takers = {n: d if n in several else alone[n] for n, d in attributes.items()}
         # Where an attribute stands among all attributes.
         self._axis = {name: axis for axis, name in enumerate(self.domain.attributes)}
 
@@ -216,56 +221,37 @@ class OneOf(Mechanism):
 
     # The device.
 
-    def encode(self, values: Any) -> Any:
+    def encode(self, values: Any) -> np.ndarray:
         """Check answers and convert them to the forms that the blocks' samplers take.
 
         Args:
             values: n answers to all questions: a list of dicts, a dict of columns, or a frame.
 
         Returns:
-            The answers to each question, as the mechanism of its block of one encodes them, and as
-            indices for larger blocks; n of each.
+            A structured array (n,) with a field for each question: as the mechanism encodes it
+            that asks it alone, and indices of questions in larger blocks.
         """
         columns = self.domain.columns(values)
-        encoded = Encoded({}, {})
-        for block, inner in self._items():
-            if len(block) == 1:
-                encoded.alone[block[0]] = _encoded(block[0], inner, columns)
-                continue
-            for name in block:
-                if name not in encoded.together:
-                    domain = self.domain.attributes[name]
-                    encoded.together[name] = _encoded(name, domain, columns)
-        lengths = {len(column) for of in encoded for column in of.values()}
-        if len(lengths) != 1:
-            rule, got = "columns must have one length", ", ".join(map(str, sorted(lengths)))
-            raise ArgumentError("values", rule, got)
-        return encoded
+        return as_rows({n: _encoded(n, taker, columns) for n, taker in self.takers.items()})
 
     def draw_blocks(self, n: int, source: Source) -> np.ndarray:
         """Draw the blocks of n people, (n,) numbers in 0..B-1, before any answer is looked at."""
         return source.among(self._edges, n)
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        n = len(next(iter((encoded.alone or encoded.together).values())))
-        return self._randomized(
-            self.draw_blocks(n, source), encoded.alone, encoded.together, source
-        )
+        drawn = self.draw_blocks(len(encoded), source)
+        return self._randomized(drawn, encoded, source)
 
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         self.check_index(index)
         columns = np.unravel_index(index, self.domain.shape)
         of_all = dict(zip(self.domain.attributes, columns, strict=True))
-        return self._randomized(self.draw_blocks(len(index), source), {}, of_all, source)
+        return self._randomized(self.draw_blocks(len(index), source), of_all, source, True)
 
     def _randomized(
-        self,
-        drawn: np.ndarray,
-        alone: Mapping[str, np.ndarray],
-        index: Mapping[str, np.ndarray],
-        source: Source,
+        self, drawn: np.ndarray, answers: Any, source: Source, by_index: bool = False
     ) -> dict[str, np.ndarray]:
-        """The reports of people with these blocks, from answers as in :class:`Encoded`."""
+        """The reports of people with these blocks, from encoded answers or from indices."""
         order = np.argsort(drawn, kind="stable")
         ends = np.cumsum(np.bincount(drawn, minlength=len(self.blocks))).tolist()
         reports = {}
@@ -273,12 +259,12 @@ class OneOf(Mechanism):
             people = order[ends[number - 1] if number else 0 : ends[number]]
             if not people.size:
                 continue
-            if len(block) == 1 and block[0] in alone:
-                columns = inner.randomize_encoded(alone[block[0]][people], source)
-            else:
+            inside = [answers[name][people] for name in block]
+            if by_index or isinstance(self.takers[block[0]], Domain):
                 shape = [self.domain.attributes[name].size for name in block]
-                inside = [index[name][people] for name in block]
                 columns = inner.randomize_index(np.ravel_multi_index(inside, shape), source)
+            else:
+                columns = inner.randomize_encoded(inside[0], source)
             reports[number] = with_schema_types(inner, columns)
         return self.schema.join(drawn, reports)
 
@@ -469,11 +455,17 @@ class OneOf(Mechanism):
         return np.concatenate(tables)
 
 
-class Encoded(NamedTuple):
-    """Answers of n people, as the samplers of blocks take them."""
-
-    alone: dict[str, np.ndarray]  # of each question that is a block: as its mechanism encodes it
-    together: dict[str, np.ndarray]  # (n,) indices, of each question in a larger block
+def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """A structured array (n,) of the encoded answers (n, ...) to each question."""
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) != 1:
+        rule, got = "columns must have one length", ", ".join(map(str, sorted(lengths)))
+        raise ArgumentError("values", rule, got)
+    fields = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
+    rows = np.empty(lengths.pop(), dtype=fields)
+    for name, column in columns.items():
+        rows[name] = column
+    return rows
 
 
 def _encoded(name: str, encoder: Mechanism | Domain, columns: Mapping[str, Any]) -> np.ndarray:

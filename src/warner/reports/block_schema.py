@@ -6,16 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warner._core.checks import kind
 from warner._core.errors import ArgumentTypeError, ReportError
 from warner.reports.product_schema import for_part
+from warner.reports.public_columns import Groups
 from warner.reports.schema import IntegerColumns, ReportSchema, Rows
-from warner.reports.tally_kinds import BlockTables
+from warner.reports.tally_kinds import BlockTables, Counted
 
+if TYPE_CHECKING:
+    from warner.reports.source import Histograms
+
+_MOST_TUPLES = 2**20  # of a block and a report, for one GROUP BY of all columns
 BLOCK = "block"  # the column that says which block a report is about
 
 
@@ -43,7 +49,6 @@ class BlockSchema(ReportSchema):
     ways: int  # the most attributes of a block
 
     rows_are_reports = False
-    group_bys = 0
 
     @cached_property
     def _columns(self) -> IntegerColumns:
@@ -174,6 +179,19 @@ class BlockSchema(ReportSchema):
             some = Rows(reports, None, times)
             counts[start + 1 : stop] = schemas[block].table(some)[0].ravel()
         return counts
+
+    @property
+    def group_bys(self) -> int:
+        # One GROUP BY of the block and its report, where there are few of both together.
+        return int(prod(self.file_columns().values()) <= _MOST_TUPLES)
+
+    def count_histograms(self, source: Histograms, names: Sequence[str]) -> Counted:
+        sizes = self.file_columns().values()
+        table = source.counts(dict(zip(names, sizes, strict=True)))
+        group, *reports = np.nonzero(table)
+        columns = self.parse(dict(zip(self.file_columns(), reports, strict=True)))
+        places = Groups({"group": None}, [(g,) for g in range(len(table))], group)
+        return self.count(Rows(columns, places, table[group, *reports]))
 
     def of_tally(self, counts: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """The number of reports about each block, and the counts of its own tally.

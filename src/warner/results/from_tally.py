@@ -250,14 +250,15 @@ class GroupTable:
         """The table of a mapping from public values to tallies."""
         tallies, keys = _tallies_of(groups)
         names = _names_of(groups, len(keys[0]), only)
-        sizes = np.array([t.n for t in tallies], dtype=np.int64)
-        if not sizes.any():
+        if not any(tally.n for tally in tallies):
             rule = "must have at least one report in some group"
             raise EmptyError("groups", rule, None, "Tally the reports by group")
         total = _total(tallies)
         whole = likelihood_data(total, attributes)
         plausible = tested(total, whole, "groups")
         parts = _parts(tallies, total, whole, attributes)
+        # Of blocks of questions, the people who were asked some of these.
+        sizes = np.array([0 if each is None else each.n for each in parts], dtype=np.int64)
         shares = np.zeros((len(keys), whole.domain.size))
         filled = np.flatnonzero(sizes)
         shares[filled] = _inverted([parts[g] for g in filled])
@@ -382,7 +383,10 @@ def _parts(
                 LikelihoodData(channel, weights, tally.n, whole.domain, tally.simulated, most)
             )
         else:
-            parts.append(likelihood_data(tally.per_person(most), attributes))
+            data = None
+            with contextlib.suppress(EmptyError):  # nobody of this group was asked
+                data = likelihood_data(tally.per_person(most), attributes)
+            parts.append(data)
     return parts
 
 

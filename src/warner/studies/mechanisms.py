@@ -15,9 +15,17 @@ from warner._core.errors import WarnerError, message
 from warner._core.names import called_here
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
-from warner.mechanisms import Mechanism, Repeated, with_nonresponse
+from warner.mechanisms import Mechanism, OneOf, Repeated, with_nonresponse
+from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
-from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
+from warner.studies.schema import (
+    ATTRIBUTE,
+    BY_KEY,
+    JOINT,
+    MECHANISMS,
+    STUDY,
+    Table,
+)
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _GO_WITH_NONRESPONSE = (
@@ -204,7 +212,7 @@ def _option_problems(
     return problems
 
 
-_TABLES = ("attributes", "joint", "public", "collect", "groups")
+_TABLES = ("attributes", "joint", "ask", "public", "collect", "groups")
 
 
 def _other_place(option: str) -> str | None:
@@ -258,3 +266,107 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
             log.keep(domain_problems(in_words(table), spec), table)
     log.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})
+
+
+# -----------------------------------------------------------------------------------------------
+# The table [ask]: each person is asked some questions only, which are drawn by chance.
+
+
+def is_drawn(ask: Any) -> bool:
+    """Whether the table [ask] of a study draws what each person is asked."""
+    return isinstance(ask, Mapping) and ask.get("each") != "all"
+
+
+def drawn(ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: int = 1) -> OneOf:
+    """The mechanism of a study with the table [ask], for one row of answers."""
+    log = ProblemLog()
+    alone = ask.get("each") == "one"
+    whole = ask.get("epsilon")
+    if whole is not None or not alone:
+        with log.within("ask"):
+            _check_whole(whole)
+        log.refuse()
+    domains: dict[str, Domain] = {}
+    mechanisms: dict[str, Mechanism] = {}
+    for name, spec in specs.items():
+        path, where = ("attributes", name), f"attributes.{name}"
+        problems = _drawn_problems(where, spec, alone) or domain_problems(where, spec)
+        log.keep(problems, path)
+        if not problems:
+            domains[name] = stated_domain(spec)
+        if alone and not problems:
+            with log.within(*path):
+                mechanisms[name] = _drawn_alone(where, spec, whole, rows)
+                domains[name] = mechanisms[name].domain
+    log.refuse()
+    blocks, several = _BLOCKS.get(ask.get("each"), (ask.get("blocks", "attributes"), 1))
+    try:
+        if alone:
+            return OneOf(Product(**domains), None, blocks, mechanisms)
+        return OneOf(Product(**domains), share(whole or 0.0, rows), blocks, ask=several)
+    except WarnerError as error:
+        key = _key_of(ask, str(error), ("blocks",))
+        problem = Problem(("ask", *key), f"ask: {error}")
+    raise StudyProblems([problem])
+
+
+def _check_whole(epsilon: float | None) -> None:
+    """Refuse an epsilon of [ask] that is no budget."""
+    if epsilon is None:
+        raise broken(("epsilon",), "is missing", None, _NEEDED["epsilon"], "ask.epsilon")
+    try:
+        budget(epsilon)
+    except WarnerError as error:
+        problem = Problem(("epsilon",), f"ask: {error}")
+    else:
+        return
+    raise StudyProblems([problem])
+
+
+_BLOCKS: dict[Any, tuple[Any, int]] = {"pair": ("pairs", 1), 2: ("attributes", 2)}
+
+
+def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Problem]:
+    """What in the table of an attribute does not go with [ask]."""
+    rules = {
+        "reports": "does not go with [ask], where each person sends one report",
+        "keys": "does not go with [ask], where each answer is one value",
+    }
+    if not alone:
+        rule = 'goes with each = "one" in [ask]; here [ask] says what is spent on what is drawn'
+        options = ("mechanism", "epsilon", "tags", *ATTRIBUTE.options(spec))
+        rules |= dict.fromkeys(options, rule)
+    problems = [
+        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        for key, rule in rules.items()
+        if key in spec
+    ]
+    if spec.get("missing") == "drop":
+        rule = "cannot be 'drop' with [ask]: people would be left out by questions nobody asked"
+        remedy = 'With missing = "answer" nonresponse is a value'
+        problems.append(Problem(("missing",), message(f"{where}.missing", rule, None, remedy)))
+    return problems
+
+
+def _drawn_alone(where: str, spec: Mapping[str, Any], whole: float | None, rows: int) -> Mechanism:
+    """The mechanism of one question that is asked alone: its own, or the better of two."""
+    if "epsilon" not in spec and whole is None:
+        remedy = "State it in [ask], for all questions, or here"
+        raise broken(("epsilon",), "is missing", None, remedy, f"{where}.epsilon")
+    stated = {**spec, "epsilon": spec.get("epsilon", whole)}
+    if "mechanism" in spec:
+        mechanism = built(where, stated, None, rows)
+    else:
+        for key in ("tags", *ATTRIBUTE.options(spec)):
+            if key in spec:
+                rule, remedy = "goes with a mechanism", "State mechanism too"
+                raise broken((key,), rule, None, remedy, f"{where}.{key}")
+        if problems := table_problems(where, stated, ("mechanism",)):
+            raise StudyProblems(problems)
+        mechanism = best_mechanism(stated_domain(spec), share(stated["epsilon"], rows))
+    most = mechanism.guarantee.between_any_values().epsilon
+    if whole is not None and most > share(whole, rows):
+        rule = f"exceeds the epsilon of [ask], {whole!r}, which is all that a person spends"
+        remedy = "Lower it, or raise that of [ask]"
+        raise broken(("epsilon",), rule, repr(stated["epsilon"]), remedy, f"{where}.epsilon")
+    return mechanism

@@ -83,6 +83,7 @@ class Table:
     # Whether further keys are options of a mechanism, which its constructor checks.
     is_open: bool = False
     one_of: tuple[str, ...] = ()  # keys of which exactly one must be stated
+    example: str = ""  # one of these, written in a file, where no domain is stated by them
 
     def options(self, table: Mapping[str, Any]) -> dict[str, Any]:
         """The further keys of a table."""
@@ -130,7 +131,7 @@ class Table:
             question = f"Is a key misspelt as {near!r}?"
             return Problem((*path, near), message(in_words(path), rule, None, question))
         examples = [e.example for key, e in ENTRIES.items() if key in self.one_of and e.example]
-        remedy = f"For example {' or '.join(examples[:3])}"
+        remedy = f"For example {' or '.join(examples[:3]) or self.example}"
         return Problem(path, message(in_words(path), rule, None, remedy))
 
     def json(self, tables: dict[str, Any]) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def _checked(form: Any, value: Any, path: Path, log: ProblemLog) -> Any:
         else:
             rule = "must be a list"
     elif origin is Literal:
-        if isinstance(value, str) and value in of:
+        if any(value == each and type(value) is type(each) for each in of):
             return value
         *others, last = map(repr, of)
         rule = f"must be {', '.join(others)} or {last}"
@@ -241,7 +242,8 @@ def _unknown_key(path: Path, near: str | None, value: Any = None) -> Problem:
         remedy = f"A question is written [attributes.{name}]"
         return Problem(path, message(in_words(path), rule, None, remedy))
     owners: dict[str, list[str]] = {}
-    for table in (STUDY, ATTRIBUTE, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES):
+    tables = (STUDY, ATTRIBUTE, ASK, COLLECT, GROUP, JOINT, PUBLIC, CHANGE, *_DOMAIN_TABLES)
+    for table in tables:
         for name in table.keys:
             owners.setdefault(name, []).extend(filter(None, [table.header]))
     if near is not None or key not in owners:
@@ -291,7 +293,9 @@ def _json(form: Any, tables: dict[str, Any]) -> dict[str, Any]:
     if origin is list:
         return {"type": "array", "items": _json(of[0], tables)}
     if origin is Literal:
-        return {"type": "string", "enum": list(of)}
+        types_of = {type(each) for each in of}
+        kind_of_all = {"type": _JSON_TYPES[types_of.pop()]} if len(types_of) == 1 else {}
+        return {**kind_of_all, "enum": list(of)}
     if form is datetime:
         return {"type": "string", "format": "date-time"}
     return {"type": _JSON_TYPES[form]}
@@ -384,6 +388,25 @@ JOINT = Table(
     "a table [[joint]]",
     is_open=True,
 )
+ASK = Table(
+    "AskSpec",
+    {
+        "each": Key(
+            Literal["one", "pair", "all", 2],
+            "what each person is asked, drawn by chance: one question, one pair of questions as "
+            "one value, two questions with half of the epsilon each; or all, as without this table",
+        ),
+        "blocks": Key(
+            list[list[str]],
+            "in place of each: the lists of attributes of which each person is asked one",
+            entries=2,
+        ),
+        "epsilon": Key(float, "what a person spends in all, in nats: all of it on what is drawn"),
+    },
+    "the table [ask]",
+    one_of=("each", "blocks"),
+    example='each = "one"',
+)
 CHANGE = Table(
     "ChangeSpec",
     {"mechanism": _MECHANISM, "epsilon": _EPSILON, "reports": _REPORTS},
@@ -465,6 +488,7 @@ STUDY = Table(
         "joint": Key(
             GenericAlias(list, JOINT), "attributes that are randomised together", entries=1
         ),
+        "ask": Key(ASK, "whether each person is asked all questions, or some drawn by chance"),
         "public": Key(
             GenericAlias(dict, (str, PUBLIC)),
             "columns of the answers that travel in the clear beside the reports: they are not "

@@ -24,7 +24,7 @@ from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, OneOf
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
@@ -33,6 +33,8 @@ from warner.reports.tally import Tally
 from warner.studies.mechanisms import (
     built,
     domain_problems,
+    drawn,
+    is_drawn,
     stated_domain,
     table_problems,
     together,
@@ -52,6 +54,7 @@ from warner.studies.schema import ATTRIBUTE, BY_KEY, PUBLIC, STUDY, json_schema
 from warner.studies.texts import Collect, Texts, collect_problems, languages_of, text_problems
 
 BETWEEN = " x "  # between the names of attributes that are randomised together
+QUESTIONS = "questions"  # the name of all attributes where [ask] draws what each person is asked
 GROUP_COLUMN = "group"
 _SHOWN = 4  # names of attributes in a repr
 
@@ -99,10 +102,14 @@ class Study(Hinting):
         self.groups: dict[str, Study] = {}
         self.public: dict[str, Domain] = {}
         log = ProblemLog()
+        self._draws = is_drawn(stated.get("ask"))
         _check_names(list(stated["attributes"]), log)
         _check_texts(stated, log)
+        if "ask" in stated:
+            with log.within():
+                _check_ask(stated)
         self._tables, self._joint, self._places = _tables(stated, log)
-        if "groups" in stated:
+        if "groups" in stated and not self._draws:
             self._set_groups(stated["groups"], log)
             self.public = next(iter(self.groups.values())).public
             return
@@ -127,6 +134,8 @@ class Study(Hinting):
 
     def _built(self, name: str, table: Mapping[str, Any]) -> Mechanism:
         """The mechanism of an attribute, or of attributes that are randomised together."""
+        if self._draws:
+            return drawn(table, self._data["attributes"], self.rows_per_person)
         where = f"joint {name}" if name in self._joint else f"attributes.{name}"
         return built(where, table, self._joint.get(name), self.rows_per_person)
 
@@ -319,9 +328,18 @@ class Study(Hinting):
         return sources
 
     @property
-    def together(self) -> PerAttribute:
-        """The mechanism whose report is the tuple of one person's reports, for joint shares."""
-        return PerAttribute.of(self.mechanisms)
+    def together(self) -> PerAttribute | OneOf:
+        """The mechanism whose report is the tuple of one person's reports, for joint shares.
+
+        Where ``[ask]`` draws what each person is asked, that mechanism itself.
+        """
+        return self.draw or PerAttribute.of(self.mechanisms)
+
+    @property
+    def draw(self) -> OneOf | None:
+        """The mechanism that draws what each person is asked; None where all are asked all."""
+        mechanism = self._mechanisms.get(QUESTIONS)
+        return mechanism if isinstance(mechanism, OneOf) else None
 
     @property
     def domains(self) -> dict[str, Domain]:
@@ -342,7 +360,7 @@ class Study(Hinting):
         }
 
     def __repr__(self) -> str:
-        names = list(self._tables)
+        names = list(self._data["attributes"] if self._draws else self._tables)
         more = f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
         groups = f", {len(self.groups)} groups" if self.groups else ""
         title = f"{self.title!r}, " if self.title else ""
@@ -563,6 +581,11 @@ def _tables(
 ) -> tuple[dict[str, Any], dict[str, Product], dict[str, Path]]:
     """The tables that state mechanisms, by name in the order of attributes."""
     attributes = stated["attributes"]
+    if is_drawn(stated.get("ask")):
+        ask = dict(stated["ask"])
+        if all("epsilon" in table for table in attributes.values()):
+            ask.setdefault("epsilon", max(table["epsilon"] for table in attributes.values()))
+        return {QUESTIONS: ask}, {}, {QUESTIONS: ()}
     joint: dict[str, Product] = {}
     table_of: dict[str, str] = {}
     tables: dict[str, Any] = dict(attributes)
@@ -623,6 +646,36 @@ def _check_names(names: list[str], log: ProblemLog) -> None:
                 raise broken((), rule, show(name), remedy, "attributes")
 
 
+def _check_ask(data: Mapping[str, Any]) -> None:
+    """Refuse what does not go with the table [ask]."""
+    ask = data["ask"]
+    if not is_drawn(ask):
+        if "epsilon" in ask:
+            rule = 'does not go with each = "all", where each attribute has its own'
+            remedy = "Leave it out; budget limits the sum"
+            raise broken(("ask", "epsilon"), rule, None, remedy, "ask.epsilon")
+        return
+    for key, remedy in _NOT_WITH_ASK.items():
+        if key in data:
+            raise broken((key,), "does not go with [ask]", None, remedy, key)
+    if len(data["attributes"]) < _LEAST_TO_DRAW:
+        rule = "needs two or more attributes to draw from"
+        raise broken(("ask",), rule, None, "Leave it out", "ask")
+    for table in ("attributes", "public"):
+        for name in data.get(table, {}):
+            if name.casefold() == QUESTIONS:
+                rule = "must not be used beside [ask], where it names the reports of all questions"
+                raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
+
+
+_LEAST_TO_DRAW = 2
+_NOT_WITH_ASK = {
+    "joint": 'In [ask] write blocks, such as blocks = [["a", "b"], ["c"]]',
+    "groups": "To compare groups of people declare a public column, [public.NAME]",
+    "group_column": "To compare groups of people declare a public column, [public.NAME]",
+}
+
+
 def _check_texts(data: Mapping[str, Any], log: ProblemLog) -> None:
     """Add the problems of what people read, and of how their answers are collected."""
     log.keep(text_problems(data))
@@ -663,7 +716,9 @@ def _table_problems(
     if _is_together(name, data.get("joint")):
         return domain_problems(where, spec) if has_domain else []
     # A group may state what the common table leaves out.
-    ignored = bad | ({"mechanism", "epsilon"} - set(table) if "groups" in data else set())
+    # So may [ask].
+    leaves_out = "groups" in data or "ask" in data
+    ignored = bad | ({"mechanism", "epsilon"} - set(table) if leaves_out else set())
     problems = table_problems(where, spec, ignored, has_domain)
     if problems or ignored:
         return problems

@@ -9,7 +9,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from warner._core.checks import choice
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import (
@@ -24,6 +23,7 @@ from warner.app.commands.options import (
 )
 from warner.app.requested import (
     Wanted,
+    asked_groups,
     asked_tallies,
     backgrounds,
     chosen_tallies,
@@ -161,13 +161,11 @@ class EstimateRequest:
         margins = [self.margins] if self.margins else []
         self.output.check(*inputs, *margins, plot=self.plot_path)
 
-    def read_groups(self) -> dict[str, TalliesOfGroups]:
-        """The groups of the attributes that are asked for."""
+    def groups(self) -> list[tuple[str, TalliesOfGroups, list[str] | None]]:
+        """The groups of the questions that are asked for, and the attributes of each."""
         by = [] if self.by == _FILES else names_in(self.by)
         groups = read_groups(self.tallies, self.allow_simulated, by, self.allow_implausible)
-        for name in self.only:
-            choice("--only", name, tuple(groups))
-        return {name: parts for name, parts in groups.items() if not self.only or name in self.only}
+        return list(asked_groups(groups, self.only))
 
 
 @click.command()
@@ -393,21 +391,21 @@ def _json_of(result: Estimate, request: EstimateRequest, summaries_of: Wanted) -
 
 def _estimate_by(request: EstimateRequest) -> None:
     """Estimate the groups of each attribute together, pooled as the option says."""
-    groups, intervals = request.read_groups(), request.intervals
+    groups, intervals = request.groups(), request.intervals
     results = {
         name: estimate_groups(
             _by_time(parts) if request.pool == "path" else parts,
+            attributes=attributes,
             pool=request.pool,
             time=request.time,
         )
-        for name, parts in steps(list(groups.items()), "estimating")
+        for name, parts, attributes in steps(groups, "estimating")
     }
-    margins = request.margins
-    totals = (
-        {}
-        if margins is None
-        else {name: weighted(parts, read_margins(margins, parts)) for name, parts in groups.items()}
-    )
+    totals = {
+        name: weighted(parts, read_margins(request.margins, parts), attributes=attributes)
+        for name, parts, attributes in groups
+        if request.margins is not None
+    }
     if request.plot_path is not None:
         if len(results) > 1:
             rule = "shows one attribute"
@@ -450,8 +448,9 @@ def _compare_groups(request: EstimateRequest) -> None:
             of=of,
             level=request.level,
             target=request.target,
+            attributes=attributes,
         )
-        for name, parts in request.read_groups().items()
+        for name, parts, attributes in request.groups()
     }
 
     def show() -> None:

@@ -1,0 +1,200 @@
+"""Studies with [ask]: each person is asked one question, or one pair, drawn by chance."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import warner
+from warner import Study, estimate
+from warner.app.cli import main
+from warner.errors import StudyError
+from warner.io import count_statement, read_counts
+from warner.reports.tally import save_tallies
+
+QUESTIONS = """
+[attributes.a]
+values = ["no", "yes"]
+[attributes.b]
+values = ["x", "y", "z"]
+[attributes.c]
+integers = [0, 3]
+"""
+ONE = '[ask]\neach = "one"\nepsilon = 2.0\n' + QUESTIONS
+PUBLIC = '[public.ward]\nvalues = ["n", "s"]\n'
+
+
+def study_of(each: str) -> Study:
+    return Study.parse(ONE.replace('"one"', each) + PUBLIC)
+
+
+def answers(n: int = 3000) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": rng.choice(["no", "yes"], n, p=[0.8, 0.2]),
+        "b": rng.choice(["x", "y", "z"], n),
+        "c": rng.integers(0, 4, n),
+        "ward": rng.choice(["n", "s"], n),
+    }
+    return pl.DataFrame(columns)
+
+
+def warn(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_whole_epsilon_is_spent_on_what_is_drawn() -> None:
+    study = study_of('"one"')
+    assert study.draw is study.mechanisms["questions"]
+    assert study.draw is not None and study.together is study.draw
+    assert [part.requested for part in study.draw.parts.values()] == [2.0] * 3
+    assert study.epsilon <= 2.0
+    assert list(study_of('"pair"').draw.parts) == ["a x b", "a x c", "b x c"]  # type: ignore[union-attr]
+    assert study_of("2").epsilon <= 2.0
+    assert study.answer_columns == ["a", "b", "c"]
+    weekly = Study.parse("rows_per_person = 7\n" + ONE)
+    assert weekly.epsilon <= 2.0 and weekly.mechanisms["questions"].requested < 2.0 / 6.9
+
+
+def test_a_question_may_have_its_own_mechanism_and_epsilon_and_the_largest_counts() -> None:
+    text = ONE.replace("integers = [0, 3]", 'integers = [0, 60]\nmechanism = "SquareWave"')
+    text = text.replace("[attributes.b]", "epsilon = 0.5\n[attributes.b]")
+    study = Study.parse(text)
+    parts = study.draw.parts  # type: ignore[union-attr]
+    assert [type(part).__name__ for part in parts.values()][2] == "SquareWave"
+    assert [part.requested for part in parts.values()] == [0.5, 2.0, 2.0]
+    own = text.replace("epsilon = 2.0\n", "")
+    for name in ("b", "c"):
+        own = own.replace(f"[attributes.{name}]", f"[attributes.{name}]\nepsilon = 1.5")
+    assert Study.parse(own).epsilon == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("epsilon = 2.0", "", "attributes.a.epsilon: is missing"),
+        ('"one"', "3", "ask.each: must be 'one', 'pair', 'all' or 2; got 3"),
+        ('each = "one"', "", 'must have exactly one of each, blocks. For example each = "one"'),
+        ('each = "one"', 'blocks = [["a", "b"]]', "must have 2 or more entries"),
+        ('each = "one"', 'blocks = [["a", "b"], ["a"]]', "must hold every question: 'c'"),
+        ('"one"', '"all"', 'ask.epsilon: does not go with each = "all"'),
+        ("[attributes.b]", "epsilon = 3.0\n[attributes.b]", "exceeds the epsilon of [ask], 2.0"),
+        ("[attributes.b]", "reports = 2\n[attributes.b]", "a.reports: does not go with [ask]"),
+        ("[attributes.b]", 'keys = ["k", "l"]\n[attributes.b]', "a.keys: does not go with [ask]"),
+        ("[attributes.b]", 'missing = "drop"\n[attributes.b]', "a.missing: cannot be 'drop'"),
+        ("[attributes.b]", 'variant = "oue"\n[attributes.b]', "a.variant: goes with a mechanism"),
+        ("[ask]", "budget = 1.0\n[ask]", "budget: is exceeded"),
+        ("attributes.a", "attributes.Questions", "must not be used beside [ask]"),
+        ("2.0", "-1.0", "ask: epsilon: must be greater than 0"),
+        ("2.0", "inf", "ask: epsilon: must be finite"),
+    ],
+)
+def test_what_does_not_go_with_ask_is_refused(old: str, new: str, said: str) -> None:
+    with pytest.raises(StudyError) as refused:
+        Study.parse(ONE.replace(old, new, 1))
+    assert said in str(refused.value)
+    assert "mechanism: is missing" not in str(refused.value) or '"all"' in new
+
+
+@pytest.mark.parametrize("more", ["mechanism", "epsilon", "variant", "tags"])
+def test_the_questions_of_pairs_name_no_mechanism_of_their_own(more: str) -> None:
+    value = {"epsilon": "1.0", "tags": '["t"]'}.get(more, '"RandomizedResponse"')
+    text = ONE.replace('"one"', '"pair"').replace(
+        "[attributes.b]", f"{more} = {value}\n[attributes.b]"
+    )
+    with pytest.raises(StudyError, match='goes with each = "one"'):
+        Study.parse(text)
+
+
+@pytest.mark.parametrize("table", ["joint", "groups"])
+def test_joint_tables_and_groups_of_budgets_do_not_go_with_ask(table: str) -> None:
+    tables = {
+        "joint": '[[joint]]\nattributes = ["a", "b"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0',
+        "groups": '[[groups]]\nname = "n"\n[[groups]]\nname = "s"',
+    }
+    with pytest.raises(StudyError, match=f"{table}: does not go with .ask"):
+        Study.parse(ONE + tables[table])
+
+
+@pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])
+def test_the_whole_way_from_answers_to_estimates(each: str, here: Path) -> None:
+    Path("study.toml").write_text(ONE.replace('"one"', each) + PUBLIC)
+    answers().write_csv("a.csv")
+    for kind in ("csv", "parquet"):
+        warn("randomize", "study.toml", "a.csv", "-o", f"r.{kind}", "--seed", "3")
+        warn("tally", f"r.{kind}", "-o", f"{kind}.json", "--study", "study.toml")
+    assert Path("csv.json").read_bytes() == Path("parquet.json").read_bytes()
+    text = warn("estimate", "csv.json")
+    for name in "abc":
+        assert f"\n{name}: " in "\n" + text
+    assert "questions" not in text
+    assert "0 %" in warn("estimate", "csv.json", "--only", "b") or each
+    if each != '"one"':
+        assert "a x b: " in warn("estimate", "csv.json", "--joint", "a,b")
+    else:
+        assert "never asked of one person" in warn("estimate", "csv.json", "--joint", "a,b", code=1)
+    assert "must be one of" in warn("estimate", "csv.json", "--only", "d", code=1)
+    warn("report", "csv.json", "-o", "r.html")
+    assert "questions" in warn("audit", "r.csv", code=1)
+
+
+def test_groups_count_the_people_who_were_asked(here: Path) -> None:
+    study = study_of('"one"')
+    frame = answers()
+    reports = study.mechanisms["questions"].randomize(frame, rng=np.random.default_rng(1))
+    tallies = study.tally({"questions": reports}, {"ward": frame["ward"].to_list()})
+    save_tallies(tallies, "t.json")
+    groups = estimate(tallies["questions"], attributes=["a"])
+    whole = estimate(tallies["questions"].total(), attributes=["a"])
+    assert groups.sizes.sum() == whole.n < 2000
+    text = warn("estimate", "t.json", "--by", "ward", "--only", "a")
+    assert f"a: 2 groups, {whole.n:,} simulated reports" in text
+    assert "b: " not in text
+    assert "c: the group less" in warn("estimate", "t.json", "--compare-groups")
+
+
+@pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])
+def test_frames_and_databases_count_blocks_as_files_do(each: str, here: Path) -> None:
+    study = study_of(each)
+    frame = answers()
+    mechanism = study.mechanisms["questions"]
+    reports = mechanism.randomize(frame, rng=np.random.default_rng(1))
+    expected = study.tally({"questions": reports}, {"ward": frame["ward"].to_list()})["questions"]
+    columns = mechanism.schema.to_file(reports.columns)
+    table = pl.DataFrame(
+        {f"questions_{k}": v for k, v in columns.items()} | {"ward": frame["ward"]}
+    )
+    with pytest.warns(warner.errors.FrameWarning):
+        tally = study.tally(table, by="ward")["questions"]
+    assert tally.total().counts.tolist() == expected.total().counts.tolist()
+    assert tally[("n",)].counts.tolist() == expected[("n",)].counts.tolist()
+    text = count_statement(study.mechanisms, "t", "duckdb", by=["ward"], study=study.digest)
+    connection = duckdb.connect()
+    connection.register("t", table)
+    connection.sql(text).write_csv("counts.csv")
+    counted = read_counts("counts.csv").tallies(study.mechanisms, study.public, study.digest)[
+        "questions"
+    ]
+    assert counted[("s",)].counts.tolist() == expected[("s",)].counts.tolist()
+
+
+def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:
+    study = study_of('"one"')
+    table = pl.DataFrame({"questions_block": [0, 0, 2], "questions_report": [0, 3, 3]})
+    with pytest.raises(warner.errors.ReportError, match="'a' must lie in 0"):
+        study.tally(table)
+
+
+def test_the_schema_of_study_files_has_the_table() -> None:
+    each = Study.schema()["$defs"]["AskSpec"]["properties"]["each"]
+    assert each["enum"] == ["one", "pair", "all", 2] and "type" not in each
+    assert json.loads(study_of('"one"').to_json())["study"]["ask"]["each"] == "one"
+    assert Study.parse(study_of("2").to_json()) == study_of("2")
