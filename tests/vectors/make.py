@@ -151,6 +151,25 @@ def mechanisms() -> dict[str, Mechanism]:
                 "age": lambda d: warner.SquareWave(d, 1.0, cells=12),
             },
         ),
+        "one_of, questions": warner.OneOf(
+            Product(smokes=two, age=six, place=Grid(3, 6), hours=Optional(Interval(0, 1, 8))),
+            mechanisms={
+                "smokes": lambda d: warner.RandomizedResponse(d, 1.0),
+                "age": lambda d: warner.SquareWave(d, 1.0, cells=300),
+                "place": lambda d: warner.LocalHashing(d, 1.0),
+                "hours": lambda d: with_nonresponse(warner.SquareWave(d.answered, 1.0, cells=16)),
+            },
+            odds={"smokes": 1, "age": 2, "place": 3, "hours": 4},
+        ),
+        "one_of, pairs": warner.OneOf(
+            Product(smokes=two, age=six, drinks=Optional(seventeen)), 2.0, blocks="pairs"
+        ),
+        "one_of, a pair and a question": warner.OneOf(
+            Product(smokes=two, age=six, drinks=seventeen), 1.0, [("age", "smokes"), "drinks"]
+        ),
+        "one_of, two questions": warner.OneOf(
+            Product(smokes=two, age=six, drinks=seventeen), 2.0, ask=2
+        ),
     }
 
 
@@ -183,7 +202,7 @@ def boundary_words(program: dict[str, Any]) -> list[int]:
     count = program.get("buckets", program.get("size", 1))
     if other and isinstance(count, int):
         edges |= {other * (count - 1), other * (count - 1) + own, own + other}
-    for column in program.get("numerators", []):
+    for column in [*program.get("numerators", []), program.get("draw", [])]:
         total = 0
         for value in column:
             total += int(str(value), 0)
@@ -194,6 +213,12 @@ def boundary_words(program: dict[str, Any]) -> list[int]:
 def draw(mechanism: Mechanism, encoded: Any, words: list[int]) -> tuple[str, int]:
     """The record of one report by the reference sampler, in hexadecimal, and the words used."""
     source = ReferenceSource(words)
+    if isinstance(mechanism, warner.OneOf):  # answers to the block that is drawn, and no others
+        (block,) = mechanism.draw_blocks(1, source)
+        inner = list(mechanism.parts.values())[block]
+        columns = inner.randomize_encoded(as_encoded(inner, encoded[block]), source)
+        columns = mechanism.schema.join(np.array([block]), {block: columns})
+        return Reports(mechanism.header, columns).record_array()[0].tobytes().hex(), source.used
     columns = mechanism.randomize_encoded(as_encoded(mechanism, encoded), source)
     return Reports(mechanism.header, columns).record_array()[0].tobytes().hex(), source.used
 
@@ -211,6 +236,10 @@ def as_encoded(mechanism: Mechanism, encoded: Any) -> Any:
 
 def answers_of(program: dict[str, Any], rng: random.Random) -> list[Any]:
     """Five encoded answers of a program: the first, the last, and some between."""
+    if program["sampler"] == "one_of":
+        programs = [program["programs"][block["program"]] for block in program["blocks"]]
+        blocks = (answers_of(inner, rng) for inner in programs)
+        return [list(answers) for answers in zip(*blocks, strict=True)]
     if program["answer"] == "parts":
         each = [answers_of(part["program"], rng) for part in program["parts"]]
         return [list(answers) for answers in zip(*each, strict=True)]
@@ -397,6 +426,25 @@ def _refused_of_others(known: dict[str, dict[str, Any]]) -> Iterator[tuple[str, 
     yield "silence: inside", altered(p, inner=altered(p["inner"], width=0)), "not_a_law"
     other = known["direct, six values"]
     yield "silence: no dummies", altered(p, inner=other, answer="index"), "not_a_law"
+    p = known["one_of, questions"]
+    first, second, *others = p["draw"]
+    yield "one_of: odds above one", altered(p, draw=[_more(first), second, *others]), "not_a_law"
+    moved = [_more(first), _more(second, -1), *others]
+    yield "one_of: other odds", altered(p, draw=moved), None
+    never = [0, number(int(first, 16) + int(second, 16)), *others]
+    yield "one_of: a block that is never drawn", altered(p, draw=never), "not_a_law"
+    yield "one_of: odds less", altered(p, draw=p["draw"][:-1]), "not_a_law"
+    again = [*p["blocks"][:-1], p["blocks"][0]]
+    yield "one_of: a block twice", altered(p, blocks=again), "not_a_law"
+    beyond = [*p["blocks"][:-1], {**p["blocks"][-1], "program": 4}]
+    yield "one_of: no such program", altered(p, blocks=beyond), "malformed"
+    narrow = [p["columns"][0], {**p["columns"][1], "dtype": "|u1"}, *p["columns"][2:]]
+    yield "one_of: a narrower column", altered(p, columns=narrow), "columns_differ"
+    inner = [altered(p["programs"][0], own=_more(p["programs"][0]["own"])), *p["programs"][1:]]
+    yield "one_of: inside", altered(p, programs=inner), "odds_differ"
+    p = known["one_of, two questions"]
+    swapped = [{**p["blocks"][0], "attributes": ["age", "smokes"]}, *p["blocks"][1:]]
+    yield "one_of: parts of other questions", altered(p, blocks=swapped), "not_a_law"
 
 
 def programs() -> dict[str, Any]:

@@ -82,7 +82,10 @@ export type Randomised = {
     silence: boolean;
     epsilon: number;
     delta: number | null;
-    program: Program;
+    /**
+     * missing where the survey has one for all questions.
+     */
+    program?: Program;
 };
 export type Question = Asked & Randomised;
 export type SurveyDocument = {
@@ -100,6 +103,11 @@ export type SurveyDocument = {
     languages: readonly string[];
     epsilon: number;
     questions: readonly Question[];
+    /**
+     * where each person is asked one block of the questions: which one is
+     * drawn, and how the answers to it are randomised.
+     */
+    program?: Program;
     public: readonly Asked[];
     access: "open" | "invited";
     contact: string;
@@ -169,7 +177,7 @@ export type Survey = Readonly<SurveyDocument>;
  * @property {boolean} silence whether a person may give no answer, which is then randomised too.
  * @property {number} epsilon
  * @property {number | null} delta
- * @property {Program} program
+ * @property {Program} [program] missing where the survey has one for all questions.
  *
  * @typedef {Asked & Randomised} Question
  *
@@ -182,6 +190,8 @@ export type Survey = Readonly<SurveyDocument>;
  * @property {readonly string[]} languages
  * @property {number} epsilon
  * @property {readonly Question[]} questions
+ * @property {Program} [program] where each person is asked one block of the questions: which one is
+ *   drawn, and how the answers to it are randomised.
  * @property {readonly Asked[]} public
  * @property {"open" | "invited"} access
  * @property {string} contact
@@ -330,6 +340,10 @@ export type Sampler = {
      */
     delta?: Ratio;
     parts?: readonly Part[];
+    /**
+     * of questions, of which a person answers one.
+     */
+    blocks?: readonly Block[];
     draw: (encoded: any, next: Words) => Drawn;
     /**
      * how many different reports there are, where there are dummies.
@@ -352,6 +366,21 @@ export type Sampler = {
 export type Part = {
     name: string;
     times: number;
+    program: Json;
+    sampler: Sampler;
+};
+export type Block = {
+    /**
+     * the names of the questions.
+     */
+    attributes: readonly string[];
+    /**
+     * of 2^64: the odds.
+     */
+    width: bigint;
+    /**
+     * of the answers to them together.
+     */
     program: Json;
     sampler: Sampler;
 };
@@ -443,6 +472,14 @@ export declare function checkSurvey(data: unknown): Survey;
  */
 export declare function epsilonOf({ program }: Question): number;
 /**
+ * The programs that may randomise a question: its own, or those of the blocks that hold it.
+ *
+ * @param {Pick<Survey, "questions" | "program">} survey
+ * @param {string} name of the question.
+ * @returns {Json[]}
+ */
+export declare function programsOf({ questions, program }: Pick<Survey, "questions" | "program">, name: string): Json[];
+/**
  * The record of one report of an encoded answer: what leaves the device for one question.
  *
  * @param {unknown} program
@@ -475,20 +512,61 @@ export declare function encode(question: Question, answer: Answer): Encoded;
  */
 export declare function randomize(question: Question, answer: Answer, next?: Words): Uint8Array;
 /**
+ * The blocks of a program `one_of`: the questions that one person answers together.
+ *
+ * @param {unknown} program
+ * @returns {readonly Block[]}
+ */
+export declare function blocks(program: unknown): readonly Block[];
+/**
+ * Draw the block that a person is asked, before any answer is known.
+ *
+ * Draw it once for a person and keep it. Whoever draws again after a refusal or a skipped question
+ * makes the draw depend on the answer.
+ *
+ * @param {unknown} program
+ * @param {Words} [next] one word is taken.
+ * @returns {number} the block, from 0.
+ */
+export declare function drawBlock(program: unknown, next?: Words): number;
+/**
+ * The block that an invited person is asked: the same on every device. Its word is
+ *
+ *     the first 8 bytes of SHA-256("warner block\n" study "\n" code), the highest byte first
+ *
+ * @param {Survey} survey
+ * @param {string} code as it is printed, or without hyphens.
+ * @returns {Promise<number>} the block, from 0.
+ */
+export declare function blockOfCode(survey: Survey, code: string): Promise<number>;
+/**
+ * Randomise the answers to the block that was drawn.
+ *
+ * @param {Survey} survey
+ * @param {number} block what `drawBlock` returned.
+ * @param {Readonly<Record<string, Answer>>} answers by the names of the block's questions.
+ * @param {Words} [next]
+ * @returns {Uint8Array} the record of the report.
+ */
+export declare function randomizeBlock(survey: Survey, block: number, answers: Readonly<Record<string, Answer>>, next?: Words): Uint8Array;
+/**
  * Seal one person's answers: the bytes that leave the device.
  *
  * @param {Survey} survey
  * @param {object} person
- * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions.
+ * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions, or of those
+ *   of the block.
+ * @param {number} [person.block] what was drawn, where a person is asked one block of the questions.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
- * @returns {Promise<Uint8Array>} id, public indices, and the record of each question.
+ * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the block.
  * @throws {Refusal}
  */
-export declare function seal(survey: Survey, { answers, public: columns, code, id, words }: {
+export declare function seal(survey: Survey, { answers, block, public: columns, code, id, words }: {
     answers: Readonly<Record<string, Answer>>;
+    block?: number;
     public?: Readonly<Record<string, Answer>>;
     code?: string;
     id?: Uint8Array;
@@ -496,7 +574,8 @@ export declare function seal(survey: Survey, { answers, public: columns, code, i
 }): Promise<Uint8Array>;
 /**
  * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
- * counts such texts. It says which study and which question the report is of.
+ * counts such texts. It says which study and which question the report is of; a report on a block
+ * is of all questions.
  *
  * @param {Survey} survey
  * @param {string} name the question.
@@ -574,11 +653,13 @@ export type Chances = {
  * The exact law of a question's reports, for the sentence of odds; null where only the odds say
  * something, as for numbers.
  *
- * @param {Question} question
+ * @param {{ readonly program?: unknown }} question a question, or a block of one question.
  * @param {number} [index] the value that the sentence is about.
  * @returns {Chances | null}
  */
-export declare function probabilities(question: Question, index?: number): Chances | null;
+export declare function probabilities(question: {
+    readonly program?: unknown;
+}, index?: number): Chances | null;
 /**
  * A chance as a number of people, rounded to the nearest.
  *
@@ -598,11 +679,11 @@ export declare function outOf({ numerator, denominator }: Ratio, people: number)
  * @param {Survey} survey
  * @returns {string[]}
  */
-export declare function promisesOf({ questions, public: columns, epsilon }: Survey): string[];
+export declare function promisesOf(survey: Survey): string[];
 export type Segment = {
     kind: "id" | "public" | "report";
     /**
-     * the public column or the question; "" for the id.
+     * the public column or the question; "" for the id and for a block.
      */
     name: string;
     start: number;
@@ -611,7 +692,7 @@ export type Segment = {
 /**
  * @typedef {object} Segment bytes of a submission that mean something.
  * @property {"id" | "public" | "report"} kind
- * @property {string} name the public column or the question; "" for the id.
+ * @property {string} name the public column or the question; "" for the id and for a block.
  * @property {number} start
  * @property {Uint8Array} bytes
  */

@@ -91,7 +91,7 @@ const LARGEST_BATCH = 10_000;
  * @property {boolean} silence whether a person may give no answer, which is then randomised too.
  * @property {number} epsilon
  * @property {number | null} delta
- * @property {Program} program
+ * @property {Program} [program] missing where the survey has one for all questions.
  *
  * @typedef {Asked & Randomised} Question
  *
@@ -104,6 +104,8 @@ const LARGEST_BATCH = 10_000;
  * @property {readonly string[]} languages
  * @property {number} epsilon
  * @property {readonly Question[]} questions
+ * @property {Program} [program] where each person is asked one block of the questions: which one is
+ *   drawn, and how the answers to it are randomised.
  * @property {readonly Asked[]} public
  * @property {"open" | "invited"} access
  * @property {string} contact
@@ -558,6 +560,7 @@ export function parse({ domain }, text) {
  *   of neighbours may join two values, and two axes are longer than one.
  * @property {Ratio} [delta] of approximate privacy, as the integers have it.
  * @property {readonly Part[]} [parts]
+ * @property {readonly Block[]} [blocks] of questions, of which a person answers one.
  * @property {(encoded: any, next: Words) => Drawn} draw
  * @property {number} [reports] how many different reports there are, where there are dummies.
  * @property {(next: Words) => Drawn} [dummy] a report that depends on no answer.
@@ -566,6 +569,12 @@ export function parse({ domain }, text) {
  * @property {((encoded: number) => Law) | null} law null where no such sentence makes sense.
  *
  * @typedef {{ name: string, times: number, program: Json, sampler: Sampler }} Part
+ *
+ * @typedef {object} Block questions that one person answers, and how often they are drawn.
+ * @property {readonly string[]} attributes the names of the questions.
+ * @property {bigint} width of 2^64: the odds.
+ * @property {Json} program of the answers to them together.
+ * @property {Sampler} sampler
  */
 
 /** The entries of a program, read as integers; each is refused where it is written otherwise. */
@@ -1265,6 +1274,25 @@ const SAMPLERS = {
     };
   },
 
+  one_of(entries) {
+    const blocks = blocksOf(entries);
+    const slots = slotsOf(blocks);
+    return {
+      answer: "parts",
+      size: 0,
+      between: "any",
+      power: 1n,
+      columns: slots,
+      blocks,
+      odds: null,
+      draw: (encoded, next) => {
+        const block = blockFrom(blocks, next);
+        return inSlots(slots, blocks, block, encoded[block], next);
+      },
+      law: null,
+    };
+  },
+
   silence(entries) {
     const [dropped, silent] = [entries.integer("dropped"), entries.integer("silent")];
     const inner = prepare(entries.get("inner"), `${entries.place}.inner`);
@@ -1632,6 +1660,97 @@ function combined(parts) {
   const columns = parts.flatMap(({ name, sampler }) => (
     sampler.columns.map((column) => ({ ...column, name: `${name}.${column.name}` }))));
   return { answer: "parts", size: 0, between: "any", power: 1n, columns, law: null };
+}
+
+const MOST_BLOCKS = 10_000;
+
+/**
+ * The blocks of questions of which a person answers one.
+ *
+ * @param {Entries} entries
+ * @returns {Block[]}
+ */
+function blocksOf(entries) {
+  const { place } = entries;
+  const widths = entries.integers("draw");
+  const programs = entries.list("programs").map((program, i) => {
+    require(isObject(program), "malformed", `${place}.programs.${i}`, "must be an object");
+    return { program, sampler: prepare(program, `${place}.programs.${i}`) };
+  });
+  const listed = entries.list("blocks").map((block, i) => {
+    const at = `${place}.blocks.${i}`;
+    require(isObject(block), "malformed", at, "must be an object");
+    const { attributes } = block;
+    const named = Array.isArray(attributes) && attributes.every((one) => typeof one === "string");
+    require(named, "malformed", at, "must name its questions");
+    const number = new Entries(block, at).count("program");
+    require(number < programs.length, "malformed", at, "must have one of the programs");
+    return { attributes, ...programs[number] };
+  });
+  const rule = "must have 2 to 10,000 different blocks, with odds that add up to 2^64";
+  const sum = widths.reduce((total, width) => total + width, 0n);
+  entries.law(widths.length === listed.length && sum === RANGE, rule);
+  entries.law(widths.length >= 2 && widths.length <= MOST_BLOCKS, rule);
+  entries.law(widths.every((width) => width >= 1n), rule);
+  const sets = listed.map(({ attributes }) => JSON.stringify([...attributes].sort()));
+  entries.law(new Set(sets).size === sets.length, rule);
+  for (const { attributes, program, sampler } of listed) {
+    const differ = attributes.length >= 1 && new Set(attributes).size === attributes.length;
+    const each = program.sampler !== "each" || (sampler.parts?.length === attributes.length
+      && sampler.parts.every(({ name }, i) => name === attributes[i]));
+    const plain = program.sampler !== "one_of" && program.sampler !== "repeated";
+    entries.law(differ && each && plain, "must have blocks of different questions");
+  }
+  return listed.map((block, i) => ({ ...block, width: widths[i] }));
+}
+
+/**
+ * The columns of reports about one of several blocks: its number, and the numbers of its report.
+ *
+ * @param {readonly Block[]} blocks
+ * @returns {Column[]}
+ */
+function slotsOf(blocks) {
+  /** @type {Column["dtype"][]} */
+  const widest = [];
+  for (const { sampler } of blocks) {
+    const dtypes = sampler.columns.flatMap(({ dtype, length }) => (
+      Array.from({ length }, () => dtype)));
+    dtypes.forEach((dtype, i) => {
+      if (i >= widest.length || WIDTHS[dtype] > WIDTHS[widest[i]]) widest[i] = dtype;
+    });
+  }
+  const one = widest.length === 1;
+  return [integers("block", blocks.length), ...widest.map((dtype, i) => (
+    { name: one ? "report" : `report_${i + 1}`, dtype, length: 1 }))];
+}
+
+/**
+ * The number of a block, by one word.
+ *
+ * @param {readonly Block[]} blocks
+ * @param {Words} next
+ */
+function blockFrom(blocks, next) {
+  let end = 0n;
+  return among(next, blocks.slice(0, -1).map(({ width }) => (end += width)), 1);
+}
+
+/**
+ * A report about a block in the columns of all blocks; those that it does not need are 0.
+ *
+ * @param {readonly Column[]} slots
+ * @param {readonly Block[]} blocks
+ * @param {number} block
+ * @param {Encoded} encoded
+ * @param {Words} next
+ * @returns {Drawn}
+ */
+function inSlots(slots, blocks, block, encoded, next) {
+  const { sampler } = blocks[block];
+  const drawn = sampler.draw(encoded, next);
+  const flat = [BigInt(block), ...sampler.columns.flatMap(({ name }) => drawn[name])];
+  return Object.fromEntries(slots.map(({ name }, i) => [name, [flat[i] ?? 0n]]));
 }
 
 /**
@@ -2126,13 +2245,14 @@ export function checkSurvey(data) {
     require(!names.has(asked.name), "malformed", `survey.${asked.name}`, "must be asked once");
     names.add(asked.name);
   }
-  questions.forEach(checkQuestion);
+  questions.forEach((question) => checkQuestion(question, data.program !== undefined));
+  if (data.program !== undefined) checkBlocks(data.program, questions);
   for (const { name, domain } of columns) {
     const place = `survey.public.${name}.domain`;
     const kinds = ["categorical", "integers", "dates"];
     require(kinds.includes(domain.kind), "malformed", place, "must be of a public column");
   }
-  checkEpsilon(data, questions);
+  checkEpsilon(/** @type {Survey} */ (/** @type {unknown} */ (data)));
   return /** @type {Survey} */ (/** @type {unknown} */ (frozen(data)));
 }
 
@@ -2217,8 +2337,11 @@ function checkDomain(domain, place) {
   return found;
 }
 
-/** @param {Question} question */
-function checkQuestion(question) {
+/**
+ * @param {Question} question
+ * @param {boolean} drawn whether the survey has one program for all questions.
+ */
+function checkQuestion(question, drawn) {
   const { name, domain, silence, program, delta } = question;
   const place = `survey.${name}`;
   require(typeof silence === "boolean", "malformed", `${place}.silence`, "must be true or false");
@@ -2226,16 +2349,86 @@ function checkQuestion(question) {
   if (delta !== null) checkNumber(delta, `${place}.delta`);
   const asks = domain.kind !== "dates";
   require(asks, "malformed", `${place}.domain`, "must be a domain of questions");
-  const one = program?.sampler !== "each";
+  if (drawn) {
+    require(program === undefined, "malformed", place, "must have no program beside that of all");
+    return;
+  }
+  const one = program?.sampler !== "each" && program?.sampler !== "one_of";
   require(one, "malformed", place, "must have a program of one question");
   const sampler = prepare(program, place);
   checkFits(sampler, question, place);
+  checkDeltaOf(sampler, delta, place);
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {number | null} delta
+ * @param {string} place
+ */
+function checkDeltaOf(sampler, delta, place) {
   const found = deltaOf(sampler);
   const small = found <= MOST_DELTA && !sampler.unchecked
     && !sampler.parts?.some((part) => part.sampler.unchecked);
   require(small, "unprotected", place, "must have a small delta that can be checked");
   const told = Number(found) / Number(RANGE) <= (delta ?? 0) * (1 + 1e-9);
   require(told, "odds_exceed", `${place}.delta`, "must be the delta of the integers");
+}
+
+/**
+ * Check the program of a survey whose people are asked one block of its questions each.
+ *
+ * @param {unknown} program
+ * @param {readonly Question[]} questions
+ */
+function checkBlocks(program, questions) {
+  const [place, { blocks }] = ["survey.program", prepare(program, "survey.program")];
+  require(blocks !== undefined, "malformed", place, "must be of blocks of questions");
+  const names = new Map(questions.map((question) => [question.name, question]));
+  const held = new Set(blocks.flatMap(({ attributes }) => attributes));
+  const same = held.size === names.size && [...held].every((name) => names.has(name));
+  require(same, "malformed", place, "must be of the questions of the survey");
+  for (const { attributes, sampler } of blocks) {
+    const of = attributes.map((name) => /** @type {Question} */ (names.get(name)));
+    checkFitsBlock(sampler, of, place);
+    for (const { delta } of of) checkDeltaOf(sampler, delta, place);
+  }
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {readonly Question[]} questions
+ * @param {string} place
+ */
+function checkFitsBlock(sampler, questions, place) {
+  if (sampler.parts) {
+    sampler.parts.forEach((part, i) => checkFits(part.sampler, questions[i], place));
+  } else if (questions.length === 1) {
+    checkFits(sampler, questions[0], place);
+  } else {
+    const values = questions.reduce((product, one) => product * valuesOf(one), 1);
+    const fits = sampler.answer === "index" && sampler.size === values;
+    require(fits, "malformed", place, "must have a program for its values");
+  }
+}
+
+/**
+ * How many answers a question has, silence among them.
+ *
+ * @param {Question} question
+ */
+function valuesOf({ domain, silence }) {
+  return size(domain) + (silence ? 1 : 0);
+}
+
+/**
+ * A part for each question of a block, where these are randomised for themselves.
+ *
+ * @param {Block} block
+ * @param {string} name of a question.
+ * @returns {{ sampler: Sampler, program: Json }}
+ */
+function partOf(block, name) {
+  return block.sampler.parts?.find((part) => part.name === name) ?? block;
 }
 
 /**
@@ -2267,6 +2460,12 @@ function checkFits(sampler, question, place) {
  * @returns {bigint}
  */
 function deltaOf(sampler) {
+  if (sampler.blocks) {
+    return sampler.blocks.reduce((most, block) => {
+      const delta = deltaOf(block.sampler);
+      return delta > most ? delta : most;
+    }, 0n);
+  }
   if (sampler.parts) {
     return sampler.parts.reduce((sum, part) => (
       sum + BigInt(part.times) * deltaOf(part.sampler)), 0n);
@@ -2283,7 +2482,7 @@ function deltaOf(sampler) {
  * @returns {number}
  */
 export function epsilonOf({ program }) {
-  return natsOf(prepare(program), program);
+  return natsOf(prepare(program), /** @type {Json} */ (program));
 }
 
 /**
@@ -2291,7 +2490,8 @@ export function epsilonOf({ program }) {
  * @param {Json} program
  * @returns {number}
  */
-function natsOf({ odds, power, steps, furthest, parts }, program) {
+function natsOf({ odds, power, steps, furthest, parts, blocks }, program) {
+  if (blocks) return Math.max(...blocks.map((block) => natsOf(block.sampler, block.program)));
   if (parts) {
     return parts.reduce((sum, part) => sum + part.times * natsOf(part.sampler, part.program), 0);
   }
@@ -2318,20 +2518,37 @@ function logarithm({ numerator, denominator }) {
  * Refuse a survey that shows a smaller epsilon than its programs have, or hides so little that it
  * would have to say so.
  *
- * @param {Json} data
- * @param {readonly Question[]} questions
+ * @param {Survey} data
  */
-function checkEpsilon(data, questions) {
+function checkEpsilon({ questions, program, epsilon, weak_protection: weak }) {
   const rule = "must be the epsilon of the odds";
-  let total = 0;
+  let total = program === undefined ? 0 : natsOf(prepare(program), program);
   for (const question of questions) {
-    const [found, place] = [epsilonOf(question), `survey.${question.name}.epsilon`];
-    require(found <= question.epsilon * (1 + 1e-9) + 1e-12, "odds_exceed", place, rule);
-    const few = data.weak_protection === true || found <= Math.log(MOST_ODDS);
+    const { name, epsilon: stated } = question;
+    const place = `survey.${name}.epsilon`;
+    const found = Math.max(...programsOf({ questions, program }, name).map((one) => (
+      natsOf(prepare(one), one))));
+    require(found <= stated * (1 + 1e-9) + 1e-12, "odds_exceed", place, rule);
+    const few = weak === true || found <= Math.log(MOST_ODDS);
     require(few, "unprotected", place, `must have odds of at most ${MOST_ODDS} of any two answers`);
+    if (program === undefined) total += stated;
   }
-  for (const { epsilon } of questions) total += epsilon;
-  require(total <= Number(data.epsilon) * (1 + 1e-9), "odds_exceed", "survey.epsilon", rule);
+  require(total <= epsilon * (1 + 1e-9), "odds_exceed", "survey.epsilon", rule);
+}
+
+/**
+ * The programs that may randomise a question: its own, or those of the blocks that hold it.
+ *
+ * @param {Pick<Survey, "questions" | "program">} survey
+ * @param {string} name of the question.
+ * @returns {Json[]}
+ */
+export function programsOf({ questions, program }, name) {
+  if (program === undefined) {
+    return questions.flatMap((one) => (one.name === name && one.program ? [one.program] : []));
+  }
+  const holding = blocks(program).filter(({ attributes }) => attributes.includes(name));
+  return [...new Set(holding.map((block) => partOf(block, name).program))];
 }
 
 /**
@@ -2371,6 +2588,10 @@ export function sample(program, encoded, next = systemWords()) {
  * @returns {boolean}
  */
 function takes(sampler, encoded) {
+  if (sampler.blocks !== undefined) {
+    return Array.isArray(encoded) && encoded.length === sampler.blocks.length
+      && sampler.blocks.every((block, i) => takes(block.sampler, encoded[i]));
+  }
   if (sampler.parts !== undefined) {
     return Array.isArray(encoded) && encoded.length === sampler.parts.length
       && sampler.parts.every((part, i) => takes(part.sampler, encoded[i]));
@@ -2427,28 +2648,118 @@ export function randomize(question, answer, next = systemWords()) {
 }
 
 /**
+ * The blocks of a program `one_of`: the questions that one person answers together.
+ *
+ * @param {unknown} program
+ * @returns {readonly Block[]}
+ */
+export function blocks(program) {
+  const { blocks: found } = prepare(program);
+  require(found !== undefined, "malformed", "program", "must be of blocks of questions");
+  return found;
+}
+
+/**
+ * Draw the block that a person is asked, before any answer is known.
+ *
+ * Draw it once for a person and keep it. Whoever draws again after a refusal or a skipped question
+ * makes the draw depend on the answer.
+ *
+ * @param {unknown} program
+ * @param {Words} [next] one word is taken.
+ * @returns {number} the block, from 0.
+ */
+export function drawBlock(program, next = systemWords()) {
+  return blockFrom(blocks(program), next);
+}
+
+/**
+ * The block that an invited person is asked: the same on every device. Its word is
+ *
+ *     the first 8 bytes of SHA-256("warner block\n" study "\n" code), the highest byte first
+ *
+ * @param {Survey} survey
+ * @param {string} code as it is printed, or without hyphens.
+ * @returns {Promise<number>} the block, from 0.
+ */
+export async function blockOfCode(survey, code) {
+  const hash = await hashOfCode("warner block", survey, code);
+  return drawBlock(survey.program, listedWords([new DataView(hash.buffer).getBigUint64(0)]));
+}
+
+/**
+ * Randomise the answers to the block that was drawn.
+ *
+ * @param {Survey} survey
+ * @param {number} block what `drawBlock` returned.
+ * @param {Readonly<Record<string, Answer>>} answers by the names of the block's questions.
+ * @param {Words} [next]
+ * @returns {Uint8Array} the record of the report.
+ */
+export function randomizeBlock(survey, block, answers, next = systemWords()) {
+  const { columns } = prepare(survey.program);
+  const all = blocks(survey.program);
+  require(Number.isInteger(block) && block >= 0 && block < all.length, "bad_answer", "block",
+    "must be one of the blocks");
+  const { attributes, sampler } = all[block];
+  const rule = "is of no question that this person was asked";
+  for (const name of Object.keys(answers)) {
+    require(attributes.includes(name), "bad_answer", name, rule);
+  }
+  const asked = attributes.map((name) => (
+    /** @type {Question} */ (survey.questions.find((question) => question.name === name))));
+  const encoded = encodedBlock(sampler, asked, asked.map((question) => given(question, answers)));
+  const drawn = inSlots([...columns], all, block, encoded, next);
+  return record(/** @type {Program} */ (survey.program), drawn);
+}
+
+/**
+ * @param {Sampler} sampler
+ * @param {readonly Question[]} asked
+ * @param {readonly Answer[]} answers
+ * @returns {Encoded}
+ */
+function encodedBlock(sampler, asked, answers) {
+  if (sampler.parts) {
+    return sampler.parts.map((part, i) => encodedFor(part.sampler, asked[i], answers[i]));
+  }
+  if (asked.length === 1) return encodedFor(sampler, asked[0], answers[0]);
+  return asked.reduce((index, question, i) => (
+    index * valuesOf(question) + indexOf(question, answers[i])), 0);
+}
+
+/**
  * Seal one person's answers: the bytes that leave the device.
  *
  * @param {Survey} survey
  * @param {object} person
- * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions.
+ * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions, or of
+ *   those of the block.
+ * @param {number} [person.block] what was drawn, where each person is asked one block.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
- * @returns {Promise<Uint8Array>} id, public indices, and the record of each question.
+ * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the
+ *   block.
  * @throws {Refusal}
  */
-export async function seal(survey, { answers, public: columns = {}, code, id, words }) {
+export async function seal(survey, { answers, block, public: columns = {}, code, id, words }) {
   // The answers are read before anything is awaited, so that the caller can forget them.
   const next = words ?? systemWords();
+  const invited = survey.access === "invited";
   const shown = survey.public.map((column) => int32(indexOf(column, given(column, columns))));
-  const records = survey.questions.map((question) => (
-    randomize(question, given(question, answers), next)));
-  const own = id ?? (survey.access === "invited"
+  const records = survey.program === undefined
+    ? survey.questions.map((question) => randomize(question, given(question, answers), next))
+    : [randomizeBlock(survey, block ?? -1, answers, next)];
+  const own = id ?? (invited
     ? await invitationId(survey, code ?? "")
     : crypto.getRandomValues(new Uint8Array(ID_LENGTH)));
   require(own.length === ID_LENGTH, "code", "id", `must have ${ID_LENGTH} bytes`);
+  if (invited && survey.program !== undefined) {
+    const same = await blockOfCode(survey, code ?? "") === block;
+    require(same, "code", "block", "must be that of the invitation code");
+  }
   return joined([own, ...shown, ...records]);
 }
 
@@ -2472,7 +2783,8 @@ function int32(value) {
 
 /**
  * The text of one report, for survey tools that carry it in a hidden field. `warner tally --column`
- * counts such texts. It says which study and which question the report is of.
+ * counts such texts. It says which study and which question the report is of; a report on a block
+ * is of all questions.
  *
  * @param {Survey} survey
  * @param {string} name the question.
@@ -2481,11 +2793,24 @@ function int32(value) {
  * @throws {Refusal}
  */
 export function reportText(survey, name, record) {
-  const place = survey.questions.findIndex((question) => question.name === name);
-  require(place >= 0, "malformed", name, "must be a question of the survey");
-  const length = recordLength(survey.questions[place].program);
+  const asked = survey.questions.findIndex((question) => question.name === name);
+  require(asked >= 0, "malformed", name, "must be a question of the survey");
+  const place = survey.program === undefined ? asked : 0;
+  const { length } = reportsOf(survey)[place];
   require(record.length === length, "malformed", name, `must have a record of ${length} bytes`);
   return `wr1-${survey.layout.slice(0, 16)}-${place + 1}-${hexadecimal(record)}`;
+}
+
+/**
+ * The reports of a submission: one on each question, or one on the block that was drawn.
+ *
+ * @param {Survey} survey
+ * @returns {{ name: string, length: number }[]} the name is that of the question, "" for a block.
+ */
+function reportsOf({ questions, program }) {
+  const all = program === undefined ? questions : [{ name: "", program }];
+  return all.map((one) => (
+    { name: one.name, length: recordLength(/** @type {Program} */ (one.program)) }));
 }
 
 /**
@@ -2494,8 +2819,8 @@ export function reportText(survey, name, record) {
  * @param {Survey} survey
  */
 export function submissionLength(survey) {
-  return survey.questions.reduce(
-    (sum, { program }) => sum + recordLength(program), ID_LENGTH + 4 * survey.public.length,
+  return reportsOf(survey).reduce(
+    (sum, { length }) => sum + length, ID_LENGTH + 4 * survey.public.length,
   );
 }
 
@@ -2539,10 +2864,18 @@ export function plainCode(text) {
  * @returns {Promise<Uint8Array>}
  */
 export async function invitationId(survey, code) {
+  return (await hashOfCode("warner invitation", survey, code)).slice(0, ID_LENGTH);
+}
+
+/**
+ * @param {string} use what the hash is for: from one nobody can tell another.
+ * @param {Survey} survey
+ * @param {string} code
+ */
+function hashOfCode(use, { study }, code) {
   const plain = plainCode(code);
   require(plain !== null, "code", "code", "must be 16 letters and digits, as in the invitation");
-  const text = `warner invitation\n${survey.study}\n${plain}`;
-  return (await sha256(new TextEncoder().encode(text))).slice(0, ID_LENGTH);
+  return sha256(new TextEncoder().encode(`${use}\n${study}\n${plain}`));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -2563,7 +2896,7 @@ export async function invitationId(survey, code) {
  * The exact law of a question's reports, for the sentence of odds; null where only the odds say
  * something, as for numbers.
  *
- * @param {Question} question
+ * @param {{ readonly program?: unknown }} question a question, or a block of one question.
  * @param {number} [index] the value that the sentence is about.
  * @returns {Chances | null}
  */
@@ -2616,7 +2949,8 @@ function isAllOrNone(count, people) {
  * @param {Survey} survey
  * @returns {string[]}
  */
-export function promisesOf({ questions, public: columns, epsilon }) {
+export function promisesOf(survey) {
+  const { questions, public: columns, epsilon } = survey;
   const levels = ["strong", "weak", "none"];
   const levelOf = (/** @type {number} */ nats, /** @type {number | null} */ delta) => {
     if (nats > Math.log(MOST_ODDS)) return 2;
@@ -2625,8 +2959,8 @@ export function promisesOf({ questions, public: columns, epsilon }) {
   /** @type {Set<number>} */
   const found = new Set(questions.map((question) => levelOf(question.epsilon, question.delta)));
   const least = Math.max(...found);
-  const isSensitive = (/** @type {Question} */ { program }) => (
-    prepare(program).between === "sensitive");
+  const isSensitive = (/** @type {Question} */ { name }) => (
+    programsOf(survey, name).some((program) => prepare(program).between === "sensitive"));
   return [
     ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
     ...(levelOf(epsilon, null) > least ? ["together"] : []),
@@ -2638,7 +2972,7 @@ export function promisesOf({ questions, public: columns, epsilon }) {
 /**
  * @typedef {object} Segment bytes of a submission that mean something.
  * @property {"id" | "public" | "report"} kind
- * @property {string} name the public column or the question; "" for the id.
+ * @property {string} name the public column or the question; "" for the id and for a block.
  * @property {number} start
  * @property {Uint8Array} bytes
  */
@@ -2656,8 +2990,8 @@ export function segments(survey, submission) {
     ["id", "", ID_LENGTH],
     ...survey.public.map(({ name }) => (
       /** @type {[Segment["kind"], string, number]} */ (["public", name, 4]))),
-    ...survey.questions.map(({ name, program }) => (
-      /** @type {[Segment["kind"], string, number]} */ (["report", name, recordLength(program)]))),
+    ...reportsOf(survey).map(({ name, length }) => (
+      /** @type {[Segment["kind"], string, number]} */ (["report", name, length]))),
   ];
   let start = 0;
   return lengths.map(([kind, name, length]) => {

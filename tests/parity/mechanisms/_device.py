@@ -386,6 +386,23 @@ def run_each(p: dict[str, Any], x: list[Any], d: Any) -> Columns:
     ]
 
 
+def blocks_of(p: dict[str, Any]) -> list[dict[str, Any]]:
+    """The program of each block."""
+    return [p["programs"][block["program"]] for block in p["blocks"]]
+
+
+def _in_slots(p: dict[str, Any], block: int, columns: Columns) -> Columns:
+    numbers = [block, *(value for _, values in columns for value in values)]
+    slots = p["columns"]
+    numbers += [0] * (len(slots) - len(numbers))
+    return [(slot["name"], [v]) for slot, v in zip(slots, numbers, strict=True)]
+
+
+def run_one_of(p: dict[str, Any], x: list[Any], d: Any) -> Columns:
+    block = d.among([read(width) for width in p["draw"]], 1)
+    return _in_slots(p, block, run(blocks_of(p)[block], x[block], d))
+
+
 SAMPLERS: dict[str, Callable[[dict[str, Any], Any, Any], Columns]] = {
     name[4:]: made for name, made in list(globals().items()) if name.startswith("run_")
 }
@@ -403,6 +420,18 @@ def record(program: dict[str, Any], columns: Columns) -> bytes:
         assert (stated["name"], stated["length"]) == (name, len(values))
         parts += [value.to_bytes(int(stated["dtype"][2:]), "little") for value in values]
     return b"".join(parts)
+
+
+def _columns_of(program: dict[str, Any], report: bytes) -> Columns:
+    """The columns of a record."""
+    found, at = [], 0
+    for stated in program["columns"]:
+        width, values = int(stated["dtype"][2:]), []
+        for _ in range(stated["length"]):
+            values.append(int.from_bytes(report[at : at + width], "little"))
+            at += width
+        found.append((stated["name"], values))
+    return found
 
 
 # The exact law.
@@ -488,6 +517,13 @@ def law(p: dict[str, Any], x: Any) -> Law:
             b"".join(r for r, _ in rows): prod((v for _, v in rows), start=Fraction(1))
             for rows in product(*(one.items() for one in laws))
         }
+    if name == "one_of":
+        found: Law = {}
+        for block, (inner, width) in enumerate(zip(blocks_of(p), p["draw"], strict=True)):
+            for report, share in law(inner, x[block]).items():
+                columns = _in_slots(p, block, _columns_of(inner, report))
+                found[record(p, columns)] = share * Fraction(read(width), ONE)
+        return found
     if name == "silence":
         return _nonresponse_law(p, x)
     return _law_of_paths(json.dumps(p), x)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import prod
 from typing import Any
 
 from tests.parity.mechanisms._device import (
     ONE,
     Refused,
+    blocks_of,
     exponential_table,
     gaussian_masses,
     last_of,
@@ -20,7 +21,7 @@ from tests.parity.mechanisms._device import (
 )
 
 COMMON = {"format", "sampler", "answer", "columns", "odds", "odds_at_most"}
-WHOLE, LIST, TABLE, PARTS = "integer", "list", "table", "parts"
+WHOLE, LIST, TABLE, PARTS, PROGRAMS = "integer", "list", "table", "parts", "programs"
 # The entries of each sampler; those in the second place may be missing.
 ENTRIES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "direct": ({"size": WHOLE, "own": WHOLE, "other": WHOLE}, {}),
@@ -49,6 +50,7 @@ ENTRIES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "repeated": ({"parts": PARTS}, {}),
     "silence": ({"inner": "program", "dropped": WHOLE, "silent": WHOLE}, {}),
     "each": ({"parts": PARTS}, {}),
+    "one_of": ({"draw": LIST, "blocks": PARTS, "programs": PROGRAMS}, {}),
 }  # fmt: skip
 ANSWERS = {
     **dict.fromkeys(ENTRIES, ("index",)),
@@ -58,6 +60,7 @@ ANSWERS = {
     "silence": ("index", "position"),
     "repeated": ("parts",),
     "each": ("parts",),
+    "one_of": ("parts",),
 }
 
 
@@ -94,7 +97,19 @@ def _has_type(value: Any, kind: str) -> bool:
         return all(map(_integer, value))
     if kind == TABLE:
         return all(isinstance(row, list) and all(map(_integer, row)) for row in value)
+    if kind == PROGRAMS:
+        return bool(value) and all(isinstance(part, dict) for part in value)
     return bool(value) and all(isinstance(part, dict) and "program" in part for part in value)
+
+
+def _have_programs(p: dict[str, Any]) -> bool:
+    """Whether each block has a program, and names of questions."""
+    return all(
+        _integer(block["program"])
+        and block["program"] < len(p["programs"])
+        and all(isinstance(name, str) for name in block["attributes"])
+        for block in p["blocks"]
+    )
 
 
 def _well_formed(p: dict[str, Any]) -> bool:
@@ -106,6 +121,7 @@ def _well_formed(p: dict[str, Any]) -> bool:
         and all(_has_type(p[name], known[name]) for name in p.keys() & known.keys())
         and p["answer"] in ANSWERS[p["sampler"]]
         and (p["sampler"] not in ("noise", "gaussian") or ("size" in p) == (p["answer"] == "index"))
+        and (p["sampler"] != "one_of" or _have_programs(p))
         and isinstance(p["columns"], list)
         and (p["odds_at_most"] is None or _fraction(p["odds_at_most"]))
         and (odds is None or (_fraction(odds) and _integer(odds.get("power"))))
@@ -268,6 +284,26 @@ def _nonresponse(p: dict[str, Any]) -> bool:
     )
 
 
+def _one_of(p: dict[str, Any]) -> bool:
+    for inner in p["programs"]:
+        check(inner)
+    names = [block["attributes"] for block in p["blocks"]]
+    parts = [[part["name"] for part in inner.get("parts", [])] for inner in blocks_of(p)]
+    samplers = [inner["sampler"] for inner in blocks_of(p)]
+    return (
+        len(p["draw"]) == len(names) == len({frozenset(block) for block in names})
+        and 2 <= len(names) <= 10_000
+        and min(read(width) for width in p["draw"]) >= 1
+        and sum(read(width) for width in p["draw"]) == ONE
+        and all(1 <= len(block) == len(set(block)) for block in names)
+        and not {"one_of", "repeated"} & set(samplers)
+        and all(
+            sampler != "each" or block == of
+            for sampler, block, of in zip(samplers, names, parts, strict=True)
+        )
+    )
+
+
 LAWS = {
     "direct": _direct,
     "bits": _keeps,
@@ -288,6 +324,7 @@ LAWS = {
     "repeated": _parts,
     "silence": _nonresponse,
     "each": _parts,
+    "one_of": _one_of,
 }
 
 
@@ -321,6 +358,18 @@ def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
             {**column, "name": f"{name or i}.{column['name']}"}
             for i, (name, one) in enumerate(runs, 1)
             for column in one["columns"]
+        ]
+    if s == "one_of":
+        each = [
+            [column["dtype"] for column in inner["columns"] for _ in range(column["length"])]
+            for inner in blocks_of(p)
+        ]
+        widest = [max(dtypes, key=lambda d: d[2:]) for dtypes in zip_longest(*each, fillvalue="|u1")]
+        names = ["report"] if len(widest) == 1 else [f"report_{i + 1}" for i in range(len(widest))]
+        slots = zip(names, widest, strict=True)
+        return [
+            _column("block", len(p["blocks"])),
+            *({"name": name, "dtype": dtype, "length": 1} for name, dtype in slots),
         ]
     return [_column("report", _reports(p))]
 
@@ -452,7 +501,7 @@ Odds = tuple[Fraction, str, int]
 def odds_of(p: dict[str, Any]) -> Odds | None:
     """The fraction, what it is between, and its power, from the integers of a program."""
     s = p["sampler"]
-    if s in ("gaussian", "each"):
+    if s in ("gaussian", "each", "one_of"):
         return None
     if s == "repeated":
         return _repeated_odds(p)
@@ -545,10 +594,11 @@ def check_answer(p: dict[str, Any], x: Any) -> None:
         return
     inner = p.get("inner", p)
     if p["answer"] == "parts":
-        fits = isinstance(x, list) and len(x) == len(p["parts"])
-        _require(fits, "bad_answer")
-        for part, answer in zip(p["parts"], x, strict=True):
-            check_answer(part["program"], answer)
+        one_of = p["sampler"] == "one_of"
+        programs = blocks_of(p) if one_of else [part["program"] for part in p["parts"]]
+        _require(isinstance(x, list) and len(x) == len(programs), "bad_answer")
+        for program, answer in zip(programs, x, strict=True):
+            check_answer(program, answer)
     elif p["answer"] == "index":
         _require(type(x) is int and 0 <= x < inner["size"], "bad_answer")
     else:

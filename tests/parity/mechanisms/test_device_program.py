@@ -31,12 +31,20 @@ from warner.mechanisms import Mechanism
 from warner.privacy.report_laws import epsilon_of
 from warner.reports.reports import Reports
 
-SERVED = [*MECHANISMS, *PLACES, *SILENT, *SENSITIVITIES, *COMBINED]
+BLOCKS = {name: made for name, made in make.mechanisms().items() if name.startswith("one_of")}
+_THREE = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 2), c=warner.Integers(0, 1))
+SMALL_BLOCKS = {
+    "OneOf pairs": warner.OneOf(_THREE, 1.0, [("b", "a"), "b", "c"], odds={("b", "a"): 2, "b": 1, "c": 4}),
+    "OneOf two questions": warner.OneOf(_THREE, 1.0, ask=2),
+}
+SERVED = [*MECHANISMS, *PLACES, *SILENT, *SENSITIVITIES, *COMBINED, *BLOCKS, *SMALL_BLOCKS]
 VECTORS = Path(make.__file__).parent
 
 
 @cache
 def _mechanism(name: str) -> Mechanism:
+    if name in BLOCKS or name in SMALL_BLOCKS:
+        return {**BLOCKS, **SMALL_BLOCKS}[name]
     if name in SENSITIVITIES:
         return SENSITIVITIES[name](warner.Integers(0, 3), 1.0)
     if name == "Gaussian":  # less noise than in the registry, so that its law takes less time
@@ -96,6 +104,15 @@ def _answers(mechanism: Mechanism, program: dict[str, Any], x: int) -> Any:
         if encoded != encoded:
             return None
         return int(encoded) if program["answer"] == "index" else encoded
+    if isinstance(mechanism, warner.OneOf):
+        axes = np.unravel_index(x, mechanism.domain.shape)
+        value = dict(zip(mechanism.domain.attributes, axes, strict=True))
+        return [
+            _answers(inner, one, _index_of(mechanism, block, value))
+            for block, inner, one in zip(
+                mechanism.blocks, mechanism.parts.values(), device.blocks_of(program), strict=True
+            )
+        ]
     places = (
         np.unravel_index(x, mechanism.domain.shape)
         if program["sampler"] == "each"
@@ -108,9 +125,15 @@ def _answers(mechanism: Mechanism, program: dict[str, Any], x: int) -> Any:
     return [_answers(part, one["program"], int(place)) for part, one, place in each]
 
 
+def _index_of(mechanism: warner.OneOf, block: tuple[str, ...], value: dict[str, Any]) -> int:
+    """The index of a block's answers among those of its domain."""
+    shape = [mechanism.domain.attributes[name].size for name in block]
+    return int(np.ravel_multi_index([value[name] for name in block], shape))
+
+
 def _rounds(program: dict[str, Any]) -> bool:
     """Whether a law is rounded: by a position as a double, or noise of 256 binary digits."""
-    inside = [part["program"] for part in program.get("parts", [])]
+    inside = [part["program"] for part in program.get("parts", [])] + program.get("programs", [])
     inside += [program["inner"]] if "inner" in program else []
     is_rounded = program["answer"] == "position" or program["sampler"] == "noise"
     return is_rounded or any(map(_rounds, inside))
@@ -118,7 +141,9 @@ def _rounds(program: dict[str, Any]) -> bool:
 
 # Where a bin stands for many positions, reports alone are compared; so where the law takes long.
 EXACT = [
-    name for name in SERVED if not _mechanism(name).represents_interval and name != "Gaussian x RR"
+    name
+    for name in SERVED
+    if not _mechanism(name).represents_interval and name not in ("Gaussian x RR", *BLOCKS)
 ]
 
 
@@ -170,7 +195,7 @@ def test_odds_are_those_of_the_law(name: str) -> None:
     """Rejects odds that are rounded, of another law, or above the budget."""
     mechanism, program = _mechanism(name), _program(name)
     if program["odds"] is None:
-        assert mechanism.guarantee.delta is not None or program["sampler"] == "each"
+        assert mechanism.guarantee.delta is not None or program["sampler"] in ("each", "one_of")
         return
     r = _fraction(program["odds"])
     power = program["odds"]["power"]
