@@ -364,7 +364,9 @@ def columns_of(p: dict[str, Any]) -> list[dict[str, Any]]:
             [column["dtype"] for column in inner["columns"] for _ in range(column["length"])]
             for inner in blocks_of(p)
         ]
-        widest = [max(dtypes, key=lambda d: d[2:]) for dtypes in zip_longest(*each, fillvalue="|u1")]
+        widest = [
+            max(dtypes, key=lambda d: d[2:]) for dtypes in zip_longest(*each, fillvalue="|u1")
+        ]
         names = ["report"] if len(widest) == 1 else [f"report_{i + 1}" for i in range(len(widest))]
         slots = zip(names, widest, strict=True)
         return [

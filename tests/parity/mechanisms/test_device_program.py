@@ -34,7 +34,9 @@ from warner.reports.reports import Reports
 BLOCKS = {name: made for name, made in make.mechanisms().items() if name.startswith("one_of")}
 _THREE = warner.Product(a=warner.Integers(0, 1), b=warner.Integers(0, 2), c=warner.Integers(0, 1))
 SMALL_BLOCKS = {
-    "OneOf pairs": warner.OneOf(_THREE, 1.0, [("b", "a"), "b", "c"], odds={("b", "a"): 2, "b": 1, "c": 4}),
+    "OneOf pairs": warner.OneOf(
+        _THREE, 1.0, [("b", "a"), "b", "c"], odds={("b", "a"): 2, "b": 1, "c": 4}
+    ),
     "OneOf two questions": warner.OneOf(_THREE, 1.0, ask=2),
 }
 SERVED = [*MECHANISMS, *PLACES, *SILENT, *SENSITIVITIES, *COMBINED, *BLOCKS, *SMALL_BLOCKS]
