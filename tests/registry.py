@@ -230,7 +230,37 @@ REPEATED: dict[str, Callable[[float], warner.mechanisms.Repeated]] = {
     ),
     "RR once": lambda e: warner.mechanisms.Repeated(warner.RandomizedResponse(_FOUR, e), 1),
 }
-COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED}
+# One block of questions for each person.
+_ASKED = Product(a=_ABC, b=Categorical(["n", "y"]))
+_MORE = Product(a=_ABC, b=Categorical(["n", "y"]), c=Categorical(["u", "v"]))
+ONE_OF: dict[str, Callable[[float], warner.OneOf]] = {
+    "one of two": lambda e: warner.OneOf(_ASKED, e),
+    "one of three pairs": lambda e: warner.OneOf(_MORE, e, "pairs"),
+    "two of three": lambda e: warner.OneOf(_MORE, e, ask=2),
+    "one of bits and hashes": lambda e: warner.OneOf(
+        _ASKED,
+        mechanisms={
+            "a": lambda d: warner.UnaryEncoding(d, e, variant="oue"),
+            "b": lambda d: warner.LocalHashing(d, e, seeds=4, buckets=3),
+        },
+    ),
+    "one of a pair of bits and a number": lambda e: warner.OneOf(
+        Product(a=_ABC, b=Categorical(["n", "y"]), c=_BINS),
+        blocks=[("a", "b"), "c"],
+        mechanisms={
+            ("a", "b"): lambda d: warner.SubsetSelection(d, e, size=2),
+            "c": lambda d: warner.SquareWave(d, e, cells=24),
+        },
+    ),
+    "one of some sensitive values": lambda e: warner.OneOf(
+        Product(a=_FOUR, b=_ABC),
+        mechanisms={
+            "a": lambda d: warner.UtilityOptimizedRR(d, e, sensitive=[0, 1]),
+            "b": lambda d: warner.RandomizedResponse(d, e),
+        },
+    ),
+}
+COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED, **ONE_OF}
 
 # Whose channel has no inverse that double precision knows: two reports tell no more than a mean,
 # normal noise not much more.

@@ -150,6 +150,28 @@ class OneOf(Mechanism):
         self.takers = {n: d if n in several else alone[n] for n, d in attributes.items()}
         # Where an attribute stands among all attributes.
         self._axis = {name: axis for axis, name in enumerate(self.domain.attributes)}
+        masks = [inner.sensitive_mask for inner in parts]
+        if any(mask is not None for mask in masks) and self.domain.size <= ENUMERABLE:
+            # The people who hold a sensitive value in every block that has any. Only the
+            # enumeration asks for it.
+            self.sensitive_mask = np.logical_and.reduce(
+                [
+                    mask[self._index_in(block)]
+                    for block, mask in zip(self.blocks, masks, strict=True)
+                    if mask is not None
+                ]
+            )
+
+    def _index_in(self, block: Block) -> np.ndarray:
+        """The index in the block's domain of each tuple of all answers, (K,)."""
+        places = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
+        shape = [self.domain.attributes[name].size for name in block]
+        return np.ravel_multi_index([places[self._axis[name]] for name in block], shape)
+
+    @property
+    def sensitive(self) -> list[Any]:
+        """The protected values as (block, value) pairs; [] where all are protected."""
+        return [(name, value) for name, inner in self.parts.items() for value in inner.sensitive]
 
     @property
     def guarantee(self) -> Guarantee:
@@ -446,13 +468,13 @@ class OneOf(Mechanism):
         return np.concatenate([inner.protected() for inner in self.parts.values()])
 
     def probabilities(self) -> np.ndarray:
-        places = np.unravel_index(np.arange(self.domain.size), self.domain.shape)
-        tables = []
-        for (block, inner), width in zip(self._items(), self.odds, strict=True):
-            shape = [self.domain.attributes[name].size for name in block]
-            index = np.ravel_multi_index([places[self._axis[name]] for name in block], shape)
-            tables.append(inner.probabilities()[:, index] * Fraction(width, ONE))
-        return np.concatenate(tables)
+        blocks = zip(self._items(), self.odds, strict=True)
+        return np.concatenate(
+            [
+                inner.probabilities()[:, self._index_in(block)] * Fraction(width, ONE)
+                for (block, inner), width in blocks
+            ]
+        )
 
 
 def as_rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:

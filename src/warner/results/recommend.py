@@ -69,10 +69,11 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
       (experiments P4/fig9 to P4/fig11).
     - Keys with values: ``PerKey()``, or ``KeyMeans()`` where values are rounded, because such
       reports identify means only.
-    - Several attributes that are randomised separately: ``RakedJoint()``, with the recommended
-      method for each single attribute. Its margins of one and two attributes are those of separate
-      estimates, as far as one table can have them all. It errs less than maximum likelihood and
-      than early-stopped EM on the whole table (bench/joint_margins).
+    - Several attributes that are randomised separately, or of which each person was asked some:
+      ``RakedJoint()``, with the recommended method for each single attribute. Its margins of one
+      and two attributes are those of separate estimates, as far as one table can have them all. It
+      errs less than maximum likelihood and than early-stopped EM on the whole table
+      (bench/joint_margins).
     - Several attributes in one report of a Product: ``EmpiricalBayes(order=False)``.
     - Labels: ``EmpiricalBayes()``, which learns from all shares how large shares are, and from
       their order where the reports show that neighbours are alike. In the league (bench/accuracy)
@@ -98,7 +99,9 @@ def recommended(domain: Domain, channel: LikelihoodOperator | None = None) -> Es
         return estimators.LogSpline()
     if domain.attributes:
         if channel is not None and all(
-            group.factors(domain.shape) is None for group in channel.groups()
+            group.factors(domain.shape) is None
+            and all(group.tells_about([axis]) for axis in range(len(domain.shape)))
+            for group in channel.groups()
         ):
             return estimators.EmpiricalBayes(order=False)
         return estimators.RakedJoint(single=fit_alone)

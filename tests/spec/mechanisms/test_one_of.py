@@ -176,3 +176,28 @@ def test_blocks_of_many_questions_keep_few_columns() -> None:
     everyone = [dict.fromkeys(names, 1)] * 5000
     tally = survey.tally(survey.randomize(everyone, np.random.default_rng(6)))
     assert estimate(tally, attributes=["q3", "q7"]).probabilities.shape == (16,)
+
+
+def test_groups_count_the_people_who_were_asked() -> None:
+    survey = OneOf(THREE, 2.0)
+    reports = survey.randomize(_answers(THREE, 9000), np.random.default_rng(7))
+    groups = survey.tally(reports, {"ward": np.arange(9000) % 3})
+    of_groups = estimate(groups, attributes=["a"])
+    numbers = [of.n for _, of in of_groups.items()]
+    assert sum(numbers) == estimate(groups.total(), attributes=["a"]).n < 9000
+    width = np.diff(estimate(groups[(0,)], attributes=["a"]).interval())[0, 0]
+    alone = estimate(groups, attributes=["a"], pool="none")
+    assert np.diff(alone[(0,)].interval())[0, 0] == pytest.approx(width, rel=0.1)
+
+
+def test_three_questions_come_together_from_all_pairs() -> None:
+    survey = OneOf(THREE, 4.0, "pairs")
+    answers = _answers(THREE, 60_000)
+    tally = survey.tally(survey.randomize(answers, np.random.default_rng(8)))
+    truth = np.bincount(THREE.encode(answers), minlength=THREE.size) / len(answers)
+    model = warner.graphical_model(tally)
+    assert len(model.edges) == 3
+    for table in (estimate(tally).probabilities, model.marginal(["a", "b", "c"]).ravel()):
+        pairs = [table.reshape(THREE.shape).sum(axis=axis) for axis in range(3)]
+        expected = [truth.reshape(THREE.shape).sum(axis=axis) for axis in range(3)]
+        assert max(np.abs(p - t).max() for p, t in zip(pairs, expected, strict=True)) < 0.04
