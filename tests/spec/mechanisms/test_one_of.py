@@ -6,9 +6,11 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pyarrow
 import pytest
 
 import warner
+from tests.refusals import refused
 from warner import Categorical, Integers, Interval, OneOf, Product, estimate
 from warner.mechanisms import PerAttribute, RandomizedResponse, from_header
 
@@ -201,3 +203,22 @@ def test_three_questions_come_together_from_all_pairs() -> None:
         pairs = [table.reshape(THREE.shape).sum(axis=axis) for axis in range(3)]
         expected = [truth.reshape(THREE.shape).sum(axis=axis) for axis in range(3)]
         assert max(np.abs(p - t).max() for p, t in zip(pairs, expected, strict=True)) < 0.04
+
+
+@pytest.mark.parametrize("name", ["one", "pairs", "bits", "hashes", "numbers", "two questions"])
+def test_frames_are_counted_as_reports_in_memory_are(name: str) -> None:
+    survey = DESIGNS[name](2.0)
+    reports = survey.randomize(_answers(survey.domain, 400), np.random.default_rng(9))
+    frame = reports.to_frame()
+    ward = np.arange(400) % 3
+    assert survey.tally(frame).counts.tolist() == survey.tally(reports).counts.tolist()
+    frame = frame.append_column("ward", [ward])
+    by_frame, by_reports = survey.tally(frame, "ward"), survey.tally(reports, {"ward": ward})
+    assert by_frame.counts.tolist() == by_reports.counts.tolist()
+
+
+def test_a_frame_with_a_report_that_the_block_does_not_have_is_refused() -> None:
+    survey = OneOf(THREE, 2.0)
+    wrong = pyarrow.table({"block": [0, 1], "report": [2, 2]})
+    with pytest.warns(warner.errors.FrameWarning):
+        refused(warner.errors.ReportError, "'a'", survey.tally, wrong)
