@@ -260,7 +260,23 @@ ONE_OF: dict[str, Callable[[float], warner.OneOf]] = {
         },
     ),
 }
+# One of several questions answered, and the others by fakes.
+HIDDEN: dict[str, Callable[[float], warner.mechanisms.HiddenQuestion]] = {
+    "two questions, one hidden": lambda e: warner.mechanisms.HiddenQuestion(
+        Product(a=_ABC, b=_FOUR), e
+    ),
+    "one hidden, public fakes": lambda e: warner.mechanisms.HiddenQuestion(
+        Product(a=_ABC, b=Categorical(["n", "y"])),
+        e,
+        odds={"a": 2, "b": 1},
+        fakes={"a": {"a": 0.6, "b": 0.3, "c": 0.1}},
+    ),
+    "one hidden, subsets": lambda e: warner.mechanisms.HiddenQuestion(
+        Product(a=_FOUR, b=_ABC), e, lambda d, e: warner.SubsetSelection(d, e, size=2)
+    ),
+}
 COMBINED: dict[str, Callable[[float], Mechanism]] = {**PER_ATTRIBUTE, **REPEATED, **ONE_OF}
+SEVERAL: dict[str, Callable[[float], Mechanism]] = {**COMBINED, **HIDDEN}
 
 # Whose channel has no inverse that double precision knows: two reports tell no more than a mean,
 # normal noise not much more.

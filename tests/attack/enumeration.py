@@ -242,9 +242,30 @@ def keys_of(mechanism: Mechanism) -> list[Key]:
     ]
 
 
+def _fake(part: Any) -> Law:
+    """The law of a report on a fake value."""
+    size = part.domain.size
+    shares = part.fakes or [Fraction(ONE, size)] * size
+    return _mixed([(Fraction(g) / ONE, law(part.mechanism, v)) for v, g in enumerate(shares)])
+
+
 def law(mechanism: Any, answer: Any) -> Law:
     """Pr(report | answer), exactly, of every report that the answer can make."""
     m: Any = mechanism
+    if isinstance(m, warner.mechanisms.WithFakes):
+        odds = Fraction(m.share, ONE)
+        return _mixed([(odds, law(m.mechanism, answer)), (1 - odds, _fake(m))])
+    if isinstance(m, warner.mechanisms.HiddenQuestion):
+        # One answer is true, by the odds of its question; the others are fakes.
+        sums = []
+        for true in m.parts.values():
+            tuple_of: Law = {(): Fraction(1)}
+            for part, own in zip(m.parts.values(), answer, strict=True):
+                tuple_of = _times(
+                    tuple_of, law(part.mechanism, own) if part is true else _fake(part)
+                )
+            sums.append((Fraction(true.share, ONE), tuple_of))
+        return _mixed(sums)
     if isinstance(m, warner.PerAttribute):
         whole: Law = {(): Fraction(1)}
         for part, own in zip(m.parts.values(), answer, strict=True):

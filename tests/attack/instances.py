@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -219,6 +220,30 @@ def _repeated(rng: np.random.Generator) -> Mechanism:
     )
 
 
+def _with_fakes(rng: np.random.Generator) -> Mechanism:
+    inner = _subsets(rng) if rng.random() < 0.5 else SINGLE["RandomizedResponse"](rng)
+    fakes = None
+    if isinstance(inner, warner.RandomizedResponse) and rng.random() < 0.5:
+        edges = sorted(int(e) for e in rng.integers(1, 2**62, inner.domain.size - 1))
+        fakes = [b - a for a, b in itertools.pairwise([0, *edges, 2**64])]
+    return warner.mechanisms.WithFakes(inner, int(rng.integers(2**60, 2**63)), fakes)
+
+
+def _hidden(rng: np.random.Generator) -> Mechanism:
+    """Two or three questions, one of them answered."""
+    domains = {f"part{i}": labels(rng, 4) for i in range(rng.integers(2, 4))}
+    odds = {name: float(rng.uniform(0.2, 1)) for name in domains}
+    some = next(iter(domains))
+    shares = rng.dirichlet(np.ones(domains[some].size)) * 0.9 + 0.1 / domains[some].size
+    fakes = {some: dict(zip(domains[some].labels, shares.tolist(), strict=True))}
+    return warner.mechanisms.HiddenQuestion(
+        warner.Product(**domains),
+        epsilon(rng),
+        odds=odds if rng.random() < 0.5 else None,
+        fakes=fakes if rng.random() < 0.5 else None,
+    )
+
+
 def single(rng: np.random.Generator) -> Mechanism:
     names = list(SINGLE)
     return SINGLE[names[rng.integers(len(names))]](rng)
@@ -227,6 +252,8 @@ def single(rng: np.random.Generator) -> Mechanism:
 ALL: dict[str, Make] = {
     **SINGLE,
     "WithNonresponse": _with_nonresponse,
+    "WithFakes": _with_fakes,
     "PerAttribute": _tuple,
+    "HiddenQuestion": _hidden,
     "Repeated": _repeated,
 }

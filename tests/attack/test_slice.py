@@ -36,7 +36,7 @@ from tests.attack._frame import Finding, generator
 from tests.attack._internals import Source
 from tests.attack.attacks import ATTACKS
 from tests.refusals import refused
-from tests.registry import ALL, COMBINED, SENSITIVITIES, smallest
+from tests.registry import ALL, SENSITIVITIES, SEVERAL, smallest
 from warner import Integers
 from warner.channels import LikelihoodOperator
 from warner.collector import survey_document
@@ -94,7 +94,7 @@ REGISTERED: dict[str, Callable[[], Mechanism]] = {
         name: lambda make=make: make(Integers(0, 3), 1.0)  # type: ignore[misc]
         for name, make in SENSITIVITIES.items()
     },
-    **{name: lambda make=make: make(0.5) for name, make in COMBINED.items()},  # type: ignore[misc]
+    **{name: lambda make=make: make(0.5) for name, make in SEVERAL.items()},  # type: ignore[misc]
 }
 
 

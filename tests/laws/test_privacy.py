@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import warner
-from tests.registry import ALL, COMBINED, MECHANISMS, METRIC, TIGHT, smallest
+from tests.registry import ALL, MECHANISMS, METRIC, SEVERAL, TIGHT, smallest
 from warner._core.exact import ONE, log_ratio
 from warner.design.audits import enumerated
 from warner.errors import BudgetError
@@ -131,7 +131,7 @@ def test_default_hash_functions_fit_any_budget_and_domain() -> None:
 # Budgets and guarantees of several reports of one person are those of their parts together.
 
 
-NAMES = list(COMBINED)
+NAMES = list(SEVERAL)
 
 
 FIXED = [
@@ -144,7 +144,7 @@ FIXED = [
 def test_serialised_tuples_have_the_epsilon_of_the_parts_together(
     name: str, epsilon: float
 ) -> None:
-    mechanism = COMBINED[name](epsilon)
+    mechanism = SEVERAL[name](epsilon)
     records = Reports(mechanism.header, mechanism.outputs()).records()
     assert len(set(records)) == len(records) == mechanism.n_reports
     result = warner.audit(mechanism)
@@ -185,6 +185,6 @@ def test_guarantees_of_tuples_are_those_of_their_parts_together() -> None:
     kinds = {"uRR x RR": warner.privacy.OSLDP, "uRAP x OUE": warner.privacy.OSLDP, "geometric x RR": warner.LDP, "Gaussian x RR": warner.privacy.ApproximateLDP,
              "uRR twice": warner.privacy.ULDP, "uRR, RR": warner.privacy.ULDP, "geometric twice": warner.privacy.MetricLDP, "RR three times": warner.LDP}  # fmt: skip
     for name, kind in kinds.items():
-        assert type(COMBINED[name](1.0).guarantee) is kind
-    assert COMBINED["uRR x RR"](1.0).guarantee.sensitive == (("a", 0), ("a", 1))
-    assert COMBINED["geometric x RR"](1.0).epsilon == pytest.approx(4.0)
+        assert type(SEVERAL[name](1.0).guarantee) is kind
+    assert SEVERAL["uRR x RR"](1.0).guarantee.sensitive == (("a", 0), ("a", 1))
+    assert SEVERAL["geometric x RR"](1.0).epsilon == pytest.approx(4.0)

@@ -14,6 +14,7 @@ from .geometry import (
     ProjectiveGeometryResponse as ProjectiveGeometryResponse,
 )
 from .headers import MECHANISMS as MECHANISMS, from_header as from_header
+from .hidden_question import HiddenQuestion as HiddenQuestion, WithFakes as WithFakes
 from .key_value import KeyValue as KeyValue
 from .local_hashing import LocalHashing as LocalHashing
 from .numeric import (

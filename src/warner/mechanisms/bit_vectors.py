@@ -51,26 +51,34 @@ class BitMechanism(Mechanism):
         Returns:
             The channel (m, K). Its row y is proportional to Pr(report y | value).
         """
-        self.schema.check({"bits": rows})
-        support, law = self.channel(), self.law
-        assert isinstance(law, UnsupportedLikelihood)
-        ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
-        return SupportRows(
-            rows,
-            self.domain.size,
-            1.0,
-            float(law.ratio() - 1),
-            support.q,
-            support.gap,
-            log_factors=law.log_unsupported(ones, self.domain.size),
-            ones=support.ones,
-        )
+        return reports_of_bits(self, rows)
 
     def channel_of_reports(
         self, columns: Mapping[str, np.ndarray]
     ) -> tuple[LikelihoodOperator, np.ndarray]:
         different, row = unique_rows(columns["bits"])
         return self.report_channel(different), row
+
+
+def reports_of_bits(mechanism: Mechanism, rows: np.ndarray) -> SupportRows:
+    """The channel whose rows are the given reports of K bits, of a law with one likelihood ratio.
+
+    Shapes: rows (m, bytes).
+    """
+    mechanism.schema.check({"bits": rows})
+    support, law = mechanism.channel().support_law(), mechanism.law
+    assert isinstance(law, UnsupportedLikelihood) and support is not None
+    ones = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
+    return SupportRows(
+        rows,
+        mechanism.domain.size,
+        1.0,
+        float(law.ratio() - 1),
+        support.q,
+        support.gap,
+        log_factors=law.log_unsupported(ones, mechanism.domain.size),
+        ones=support.ones,
+    )
 
 
 def true_bit_probability(variant: str | float, epsilon: float) -> Decimal:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from math import prod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -210,7 +210,7 @@ class PerAttribute(Combined):
     (['smokes.report', 'age.bits'], 1.5, 2)
     """
 
-    references = ("P5",)
+    references: ClassVar[tuple[str, ...]] = ("P5",)
 
     domain: Product
 

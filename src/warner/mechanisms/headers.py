@@ -78,6 +78,8 @@ MECHANISMS = _Registry(
         "Exponential",
         "OneOf",
         "PerAttribute",
+        "HiddenQuestion",
+        "WithFakes",
         "Repeated",
         "KeyValue",
         "WithNonresponse",

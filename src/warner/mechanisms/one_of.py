@@ -122,7 +122,7 @@ class OneOf(Mechanism):
         self.blocks = _blocks(product, blocks, questions)
         parts = _mechanisms(product, self.blocks, mechanisms, epsilon, questions)
         weights = _default_weights(parts) if odds is None else _weights(self.blocks, odds)
-        self._complete(parts, _widths(weights))
+        self._complete(parts, widths_of(weights))
 
     def _complete(self, parts: Sequence[Mechanism], odds: Sequence[int]) -> None:
         """Take over the mechanisms of the blocks, and their odds."""
@@ -625,7 +625,7 @@ def _weights(blocks: Sequence[Block], odds: Mapping[Any, float]) -> list[float]:
     return weights
 
 
-def _widths(weights: Sequence[float]) -> list[int]:
+def widths_of(weights: Sequence[float]) -> list[int]:
     """Weights as integers that add up to 2^64."""
     total = math.fsum(weights)
     rounded = [max(1, round(weight / total * _FINE)) for weight in weights]

@@ -13,7 +13,7 @@ import pytest
 import warner
 from tests.laws._reports import _reports
 from tests.refusals import refused
-from tests.registry import ALL, BAD_EPSILONS, COMBINED, MECHANISMS, SILENT, smallest
+from tests.registry import ALL, BAD_EPSILONS, MECHANISMS, SEVERAL, SILENT, smallest
 from warner import Categorical, Integers, Interval, SquareWave
 from warner._core import sampling
 from warner._core.sampling import Source
@@ -65,12 +65,12 @@ def test_large_budgets_that_can_be_represented_are_accepted(name: str, epsilon: 
     assert MECHANISMS[name](Integers(0, 3), epsilon).requested == epsilon
 
 
-NAMES = list(COMBINED)
+NAMES = list(SEVERAL)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_header_rebuilds_the_parts_to_the_last_bit(name: str) -> None:
-    mechanism = COMBINED[name](1.0)
+    mechanism = SEVERAL[name](1.0)
     again = from_header(mechanism.header)
     assert type(again) is type(mechanism)
     assert again.header == mechanism.header
