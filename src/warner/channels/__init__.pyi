@@ -62,6 +62,7 @@ from .planar import PlacedChannel as PlacedChannel, PlanarChannel as PlanarChann
 from .stack import StackChannel as StackChannel, StackedRows as StackedRows, stacked as stacked
 from .support import (
     DirectChannel as DirectChannel,
+    SliceChannel as SliceChannel,
     SupportChannel as SupportChannel,
     SupportRows as SupportRows,
 )

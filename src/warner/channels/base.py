@@ -222,6 +222,7 @@ class LikelihoodOperator(ABC):
             them is an expectation.
         reports_are_values: whether A = q 1' + gap I, so that a report is a value.
         rows_are_bit_sums: whether the rows are [P; 1 - P] / K with P = q 1' + diag(gap).
+        ones_are_fixed: whether the number of ones among the bits of a report is fixed.
         supports_overlap_alike: whether each report supports some values, and any two values share
             nearly as many reports as any other two.
         is_keyed: whether the reports are about keys with values.
@@ -240,6 +241,7 @@ class LikelihoodOperator(ABC):
     lists_all_reports: bool = True
     reports_are_values: bool = False
     rows_are_bit_sums: bool = False
+    ones_are_fixed: bool = False
     supports_overlap_alike: bool = False
     is_keyed: bool = False
     tells_means_only: bool = False

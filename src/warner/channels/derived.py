@@ -21,6 +21,7 @@ from warner.channels.base import (
     summed,
     weighted_counts,
 )
+from warner.channels.support import slice_squares
 
 
 class MergedChannel(LikelihoodOperator):
@@ -343,7 +344,7 @@ class SummedChannel(Channel):
         q, gap, size = law.q, law.gap, self.channel.shape[1]
         mass = theta.sum(axis=0)
         if law.pairs is not None:
-            outside, inside = (self._paired_square(law, law.pairs, size, k) for k in (0, 1))
+            outside, inside = slice_squares(law, size // self.shape[1])
             total = np.broadcast_to(outside * mass, theta.shape) + (inside - outside) * theta
             return total, np.full(self.shape[1], inside)
         noise = summed(q * (1 - q) / gap**2, self._sizes, self._keep)
@@ -351,16 +352,6 @@ class SummedChannel(Channel):
         within = summed((excess * self._spread(theta).T).T, self._sizes, self._keep)
         at_value = noise + summed(excess * self._conditional, self._sizes, self._keep)
         return np.add(np.multiply.outer(noise, mass), within), at_value
-
-    def _paired_square(
-        self, law: SupportLaw, pairs: tuple[float, float], size: int, member: int
-    ) -> float:
-        """E Z^2 where ``member`` = 1 of the group is the report's value, or 0."""
-        group, low = size // self.shape[1], float(law.q[0])
-        rest, gap = group - member, float(law.gap[0])
-        mean = group * low + member * gap
-        square = mean + 2 * member * rest * pairs[0] + rest * (rest - 1) * pairs[1]
-        return (square - 2 * group * low * mean + (group * low) ** 2) / gap**2
 
 
 class LiftedChannel(Channel):
@@ -399,6 +390,9 @@ class LiftedChannel(Channel):
 
     def tells_about(self, axes: Sequence[int]) -> bool:
         return not set(axes).isdisjoint(self.keep)
+
+    def parts(self, w: FloatArray, n: int) -> list[tuple[LikelihoodOperator, FloatArray, int]]:
+        return self.channel.parts(w, n)
 
     def _marginal(
         self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]

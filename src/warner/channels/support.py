@@ -313,7 +313,7 @@ class SupportChannel(SupportInverse, CompositeChannel):
     ) -> None:
         self.shape = (2 * size, size)
         self._size, self.rows_per_report = size, bits or size
-        self.ones = ones
+        self.ones, self.ones_are_fixed = ones, ones is not None
         self._set_support_law(size, q, gap)
 
     def matvec(self, theta: FloatArray) -> FloatArray:
@@ -379,6 +379,16 @@ class SupportChannel(SupportInverse, CompositeChannel):
         channel = SupportChannel(len(starts), self.q[starts], gap, bits=int(self.rows_per_report))
         yes, no = w[: self._size], w[self._size :]
         return channel, np.concatenate([np.add.reduceat(bits, starts) for bits in (yes, no)])
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        if self.rows_per_report != self._size or (self.q != self.q[0]).any():
+            return None
+        if (self.gap != self.gap[0]).any():
+            return None
+        rows = np.concatenate([summed(half, shape, keep) for half in np.split(w, 2)])
+        return (self if rows.size == w.size else SliceChannel(self, rows.size // 2)), rows
 
     def gram_of(self, v: FloatArray, directions: FloatArray) -> FloatArray:
         yes, no, miss = v[: self._size], v[self._size :], 1 - self.q
@@ -541,6 +551,124 @@ def _noise_of_others(people: IntArray, rng: np.random.Generator) -> FloatArray:
 _UNPACKED = 2**20  # elements of a block of rows that are unpacked at a time
 # Bit k of a byte, most significant first: (256, 8).
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
+
+
+def slice_squares(law: SupportLaw, members: int) -> tuple[float, float]:
+    """E Z^2 where the value of the person is outside a slice, and where it is inside.
+
+    Z = sum over the slice's bits b of (b - q) / gap, for values that are all alike.
+    """
+    # A slice has r bits, of which k = 0 or 1 is the person's. Their sum has the mean r q + k gap.
+    low, gap = float(law.q[0]), float(law.gap[0])
+    with_value, others = law.pairs or ((low + gap) * low, low**2)
+    expected = members * low
+
+    def square(k: int) -> float:
+        rest, mean = members - k, expected + k * gap
+        pairs = 2 * k * rest * with_value + rest * (rest - 1) * others
+        return (mean + pairs - 2 * expected * mean + expected**2) / gap**2
+
+    return square(0), square(1)
+
+
+class SliceChannel(CompositeChannel):
+    """The channel of some attributes, from bit sums about the combinations of more attributes.
+
+        A = [P; 1 - P] / K',   P = q 1' + (gap / r) I,   r = K / K'
+
+    A slice holds the r combinations with one value of the kept attributes. The mean bit of a slice
+    depends on the share of its value alone where all q are equal and all gaps are. A tally is
+    w = [S; n - S] / (n K'), S (K',) the mean bits of the slices, added over n reports. A report
+    counts in K rows, as its bits do.
+
+    Args:
+        whole: the channel of all combinations, whose values are all alike.
+        size: K', the number of slices.
+
+    >>> whole = SupportChannel(4, 0.2, 0.5)
+    >>> SliceChannel(whole, 2).invert(np.array([0.425, 0.225, 0.575, 0.775]) / 2).round(3).tolist()
+    [0.9, 0.1]
+    """
+
+    has_closed_inverse = True
+    has_closed_moments = True
+    rows_are_bit_sums = True
+
+    def __init__(self, whole: SupportChannel, size: int) -> None:
+        self.whole, self.shape = whole, (2 * size, size)
+        self.members = whole.shape[1] // size
+        self._q, self._gap = float(whole.q[0]), float(whole.gap[0])
+        self._squares = slice_squares(whole.support_law(), self.members)
+        self.ones_are_fixed = whole.ones_are_fixed
+        self.rows_per_report = whole.rows_per_report
+
+    def matvec(self, theta: FloatArray) -> FloatArray:
+        total = theta.sum(axis=0)
+        mean = self._q * total + self._gap / self.members * theta
+        return np.concatenate([mean, total - mean]) / self.shape[1]
+
+    def rmatvec(self, r: FloatArray) -> FloatArray:
+        size = self.shape[1]
+        yes, no = r[:size], r[size:]
+        level = self._q * yes.sum(axis=0) + (1 - self._q) * no.sum(axis=0)
+        return np.asarray((level + self._gap / self.members * (yes - no)) / size)
+
+    def invert(self, w: FloatArray) -> FloatArray:
+        size = self.shape[1]
+        return np.asarray((w[:size] * size - self._q * w.sum(axis=0)) * (self.members / self._gap))
+
+    def influence(self, c: FloatArray) -> FloatArray:
+        u = c * (self.members / self._gap)
+        rows = np.concatenate([self.shape[1] * u, np.zeros(u.shape)])
+        return np.asarray(rows - self._q * u.sum(axis=0))
+
+    def inverse_moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        outside, inside = self._squares
+        total = outside * theta.sum(axis=0) + (inside - outside) * theta
+        return np.asarray(total), np.full(self.shape[1], inside)
+
+    def second_moments(self, weights: FloatArray) -> FloatArray:
+        """E[g^2 | value], where g is the sum of the weights of the rows in which a report counts.
+
+        Each of the r bits of a slice has the weight u of its slice, as in
+        :meth:`SupportChannel.second_moments`.
+        """
+        size, r, q, gap = self.shape[1], self.members, self._q, self._gap
+        yes, no = weights[:, :size], weights[:, size:]
+        u = yes - no
+        c = r * no.sum(axis=1, keepdims=True)
+        with_value, others = self.whole.support_law().pairs or ((q + gap) * q, q**2)
+        total, squares = r * u.sum(axis=1, keepdims=True), r * (u**2).sum(axis=1, keepdims=True)
+        rest, rest_squares = total - u, squares - u**2
+        mean = q * total + gap * u
+        square = q * squares + gap * u**2 + 2 * u * rest * with_value
+        square += (rest**2 - rest_squares) * others
+        return np.asarray(np.maximum(square + 2 * c * mean + c**2, 0.0))
+
+    def inverse_range(self) -> tuple[FloatArray, FloatArray]:
+        low, most = self.members * self._q, min(self.members, self.whole.ones or self.members)
+        ends = np.full((2, self.shape[1]), 1 / self._gap)
+        return -low * ends[0], (most - low) * ends[1]
+
+    def _marginal(
+        self, w: FloatArray, shape: Sequence[int], keep: Sequence[int]
+    ) -> tuple[LikelihoodOperator, FloatArray] | None:
+        rows = np.concatenate([summed(half, shape, keep) for half in np.split(w, 2)])
+        return SliceChannel(self.whole, rows.size // 2), rows
+
+    def simulate_from_values(self, people: IntArray, rng: np.random.Generator) -> FloatArray:
+        # All combinations in a slice have one law of slices, so the first stands for the others.
+        values = np.zeros((self.shape[1], self.members), dtype=np.int64)
+        values[:, 0] = people
+        w = self.whole.simulate_from_values(values.ravel(), rng)
+        marginal = self.whole.marginal(w, values.shape, [0])
+        assert marginal is not None
+        return marginal[1]
+
+    def sample_marks(self, index: IntArray, rng: np.random.Generator) -> FloatArray:
+        marks = self.whole.sample_marks(index * self.members, rng)
+        yes = marks[:, : self.whole.shape[1]].reshape(len(index), -1, self.members).mean(axis=2)
+        return np.asarray(self.members * np.concatenate([yes, 1 - yes], axis=1))
 
 
 class SupportRows(SupportInverse, NearlyConstantRows):

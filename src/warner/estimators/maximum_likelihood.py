@@ -398,7 +398,7 @@ class MaximumLikelihood(Estimator):
 
 def _closed_form(channel: LikelihoodOperator) -> Callable[..., np.ndarray] | None:
     """The closed form or root that maximises the channel's likelihood; None where there is none."""
-    if channel.rows_are_bit_sums:
+    if channel.rows_are_bit_sums and channel.support_law() is not None:
         return separable
     if channel.reports_are_values:
         return direct

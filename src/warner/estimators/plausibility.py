@@ -109,9 +109,12 @@ def plausibility_of_data(data: LikelihoodData) -> Plausibility:
     """
     axes = range(len(data.domain.attributes))
     separate = [data.on_attributes([axis]) for axis in axes] if len(axes) > 1 else []
+    problems = [one for one in separate if one is not None]
+    if not problems or data.channel.rows_are_bit_sums:
+        problems.append(data)
     p_values = [
         p
-        for problem in [one for one in separate if one is not None] or [data]
+        for problem in problems
         for group, group_rows, people in problem.channel.split_groups(problem.weights, problem.n)
         for channel, w, n in group.parts(group_rows, people)
         for p in _p_values(channel, w, n)
@@ -132,6 +135,8 @@ def _p_values(channel: LikelihoodOperator, w: FloatArray, n: int) -> Iterator[fl
         yield _of_supports(law, channel.support_shares(w), n)
         if channel.rows_are_bit_sums and law.ones is None:
             yield _of_ones(channel, w, n)
+    elif channel.rows_are_bit_sums:
+        yield _of_shares(channel, w, n)
 
 
 def _of_functions(shares: FloatArray, n: int) -> float:
@@ -215,6 +220,20 @@ def _of_supports(law: SupportLaw, shares: FloatArray, n: int) -> float:
     too_many = bdtrc(np.rint(n * shares[most]) - 1, n, high[most])
     # At most one value can have nearly all people, and all others nobody.
     return float(min(1.0, (len(shares) + 1) * min(too_few.min(), too_many.min())))
+
+
+def _of_shares(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:
+    """Of unbiased shares: none far below 0, none far above 1, by Bernstein's inequality."""
+    shares, even = channel.invert(w), np.full(channel.shape[1], 1 / channel.shape[1])
+    at_one = channel.inverse_moments(even)[1] - 1
+    variance = np.where(shares < 0, channel.variance_at_zero(even), at_one)
+    bounds = channel.inverse_range()
+    assert bounds is not None
+    beyond = np.maximum(np.maximum(-shares, shares - 1), 0.0)
+    exponent = (
+        n * beyond**2 / (2 * np.maximum(variance + (bounds[1] - bounds[0]) * beyond / 3, 1e-300))
+    )
+    return float(min(1.0, (len(shares) + 1) * np.exp(-exponent.max())))
 
 
 def _of_ones(channel: LikelihoodOperator, w: FloatArray, n: int) -> float:

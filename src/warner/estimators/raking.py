@@ -47,6 +47,7 @@ from warner.estimators.raked_tables import (
 # Entries of a matrix that is formed where attributes were not randomised separately.
 _LARGEST = 2**24
 _STRICT = 0.5  # t over log(M)
+_NO_ENERGY = 1e-20  # of rounding alone: no report says anything of the interaction
 
 
 def supported_part(
@@ -65,7 +66,7 @@ def supported_part(
     freedom = prod(single.size - 1 for single in singles)
     tail = _STRICT * log(rivals)
     least = 1 + 2 * sqrt(tail / freedom) + 2 * tail / freedom if rivals > 1 else 0.0
-    if energy <= least * noise:
+    if energy <= max(least * noise, _NO_ENERGY):
         return 0.0
     return max(0.0, 1 - freedom / (freedom + 1) * noise / energy)
 
@@ -82,10 +83,7 @@ def energy_and_noise(
     channel, w = data.channel, data.weights
     start = theta if base is None else base
     score = channel.rmatvec(safe_divide(w, channel.matvec(start.ravel()))).reshape(shape)
-    for axis, single in enumerate(singles):
-        weights = spread(single, (axis,), len(singles))
-        score = score - (score * weights).sum(axis=axis, keepdims=True)
-    energy = float((theta * score**2).sum())
+    energy = float((theta * _interaction(score, singles) ** 2).sum())
     noise = 0.0
     for group, weights, people in channel.split_groups(w, data.n):
         of_group = _noise(group, weights, singles)
@@ -102,8 +100,6 @@ def _noise(
 ) -> float | None:
     """E Q for one observation of a row; None where it cannot be computed."""
     shape = [single.size for single in singles]
-    if not all(channel.tells_about([axis]) for axis in range(len(shape))):
-        return 0.0  # people who were not asked all of this: their scores have no interaction
     factors = channel.factors(shape)
     if factors is not None:
         squares = [
@@ -114,9 +110,26 @@ def _noise(
     rows, size = channel.shape
     if rows * size > _LARGEST:
         return None
-    # The score's noise, taken as even over the K - 1 contrasts, of which these are the interaction.
-    freedom = prod(length - 1 for length in shape)
-    return float(w @ _squares(channel, product_of(singles).ravel())) * freedom / max(size - 1, 1)
+    theta = product_of(singles)
+    d = channel.matvec(theta.ravel())
+    seen = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
+    noise = 0.0
+    for of_block, block in channel.blocks():
+        # It is 0 for people who were not asked all of this: their scores have no interaction.
+        rest = _interaction(block.T.reshape(*shape, -1), singles)
+        noise += float(np.tensordot(theta, rest**2, theta.ndim) @ seen[of_block])
+    return _dependent_bits(channel) * noise
+
+
+def _interaction(score: np.ndarray, singles: Sequence[np.ndarray]) -> np.ndarray:
+    """A score without what it says of fewer than all attributes, which are its first axes.
+
+    Shapes: singles (K_a,).
+    """
+    for axis, single in enumerate(singles):
+        weights = spread(single, (axis,), score.ndim)
+        score = score - (score * weights).sum(axis=axis, keepdims=True)
+    return score
 
 
 def _dependent_bits(channel: LikelihoodOperator) -> float:
@@ -126,9 +139,8 @@ def _dependent_bits(channel: LikelihoodOperator) -> float:
     correlation -1 / (K - 1). The variance of a contrast of bits is then K / (K - 1) times the sum
     of their variances.
     """
-    law = channel.support_law()
-    fixed = channel.rows_are_bit_sums and law is not None and law.ones is not None
-    return channel.shape[1] / max(channel.shape[1] - 1, 1) if fixed else 1.0
+    bits = channel.rows_per_report
+    return bits / max(bits - 1, 1) if channel.ones_are_fixed else 1.0
 
 
 def _squares(channel: LikelihoodOperator | Channel, theta: np.ndarray) -> np.ndarray:

@@ -588,12 +588,15 @@ def best_mechanism(domain: Domain, epsilon: float) -> Mechanism:
     >>> [type(best_mechanism(Integers(1, k), 1.0)).__name__ for k in (2, 20)]
     ['RandomizedResponse', 'SubsetSelection']
     """
-    if not domain.attributes:
-        subsets = SubsetSelection(domain, epsilon)
-        # A subset of one value is randomised response.
-        if subsets.subset > 1:
-            return subsets
-    return RandomizedResponse(domain, epsilon)
+    subsets, names = SubsetSelection(domain, epsilon), RandomizedResponse(domain, epsilon)
+    even = np.full(domain.size, 1 / domain.size)
+    # A subset of one value is randomised response. Both have the margins of a block of questions.
+    if (
+        subsets.subset > 1
+        and subsets.channel().variance(even)[0] < names.channel().variance(even)[0]
+    ):
+        return subsets
+    return names
 
 
 def _default_weights(parts: Sequence[Mechanism]) -> list[float]:

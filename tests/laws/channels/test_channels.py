@@ -23,6 +23,7 @@ from warner import (
     Integers,
     LocalHashing,
     OneOf,
+    Product,
     RandomizedResponse,
     Reports,
     SquareWave,
@@ -36,7 +37,9 @@ from warner.channels import (
     LikelihoodOperator,
     SomeValues,
     SummedChannel,
+    lifted,
     stacked,
+    summed,
 )
 from warner.errors import ArgumentError, IdentifiabilityError
 from warner.results.from_tally import likelihood_data
@@ -245,6 +248,36 @@ def test_covariance_has_the_variances_on_its_diagonal(name: str) -> None:
     assert found.diagonal() == pytest.approx(channel.variance(theta), rel=1e-7, abs=1e-9)
     assert found == pytest.approx(found.T, rel=1e-9, abs=1e-9)
     assert np.linalg.eigvalsh(found).min() >= -1e-9 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("mechanism", [SubsetSelection, UnaryEncoding])
+@pytest.mark.parametrize("keep", [[0], [1], [2, 0], [1, 2]])
+def test_slices_of_bit_sums_are_margins(mechanism: type, keep: list[int]) -> None:
+    """By enumeration of all reports: the inverse of a margin, its covariance and its moments."""
+    names = {"a": Integers(1, 2), "b": Integers(1, 3), "c": Integers(1, 2)}
+    device = mechanism(Product(**names), 1.0)
+    whole, theta = device.channel(), _shares(12)
+    rows = [whole.marginal(row, (2, 3, 2), keep) for row in rows_of_reports(device)]
+    channel, shares = rows[0][0], summed(theta, (2, 3, 2), keep)
+    single = np.stack([channel.invert(row) for _, row in rows])
+    law = device.probabilities().astype(float)
+    assert law.T @ single == pytest.approx(lifted(np.eye(shares.size), (2, 3, 2), keep))
+    exact = (single.T * (law @ theta)) @ single - np.outer(shares, shares)
+    assert channel.covariance(shares) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    assert channel.variance(shares) == pytest.approx(exact.diagonal(), rel=1e-9)
+    _has_variances_of_functions(channel)
+    w = np.stack([row for _, row in rows]).T @ (law @ theta)
+    assert w == pytest.approx(channel.matvec(shares))
+    # A margin of a margin is one of the whole.
+    if len(keep) == 2:
+        again, of_first = channel.marginal(w, [(2, 3, 2)[axis] for axis in keep], [0])
+        alone, of_whole = whole.marginal(whole.matvec(theta), (2, 3, 2), keep[:1])
+        assert of_first == pytest.approx(of_whole)
+        assert again.dense() == pytest.approx(alone.dense())
+    people = (1e4 * shares).astype(np.int64)
+    drawn = channel.simulate_from_values(people, np.random.default_rng(3))
+    deviations = np.sqrt(channel.variance(shares) / people.sum())
+    assert (np.abs(channel.invert(drawn) - shares) < 6.5 * deviations).all()
 
 
 def test_covariance_of_several_mechanisms_is_that_of_their_mixture() -> None:

@@ -16,6 +16,7 @@ from warner import (
     Product,
     RandomizedResponse,
     SquareWave,
+    SubsetSelection,
     Tally,
     UnaryEncoding,
     compare_groups,
@@ -161,3 +162,18 @@ def test_trust_belongs_to_each_part_of_a_sum_and_stays_out_of_files() -> None:
 def test_the_note_says_how_rare_such_reports_are(p: float, words: str) -> None:
     assert words in str(Plausibility(p).note)
     assert Plausibility(2 * DOUBTFUL).note is None
+
+
+def test_margins_of_subsets_are_tested_by_their_shares() -> None:
+    both = Product(a=Categorical(["u", "v", "w"]), b=Categorical(["x", "y", "z"]))
+    device = SubsetSelection(both, 0.5)
+    assert device.subset > 1
+    rng = np.random.default_rng(1)
+    tally = device.tally(device.randomize([{"a": "u", "b": "z"}] * 3000, rng))
+    for names in (["a"], ["a", "b"]):
+        assert plausibility_of_data(likelihood_data(tally, names)).p_value > 1e-3
+    # Everyone's subset is the same one, as if nothing had been drawn.
+    bits = np.tile(np.arange(9) < device.subset, (3000, 1)).astype(np.uint8)
+    same = device.tally(device.reports(bits))
+    for names in (["a"], ["a", "b"]):
+        assert plausibility_of_data(likelihood_data(same, names)).p_value < 1e-9

@@ -174,7 +174,8 @@ def test_blocks_of_many_questions_keep_few_columns() -> None:
     names = [f"q{i}" for i in range(20)]
     survey = OneOf(Product(**dict.fromkeys(names, Integers(0, 3))), 1.0, "pairs")
     assert len(survey.blocks) == 190
-    assert survey.schema.file_columns() == {"block": 190, "report": 16}
+    # Subsets of the 16 combinations, as two bytes.
+    assert survey.schema.file_columns() == {"block": 190, "report_1": 256, "report_2": 256}
     everyone = [dict.fromkeys(names, 1)] * 5000
     tally = survey.tally(survey.randomize(everyone, np.random.default_rng(6)))
     assert estimate(tally, attributes=["q3", "q7"]).probabilities.shape == (16,)
@@ -222,3 +223,23 @@ def test_a_frame_with_a_report_that_the_block_does_not_have_is_refused() -> None
     wrong = pyarrow.table({"block": [0, 1], "report": [2, 2]})
     with pytest.warns(warner.errors.FrameWarning):
         refused(warner.errors.ReportError, "'a'", survey.tally, wrong)
+
+
+def test_pairs_of_subsets_err_less_than_pairs_of_values() -> None:
+    """The default of a block; margins of subsets are slices of their bits."""
+    rng = np.random.default_rng(8)
+    names = ["a", "b", "c"]
+    domain = Product(**dict.fromkeys(names, Categorical(["w", "x", "y", "z"])))
+    latent = rng.integers(4, size=(30_000, 1))
+    values = np.where(rng.random((30_000, 3)) < 0.4, latent, rng.integers(4, size=(30_000, 3)))
+    answers = {name: np.array(list("wxyz"))[values[:, i]].tolist() for i, name in enumerate(names)}
+    truth = np.histogram2d(values[:, 0], values[:, 1], bins=4)[0].ravel() / 30_000
+    errors = {}
+    for make in (None, RandomizedResponse):
+        survey = OneOf(domain, 1.0, "pairs", mechanisms=make)
+        both = estimate(survey.tally(survey.randomize(answers, rng)), attributes=["a", "b"])
+        assert "RakedJoint" in both.method
+        errors[make] = float(np.square(both.probabilities - truth).sum())
+        lower, upper = both.interval(level=0.9999).T
+        assert ((lower <= truth) & (truth <= upper)).all()
+    assert errors[None] < errors[RandomizedResponse]
