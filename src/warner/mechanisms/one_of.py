@@ -84,7 +84,8 @@ class OneOf(Mechanism):
         ArgumentTypeError: no Product, or no mechanism.
         MismatchError: a mechanism on another domain than its block's.
 
-    Source: Nguyen et al. (2016) and Wang et al. (2019) for single attributes; METHODS 3.
+    Source: Wang et al. (2019) for single questions, Zhang et al. (2018) for larger blocks;
+    METHODS 3.
 
     >>> from warner import Categorical, estimate
     >>> yes_no = Categorical(["no", "yes"])
@@ -99,7 +100,7 @@ class OneOf(Mechanism):
 
     is_of_studies = False  # a study states how many questions a person answers
     has_report_channel = False
-    references = ()
+    references = ("wang2019", "zhang2018")
 
     domain: Product
     schema: BlockSchema
