@@ -325,11 +325,14 @@ class OneOf(Mechanism):
             raise ArgumentError("ways", rule, str(ways), "Leave it out")
         return most
 
-    def block_tallies(self, tally: Tally) -> dict[str, Tally]:
+    def block_tallies(
+        self, tally: Tally, attributes: Sequence[str] | None = None
+    ) -> dict[str, Tally]:
         """The tally of each block, as its own mechanism counts reports.
 
         Args:
             tally: of all people together.
+            attributes: questions, of which a block must hold one; None for all blocks.
 
         Returns:
             {name of the block: Tally}, also of blocks that nobody drew.
@@ -350,9 +353,11 @@ class OneOf(Mechanism):
             rule = "does not fit its mechanism, OneOf"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         tallies = {}
-        for (name, inner), (n, counts) in zip(
-            self.parts.items(), self.schema.of_tally(tally.counts), strict=True
+        for block, (name, inner), (n, counts) in zip(
+            self.blocks, self.parts.items(), self.schema.of_tally(tally.counts), strict=True
         ):
+            if attributes is not None and set(attributes).isdisjoint(block):
+                continue
             table = self.schema.parts[name].tally_kind
             counted = Counted.together(table, counts, n)
             tallies[name] = Tally(inner.header, counted, None, tally.simulated)
@@ -379,7 +384,7 @@ class OneOf(Mechanism):
         """
         names = list(self.domain.attributes)
         chosen = names if attributes is None else attribute_names(attributes, names)
-        tallies = self.block_tallies(tally)
+        tallies = self.block_tallies(tally, chosen)
         self._require_together(chosen, tallies)
         domain = self.domain.select(chosen)
         if domain.size > LARGEST_SIZE:
@@ -389,10 +394,10 @@ class OneOf(Mechanism):
         # Blocks whose reports have one law are one group of people.
         groups: dict[str, tuple[Channel, int, np.ndarray]] = {}
         for block, (name, inner) in zip(self.blocks, self.parts.items(), strict=True):
-            inside = [one for one in chosen if one in block]
-            of_block = tallies[name]
-            if not inside or not of_block.n:
+            of_block = tallies.get(name)
+            if of_block is None or not of_block.n:
                 continue
+            inside = [one for one in chosen if one in block]
             several = inside if len(block) > 1 else None
             channel, counts, _ = inner.channel_for(of_block, several)
             assert isinstance(channel, Channel)

@@ -64,6 +64,12 @@ class BlockSchema(ReportSchema):
         """Where the counts of each block begin, and where the last ones end, (B + 1,)."""
         return np.cumsum([0, *(1 + schema.cells for schema in self.parts.values())])
 
+    @cached_property
+    def _shapes(self) -> list[tuple[int, ...]]:
+        """The shape of the counts of each block's own tally."""
+        none = [schema.table(Rows(schema.empty(0))) for schema in self.parts.values()]
+        return [counts.shape[1:] for counts in none]
+
     # Columns.
 
     def empty(self, n: int) -> dict[str, np.ndarray]:
@@ -198,10 +204,10 @@ class BlockSchema(ReportSchema):
 
         Shapes: counts (cells,).
         """
-        blocks = zip(self.parts.values(), pairwise(self._ends.tolist()), strict=True)
+        blocks = zip(self._shapes, pairwise(self._ends.tolist()), strict=True)
         return [
-            (int(counts[start]), counts[start + 1 : stop].reshape(_shape(schema)))
-            for schema, (start, stop) in blocks
+            (int(counts[start]), counts[start + 1 : stop].reshape(shape))
+            for shape, (start, stop) in blocks
         ]
 
     def may_have(self, counts: np.ndarray, n: int) -> bool:
@@ -212,11 +218,6 @@ class BlockSchema(ReportSchema):
             schema.may_have(of_block, people)
             for schema, (people, of_block) in zip(self.parts.values(), blocks, strict=True)
         )
-
-
-def _shape(schema: ReportSchema) -> tuple[int, ...]:
-    """The shape of the counts of one group."""
-    return schema.table(Rows(schema.empty(0))).shape[1:]
 
 
 def block_name(names: Sequence[str]) -> str:
