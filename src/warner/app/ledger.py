@@ -223,7 +223,9 @@ def _hash(key: bytes, purpose: bytes, data: bytes = b"") -> hashlib.blake2b:
 
 
 def _words(answers: np.ndarray) -> np.ndarray:
-    """Answers (m,) or (m, parts) as numbers of 64 bits, (m,)."""
+    """Answers (m,) or (m, parts), or rows of fields, as numbers of 64 bits, (m,)."""
+    if answers.dtype.names:
+        answers = np.stack([_words(answers[name]) for name in answers.dtype.names], axis=1)
     plain = answers.astype(np.float64 if answers.dtype.kind == "f" else np.int64)
     words = np.zeros(len(plain), np.uint64)
     for numbers in plain.reshape(len(plain), -1).T:

@@ -18,9 +18,8 @@ from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.mechanisms import from_header
+from warner.mechanisms import HiddenQuestion, OneOf, from_header
 from warner.reports.tally import TalliesOfGroups, Tally
-from warner.reports.tally_kinds import BlockTables
 from warner.results.estimate import Estimate, estimate as estimate_tally
 from warner.results.named_summaries import Named, applicable, parse
 from warner.results.recommend import METHODS
@@ -93,8 +92,9 @@ def asked_groups(
 
 def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | None]]:
     """The questions of a tally, with their attributes; None for all that it counts together."""
-    inside = from_header(tally.header).domain.attributes
-    if not isinstance(tally.kind, BlockTables) or tally.kind.ways >= len(inside):
+    mechanism = from_header(tally.header)
+    inside = len(mechanism.domain.attributes)
+    if not isinstance(mechanism, OneOf | HiddenQuestion) or (tally.ways or inside) >= inside:
         yield name, None
     else:  # nobody was asked all of them together
         yield from ((attribute, [attribute]) for attribute in attributes_of([tally]))

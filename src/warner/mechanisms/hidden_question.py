@@ -22,7 +22,7 @@ from warner.mechanisms.bit_vectors import SubsetSelection, reports_of_bits
 from warner.mechanisms.composite import PerAttribute, made
 from warner.mechanisms.direct import RandomizedResponse
 from warner.mechanisms.headers import from_header
-from warner.mechanisms.one_of import best_mechanism, widths_of
+from warner.mechanisms.one_of import as_rows, best_mechanism, widths_of
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.counting import unique_rows
@@ -295,6 +295,7 @@ class HiddenQuestion(PerAttribute):
         """Take over the mechanisms of the attributes, and their odds."""
         self._law = HiddenReports(tuple(parts.values()))
         super().__init__(product, parts)
+        self.takers = dict(parts)
         self.law = self._law  # type: ignore[assignment]
         self.odds = tuple(mechanism.share for mechanism in parts.values())
         self._odds_edges = Edges.of(self.odds)
@@ -350,13 +351,24 @@ class HiddenQuestion(PerAttribute):
 
     # The device.
 
+    def encode(self, values: Any) -> np.ndarray:
+        """Check answers and convert them to indices.
+
+        Args:
+            values: n answers to all questions: a list of dicts, a dict of columns, or a frame.
+
+        Returns:
+            A structured array (n,) with a field for each question.
+        """
+        return as_rows(super().encode(values))
+
     def randomize_index(self, index: np.ndarray, source: Source) -> dict[str, np.ndarray]:
         self.check_index(index)
         places = np.unravel_index(index, self.domain.shape)
-        return self.randomize_encoded(dict(zip(self.parts, places, strict=True)), source)
+        return self.randomize_encoded(as_rows(dict(zip(self.parts, places, strict=True))), source)
 
     def randomize_encoded(self, encoded: Any, source: Source) -> dict[str, np.ndarray]:
-        n = len(next(iter(encoded.values())))
+        n = len(encoded)
         drawn = source.among(self._odds_edges, n)
         # Every question is randomised in one way, whether its answer is true or fake.
         answers = {

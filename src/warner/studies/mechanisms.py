@@ -15,7 +15,7 @@ from warner._core.errors import WarnerError, message
 from warner._core.names import called_here
 from warner._core.text import meant
 from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
-from warner.mechanisms import Mechanism, OneOf, Repeated, with_nonresponse
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Repeated, with_nonresponse
 from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
 from warner.studies.schema import (
@@ -277,10 +277,15 @@ def is_drawn(ask: Any) -> bool:
     return isinstance(ask, Mapping) and ask.get("each") != "all"
 
 
-def drawn(ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: int = 1) -> OneOf:
+def drawn(
+    ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: int = 1
+) -> OneOf | HiddenQuestion:
     """The mechanism of a study with the table [ask], for one row of answers."""
     log = ProblemLog()
     alone = ask.get("each") == "one"
+    if ask.get("hide") and not alone:
+        rule = 'goes with each = "one": one answer is true, and the others are fakes'
+        raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
     whole = ask.get("epsilon")
     if whole is not None or not alone:
         with log.within("ask"):
@@ -301,6 +306,8 @@ def drawn(ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: 
     log.refuse()
     blocks, several = _BLOCKS.get(ask.get("each"), (ask.get("blocks", "attributes"), 1))
     try:
+        if ask.get("hide"):
+            return HiddenQuestion(Product(**domains), None, mechanisms)
         if alone:
             return OneOf(Product(**domains), None, blocks, mechanisms)
         return OneOf(Product(**domains), share(whole or 0.0, rows), blocks, ask=several)

@@ -402,6 +402,11 @@ ASK = Table(
             entries=2,
         ),
         "epsilon": Key(float, "what a person spends in all, in nats: all of it on what is drawn"),
+        "hide": Key(
+            bool,
+            "whether nobody may see which question was drawn: fake answers to all others are sent "
+            "beside it, which costs as many times the variance as there are questions",
+        ),
     },
     "the table [ask]",
     one_of=("each", "blocks"),

@@ -24,7 +24,7 @@ from warner._core.text import canonical, unreadable
 from warner.domains import Domain, Product
 from warner.io.frames import attribute_columns
 from warner.io.read_answers import answer_columns
-from warner.mechanisms import Mechanism, OneOf
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
@@ -336,10 +336,10 @@ class Study(Hinting):
         return self.draw or PerAttribute.of(self.mechanisms)
 
     @property
-    def draw(self) -> OneOf | None:
+    def draw(self) -> OneOf | HiddenQuestion | None:
         """The mechanism that draws what each person is asked; None where all are asked all."""
         mechanism = self._mechanisms.get(QUESTIONS)
-        return mechanism if isinstance(mechanism, OneOf) else None
+        return mechanism if isinstance(mechanism, OneOf | HiddenQuestion) else None
 
     @property
     def domains(self) -> dict[str, Domain]:

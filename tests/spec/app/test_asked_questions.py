@@ -16,6 +16,7 @@ from warner import Study, estimate
 from warner.app.cli import main
 from warner.errors import StudyError
 from warner.io import count_statement, read_counts
+from warner.mechanisms import HiddenQuestion
 from warner.reports.tally import save_tallies
 
 QUESTIONS = """
@@ -198,3 +199,39 @@ def test_the_schema_of_study_files_has_the_table() -> None:
     assert each["enum"] == ["one", "pair", "all", 2] and "type" not in each
     assert json.loads(study_of('"one"').to_json())["study"]["ask"]["each"] == "one"
     assert Study.parse(study_of("2").to_json()) == study_of("2")
+
+
+HIDDEN = """
+[ask]
+each = "one"
+epsilon = 2.0
+hide = true
+[attributes.smokes]
+values = ["no", "yes"]
+[attributes.drinks]
+values = ["never", "sometimes", "often"]
+"""
+
+
+def test_a_study_hides_the_question(tmp_path: Path) -> None:
+    file, truth, reports, tally = (tmp_path / n for n in ("s.toml", "a.csv", "r.csv", "t.json"))
+    runner = CliRunner()
+    file.write_text(HIDDEN)
+    truth.write_text("smokes,drinks\n" + "no,often\nyes,never\nno,never\n" * 100)
+    survey = Study.parse(HIDDEN).mechanisms["questions"]
+    assert isinstance(survey, HiddenQuestion) and survey.epsilon == 2.0
+    runner.invoke(main, ["randomize", str(file), str(truth), "--output", str(reports)])
+    runner.invoke(main, ["tally", str(reports), "--output", str(tally)])
+    shown = runner.invoke(main, ["estimate", str(tally)]).output
+    assert "smokes: 300 reports" in shown and "drinks: 300 reports" in shown
+    both = runner.invoke(main, ["estimate", str(tally), "--joint", "smokes,drinks"])
+    assert both.exit_code and "one by one" in both.output
+    pairs = HIDDEN.replace('"one"', '"pair"')
+    with pytest.raises(StudyError, match='goes with each = "one"'):
+        Study.parse(pairs)
+    open_ended = HIDDEN.replace(
+        'values = ["no", "yes"]', "interval = {low = 0, high = 1, bins = 2}"
+    )
+    open_ended = open_ended.replace("bins = 2}", 'bins = 2}\nmechanism = "SquareWave"')
+    with pytest.raises(StudyError, match="RandomizedResponse or SubsetSelection"):
+        Study.parse(open_ended)
