@@ -6,6 +6,7 @@ from .additive_noise import (
 from .base import Mechanism as Mechanism
 from .bit_vectors import SubsetSelection as SubsetSelection, UnaryEncoding as UnaryEncoding
 from .composite import PerAttribute as PerAttribute, Repeated as Repeated
+from .covers import cover_of_pairs as cover_of_pairs
 from .direct import MatrixMechanism as MatrixMechanism, RandomizedResponse as RandomizedResponse
 from .exponential import Exponential as Exponential
 from .gaussian import Gaussian as Gaussian

@@ -747,6 +747,10 @@ class Mechanism(Hinting, ABC):
         """
         return self.channel(), self.schema.index(columns)
 
+    def asks_together(self, attributes: Sequence[str]) -> bool:
+        """Whether some people are asked all of these attributes, by their names."""
+        return True
+
     def reports_about(
         self, columns: Mapping[str, np.ndarray], attribute: str
     ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:

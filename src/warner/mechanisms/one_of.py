@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
+from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -59,7 +60,8 @@ class OneOf(Mechanism):
         product: the questions and their domains.
         epsilon: the budget of one person, in nats; None where ``mechanisms`` are given by block.
         blocks: "attributes" for blocks of one question; "pairs" for all pairs of questions; or a
-            list of names and tuples of names, such as ``[("smokes", "drinks"), "age"]``.
+            list of names and tuples of names, such as ``[("smokes", "drinks"), "age"]``;
+            :func:`warner.mechanisms.cover_of_pairs` makes one that holds all pairs.
         mechanisms: {block: mechanism}, or {block: a function from the block's domain to a
             mechanism}, where a block is a name or a tuple of names; or one function (domain,
             epsilon) -> mechanism for all blocks. None takes randomised response or subset
@@ -421,6 +423,9 @@ class OneOf(Mechanism):
         )
         return stack, counts, domain
 
+    def asks_together(self, attributes: Sequence[str]) -> bool:
+        return any(set(attributes) <= set(block) for block in self.blocks)
+
     def _require_together(self, chosen: Sequence[str], tallies: Mapping[str, Tally]) -> None:
         """Refuse questions of which no person was asked two together."""
         for pair in combinations(chosen, 2):
@@ -607,19 +612,37 @@ def best_mechanism(domain: Domain, epsilon: float) -> Mechanism:
 
 def _default_weights(parts: Sequence[Mechanism]) -> list[float]:
     """Weights proportional to the square root of each block's variance, where all are known."""
+    # Of three questions or more the tables of two count, for which such blocks are asked.
     variances: dict[str, float] = {}
     weights = []
     for inner in parts:
         if isinstance(inner, PerAttribute):
             return [1.0] * len(parts)
-        key = f"{type(inner).__name__} {inner.domain.size} {inner.requested} {inner.thresholds()}"
+        domain = inner.domain
+        shape = domain.shape if domain.attributes else (domain.size,)
+        key = f"{type(inner).__name__} {shape} {inner.requested} {inner.thresholds()}"
         if key not in variances:
-            channel, size = inner.channel(), inner.domain.size
+            channel = inner.channel()
             if channel.support_law() is None:
                 return [1.0] * len(parts)
-            variances[key] = float(channel.variance(np.full(size, 1 / size)).sum())
+            variances[key] = variance_of_pairs(channel, shape)
         weights.append(math.sqrt(variances[key]))
     return weights
+
+
+def variance_of_pairs(channel: Channel, shape: Sequence[int]) -> float:
+    """The variances of the table of a block, or of all tables of two in it, at equal shares."""
+    if len(shape) <= 2:
+        return float(channel.variance(np.full(prod(shape), 1 / prod(shape))).sum())
+    w = channel.matvec(np.full(prod(shape), 1 / prod(shape)))
+    total = 0.0
+    for axes in combinations(range(len(shape)), 2):
+        marginal = channel.marginal(w, shape, axes)
+        if marginal is None:
+            return variance_of_pairs(channel, [prod(shape)])
+        size = marginal[0].shape[1]
+        total += float(marginal[0].variance(np.full(size, 1 / size)).sum())
+    return total
 
 
 def _weights(blocks: Sequence[Block], odds: Mapping[Any, float]) -> list[float]:
@@ -649,8 +672,12 @@ def widths_of(weights: Sequence[float]) -> list[int]:
 def _law_of(channel: Channel, axes: Sequence[int]) -> str:
     """A text that two channels share only if they have one law of reports about ``axes``."""
     inner = channel.channel if isinstance(channel, LiftedChannel) else channel
-    law = inner.support_law()
-    if law is None or not (inner.reports_are_values or inner.rows_are_bit_sums):
+    if not (inner.reports_are_values or inner.rows_are_bit_sums):
         return str(id(channel))
-    levels = f"{law.q.tolist()} {law.gap.tolist()} {law.ones}"
-    return f"{type(inner).__name__} {inner.shape} {list(axes)} {levels}"
+    law = inner.support_law()
+    # Of margins of bit sums all values are alike, so that one column says it.
+    levels = inner.columns(np.zeros(1, dtype=np.int64)).T if law is None else [law.q, law.gap]
+    counted = f"{inner.rows_per_report} {inner.ones_are_fixed}"
+    return (
+        f"{type(inner).__name__} {inner.shape} {list(axes)} {counted} {np.array(levels).tolist()}"
+    )

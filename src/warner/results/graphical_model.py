@@ -59,6 +59,8 @@ class GraphicalModel:
         pairs: {(place, place): the table of two attributes, estimated from their reports alone}.
         targets: {(place, place): the table that larger marginals have of two attributes}. It is
             that of ``pairs`` for edges, and else between the model's and that of ``pairs``.
+            Pairs that nobody was asked together are in neither; the model takes them as
+            independent given the other attributes.
 
     Made by :func:`graphical_model`.
 
@@ -115,7 +117,7 @@ class GraphicalModel:
             ArgumentTypeError: no names.
         """
         axes = positions(self.domain, names)
-        if len(axes) == 2:
+        if len(axes) == 2 and tuple(sorted(axes)) in self.pairs:
             first, second = axes
             return self.pairs[axes] if first < second else self.pairs[(second, first)].T
         cells = prod(self.domain.shape[axis] for axis in axes)
@@ -132,6 +134,7 @@ class GraphicalModel:
         targets: dict[Axes, np.ndarray] = {
             (i, j): self.targets[(order[i], order[j])]
             for i, j in combinations(range(len(order)), 2)
+            if (order[i], order[j]) in self.targets
         }
         table = raked(self.tree.marginal(order), targets)
         return table.transpose([order.index(axis) for axis in axes])
@@ -195,7 +198,8 @@ def graphical_model(
     pairs (``warner.estimators.raking``). The pairs that are edges are met by iterative
     proportional fitting on the junction tree (``warner.estimators.raked_tables``).
 
-    The model knows no dependence of three attributes beyond that of their pairs.
+    The model knows no dependence of three attributes beyond that of their pairs. Of attributes that
+    nobody was asked together (:class:`warner.OneOf`) it knows what others say of both.
 
     Args:
         tally: one tally of several attributes, or several, with tables of two attributes at least,
@@ -233,7 +237,15 @@ def graphical_model(
     alone = [likelihood_data(tally, [name]) for name in names]
     singles = [_shares(data) for data in alone]
     domain = Product(**{n: data.domain for n, data in zip(names, alone, strict=True)})
-    every: list[Axes] = list(combinations(range(len(names)), 2))
+    mechanism = from_header(_tallies(tally)[0].header)
+    every: list[Axes] = [
+        (i, j)
+        for i, j in combinations(range(len(names)), 2)
+        if mechanism.asks_together([names[i], names[j]])
+    ]
+    if not every:
+        rule = "were never asked two of one person, so nothing is known of them together"
+        raise ArgumentError("attributes", rule, ", ".join(names[:4]), 'Ask blocks="pairs"')
     reports: dict[Axes, LikelihoodData] = {}
     pairs: dict[Axes, np.ndarray] = {}
     for axes in steps(every, "pairs"):
@@ -249,7 +261,7 @@ def graphical_model(
     names_in_order = list(domain.attributes)
     return GraphicalModel(
         domain,
-        alone[0].n,
+        sum(one.n for one in _tallies(tally)),
         tuple((names_in_order[a], names_in_order[b]) for a, b in edges),
         tuple(tuple(names_in_order[axis] for axis in clique) for clique in tree.cliques),
         tree,
@@ -258,8 +270,8 @@ def graphical_model(
     )
 
 
-def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
-    """The attributes of the model."""
+def _tallies(tally: Any) -> list[Tally]:
+    """The tallies of the model."""
     tallies = (
         list(tally) if isinstance(tally, Iterable) and not isinstance(tally, Tally) else [tally]
     )
@@ -267,6 +279,12 @@ def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
         rule = "must be a Tally or several"
         remedy = "Make one with mechanism.tally(reports, ways=2)"
         raise ArgumentTypeError("tally", rule, kind(tally), remedy)
+    return tallies
+
+
+def _names(tally: Any, attributes: Sequence[str] | None) -> list[str]:
+    """The attributes of the model."""
+    tallies = _tallies(tally)
     names_in_order = list(from_header(tallies[0].header).attribute_domains)
     names = names_in_order if attributes is None else attribute_names(attributes, names_in_order)
     if len(names) < 2:

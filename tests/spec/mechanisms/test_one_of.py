@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 import pyarrow
@@ -12,7 +13,9 @@ import pytest
 import warner
 from tests.refusals import refused
 from warner import Categorical, Integers, Interval, OneOf, Product, estimate
-from warner.mechanisms import PerAttribute, RandomizedResponse, from_header
+from warner.errors import ArgumentError, ArgumentTypeError
+from warner.mechanisms import PerAttribute, RandomizedResponse, cover_of_pairs, from_header
+from warner.mechanisms.one_of import variance_of_pairs
 
 YES_NO, ABC = Categorical(["no", "yes"]), Categorical(list("abc"))
 TWO = Product(x=ABC, y=ABC)
@@ -243,3 +246,59 @@ def test_pairs_of_subsets_err_less_than_pairs_of_values() -> None:
         lower, upper = both.interval(level=0.9999).T
         assert ((lower <= truth) & (truth <= upper)).all()
     assert errors[None] < errors[RandomizedResponse]
+
+
+def test_a_cover_holds_each_pair_once_and_costs_less() -> None:
+    names = [f"q{i:02}" for i in range(12)]
+    domain = Product(**dict.fromkeys(names[1:], YES_NO), q00=Categorical(list("abcdefgh")))
+    pairs = set(combinations(domain.attributes, 2))
+    for epsilon in (0.5, 1.0, 2.0, 5.0):
+        blocks = cover_of_pairs(domain, epsilon)
+        held = [pair for block in blocks for pair in combinations(block, 2)]
+        assert len(held) == len(pairs)
+        assert set(held) == pairs
+        assert 2 < max(map(len, blocks)) <= 4
+        assert len(blocks) < len(pairs)
+        cost = {}
+        for design in (blocks, "pairs"):
+            survey = OneOf(domain, epsilon, design)
+            roots = [
+                sqrt(variance_of_pairs(inner.channel(), inner.domain.shape))
+                for inner in survey.parts.values()
+            ]
+            cost[str(design)] = sum(roots) ** 2
+            shares = np.array(survey.odds) / 2**64
+            assert shares == pytest.approx(np.array(roots) / sum(roots), rel=1e-3)
+        assert cost[str(blocks)] < cost["pairs"]
+    assert max(map(len, cover_of_pairs(domain, 5.0, largest=3))) == 3
+    assert set(cover_of_pairs(domain, 1.0, people=200 * len(pairs))) == pairs
+    assert cover_of_pairs(domain, 1.0, people=1000) == cover_of_pairs(domain, 1.0)
+    refused(ArgumentError, "people", cover_of_pairs, domain, 1.0, 0)
+    refused(ArgumentTypeError, "Product", cover_of_pairs, YES_NO, 1.0)
+
+
+def test_a_graphical_model_takes_pairs_that_nobody_was_asked_as_independent_given_others() -> None:
+    rng = np.random.default_rng(10)
+    names = ["a", "b", "c", "d"]
+    domain = Product(**dict.fromkeys(names, YES_NO))
+    first = rng.integers(2, size=80_000)
+    chain = [first]
+    for _ in names[1:]:
+        chain.append(np.where(rng.random(80_000) < 0.15, 1 - chain[-1], chain[-1]))
+    answers = {
+        name: np.array(["no", "yes"])[values].tolist()
+        for name, values in zip(names, chain, strict=True)
+    }
+    survey = OneOf(domain, 3.0, [("a", "b"), ("b", "c"), ("c", "d")])
+    tally = survey.tally(survey.randomize(answers, rng))
+    refused(ArgumentError, "a and c", estimate, tally, attributes=["a", "c"])
+    model = warner.graphical_model(tally)
+    assert model.n == 80_000
+    assert set(model.edges) == {("a", "b"), ("b", "c"), ("c", "d")}
+    truth = np.histogramdd(np.stack([chain[0], chain[3]], axis=1), bins=2)[0] / 80_000
+    assert model.marginal(["a", "d"]) == pytest.approx(truth, abs=0.02)
+    assert model.marginal(["d", "a"]) == pytest.approx(model.marginal(["a", "d"]).T)
+    assert model.marginal(names).sum() == pytest.approx(1)
+    alone = OneOf(domain, 3.0)
+    counted = alone.tally(alone.randomize(answers, rng))
+    refused(ArgumentError, "together", warner.graphical_model, counted)
