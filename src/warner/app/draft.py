@@ -9,8 +9,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -19,13 +19,15 @@ from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.domains import Domain
-from warner.mechanisms import Mechanism
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
+from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
 from warner.studies.public import described
 from warner.studies.study import Study
 
 _OPEN = ("mechanism", "epsilon")
 _PROTECTS_SOME = ("UtilityOptimizedRR", "UtilityOptimizedRappor")
+LEAST_TO_ASK_ONE = 3  # questions, from which on asking one of them is proposed
 _DIGITS = 1000  # parts of a nat to which a part of a budget is rounded down
 
 
@@ -38,10 +40,12 @@ class Planned:
     # the number of reports of one person that share the epsilon of the study. The proposal is of
     # one of them
     times: int = 1
+    among: int = 1  # the number of questions of which each person is asked one, with all of it
 
     def to_json(self) -> dict[str, Any]:
         """The proposal and the added lines as JSON data."""
-        return {**self.proposal.to_json(), "added": dict(self.added), "reports": self.times}
+        said = {**self.proposal.to_json(), "added": dict(self.added), "reports": self.times}
+        return said | ({"asked_one_of": self.among} if self.among > 1 else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +86,49 @@ class Draft:
         self, people: int, share: float, width: float = DEFAULT_WIDTH
     ) -> dict[str, Planned]:
         """What is proposed for each attribute that lacks a mechanism or an epsilon."""
+        if self.draws:
+            return self._proposals_of_one(people, share, width)
         # The budget that is left is split so that all intervals have the same ratio to the wanted
         # width.
         parts = self._parts(people, share, width)
         return {
             attribute: self._planned(attribute, people, share, width, parts.get(attribute))
             for attribute in steps(list(self.missing), "planning")
+        }
+
+    @property
+    def draws(self) -> bool:
+        """Whether each person is asked some questions only."""
+        return is_drawn(self.data.get("ask"))
+
+    def asking_one(self) -> Draft | None:
+        """The draft in which each person is asked one of its questions; None where none can be."""
+        tables = self.data.get("attributes", {})
+        few = len(tables) < LEAST_TO_ASK_ONE or len(self.missing) < len(tables)
+        if few or "ask" in self.data or any("epsilon" in table for table in tables.values()):
+            return None
+        try:
+            return Draft.parse(_with_ask(self.text))
+        except StudyError:  # of what does not go with [ask], such as groups
+            return None
+
+    def _proposals_of_one(self, people: int, share: float, width: float) -> dict[str, Planned]:
+        """The proposals where each person is asked one question, with all of the budget."""
+        among = len(self.data["attributes"])
+        few, whole = max(1, people // among), self.data.get("budget")
+        planned = {
+            attribute: self._planned(attribute, few, share, width, whole)
+            for attribute in steps(list(self.missing), "planning")
+        }
+        most = self.total(planned)
+        return {
+            name: replace(
+                each,
+                # [ask] has the epsilon of the questions that have none of their own.
+                added={k: v for k, v in each.added.items() if k != "epsilon" or v != most},
+                among=among,
+            )
+            for name, each in planned.items()
         }
 
     def _planned(
@@ -158,14 +199,14 @@ class Draft:
                 "group": group,
                 "attribute": name,
                 "question": group_study.labels.get(name, ""),
-                "values": mechanism.domain.size,
-                "missing": mechanism.domain.missing.policy or "refused",
+                "values": domain.size,
+                "missing": domain.missing.policy or "refused",
                 "mechanism": None if name in lacking else type(mechanism).__name__,
                 "epsilon": None if name in lacking else _or_none(mechanism.requested),
                 "lacks": lacking.get(name),
             }
             for group, group_study in study.by_group.items()
-            for name, mechanism in group_study.mechanisms.items()
+            for name, domain, mechanism in _questions(group_study)
         ]
         return {
             "title": study.title,
@@ -173,6 +214,7 @@ class Draft:
             "public": {name: described(domain) for name, domain in study.public.items()},
             "budget": self.data.get("budget"),
             "epsilon": None if self.missing or study.groups else _or_none(study.epsilon),
+            "draw": None if study.draw is None else about_draw(study.draw),
             "rows_per_person": study.rows_per_person,
             "people": study.collect.people,
             "access": study.collect.access,
@@ -180,16 +222,26 @@ class Draft:
 
     def total(self, planned: Mapping[str, Planned]) -> float:
         """The epsilon of a person who answers all questions, as the completed study spends it."""
-        stated = next(iter(self.study.by_group.values())).mechanisms
-        return sum(each.proposal.epsilon * each.times for each in planned.values()) + sum(
-            mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
-            for name, mechanism in stated.items()
-            if name not in planned
-        )
+        epsilons = self.epsilons(planned)
+        return max(epsilons) if self.draws else sum(epsilons)
+
+    def epsilons(self, planned: Mapping[str, Planned]) -> list[float]:
+        """The epsilon of each question, as the completed study spends it."""
+        return [
+            planned[name].proposal.epsilon * planned[name].times
+            if name in planned
+            else mechanism.guarantee.between_any_values().epsilon * self.study.rows_per_person
+            for name, mechanism in asked_mechanisms(self.study).items()
+        ]
+
+    @property
+    def domains(self) -> list[Domain]:
+        """The values of each question."""
+        return [mechanism.domain for mechanism in asked_mechanisms(self.study).values()]
 
     def _domain(self, attribute: str) -> Domain:
         """The values of an attribute, with the placeholders of tags."""
-        mechanism = next(iter(self.study.by_group.values())).mechanisms[attribute]
+        mechanism = asked_mechanisms(self.study)[attribute]
         if "keys" in self.data["attributes"][attribute]:
             rule = "takes keys, for which no mechanism is proposed"
             remedy = "State mechanism = 'KeyValue' and an epsilon"
@@ -223,7 +275,11 @@ class Draft:
         text, data = self.text, json.loads(json.dumps(dict(self.data), default=str))
         for attribute, proposed in planned.items():
             data["attributes"][attribute] |= proposed.added
-            text = _with_lines(text, attribute, proposed.added, comments.get(attribute, []))
+            path = ("attributes", attribute)
+            text = _with_lines(text, path, proposed.added, comments.get(attribute, []))
+        if self.draws:
+            data["ask"]["epsilon"] = self.total(planned)
+            text = _with_lines(text, ("ask",), {"epsilon": data["ask"]["epsilon"]}, [])
         if json.loads(json.dumps(tomllib.loads(text), default=str)) != data:
             raise StudyError("study", "cannot be completed as text", None, _TABLES)
         return text
@@ -265,6 +321,38 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
     return {name: float(f"{budget * scale:.12g}") for name, budget in widths.items()}
 
 
+def about_draw(mechanism: OneOf | HiddenQuestion) -> str:
+    """How it is drawn what a person is asked, and what that spends, in a sentence."""
+    sizes = set(map(len, mechanism.blocks))
+    what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
+    what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
+    if isinstance(mechanism, HiddenQuestion):
+        return (
+            f"Each person answers one of {what}, drawn by chance whatever the answers are, and "
+            "sends made-up answers to the others: nobody sees which. The total is of all together."
+        )
+    return (
+        f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "
+        "all on it: the total is the largest epsilon, not the sum."
+    )
+
+
+def _questions(study: Study) -> Iterator[tuple[str, Domain, Mechanism]]:
+    """Each question of a study, its values, and the mechanism of the first reports about it."""
+    if study.draw is None:
+        yield from ((name, m.domain, m) for name, m in study.mechanisms.items())
+        return
+    blocks = list(zip(study.draw.blocks, study.draw.parts.values(), strict=True))
+    for name, domain in study.draw.domain.attributes.items():
+        yield name, domain, next(inner for block, inner in blocks if name in block)
+
+
+def asked_mechanisms(study: Study) -> Mapping[str, Mechanism]:
+    """The mechanism of each question, or of what is drawn and randomised as one value."""
+    first = next(iter(study.by_group.values()))
+    return first.mechanisms if first.draw is None else first.draw.parts
+
+
 def _or_none(epsilon: float) -> float | None:
     """A number for JSON, which knows no infinity."""
     return epsilon if math.isfinite(epsilon) else None
@@ -287,9 +375,12 @@ def _data(text: str) -> Mapping[str, Any]:
 
 def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The attributes that lack a mechanism or an epsilon, without those of joint tables."""
-    tables, joint = data.get("attributes"), data.get("joint", [])
+    tables, joint, ask = data.get("attributes"), data.get("joint", []), data.get("ask")
     if not isinstance(tables, Mapping) or not isinstance(joint, list):
         return {}
+    draws = isinstance(ask, Mapping) and is_drawn(ask)
+    if isinstance(ask, Mapping) and draws and (ask.get("each") != "one" or "epsilon" in ask):
+        return {}  # what is drawn has a mechanism by default
     together = {
         name
         for each in joint
@@ -300,7 +391,7 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     for name, table in tables.items():
         if isinstance(table, Mapping) and name not in together:
             lacks = tuple(key for key in _OPEN if key not in table)
-            if lacks:
+            if lacks and not (draws and "epsilon" in table):
                 lacking[name] = lacks
     return lacking
 
@@ -337,21 +428,33 @@ def mechanism_of(
     return mechanism
 
 
-def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: list[str]) -> str:
-    """The text with lines at the end of the table of an attribute."""
+def _with_ask(text: str) -> str:
+    """The text with a table [ask] before its first table."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = re.split("\r?\n", text)
+    first = next((i for i, line in enumerate(lines) if _head(line) is not None), len(lines))
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1  # a comment above the first table stays with it
+    return newline.join([*lines[:first], "[ask]", 'each = "one"', "", *lines[first:]])
+
+
+def _with_lines(
+    text: str, table_path: tuple[str, ...], added: Mapping[str, Any], comment: list[str]
+) -> str:
+    """The text with lines at the end of a table."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"# {line}" for line in comment]
     lines += [f"{key} = {toml(value)}" for key, value in added.items()]
     # Not splitlines: a text or a comment may hold other characters that end lines on a screen.
     old = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
     heads = [(i, path) for i, line in enumerate(old) if (path := _head(line)) is not None]
-    table_path = ("attributes", attribute)
     start = next((i for i, path in heads if path == table_path), None)
+    where = ".".join(table_path)
     if start is None:
         inner = next((i for i, path in heads if path[:2] == table_path), None)
         if inner is None:
-            raise StudyError(f"attributes.{attribute}", "is no table", None, _TABLES)
-        before = [f"[attributes.{toml_key(attribute)}]", *lines, ""]
+            raise StudyError(where, "is no table", None, _TABLES)
+        before = [f"[{'.'.join(map(toml_key, table_path))}]", *lines, ""]
         return newline.join([*old[:inner], *before, *old[inner:]]) + newline
     stop = next((i for i, _ in heads if i > start), len(old))
     end = stop
@@ -359,18 +462,20 @@ def _with_lines(text: str, attribute: str, added: Mapping[str, Any], comment: li
         end -= 1
     for line_number in (end, start + 1):
         new = newline.join([*old[:line_number], *lines, *old[line_number:]]) + newline
-        if _adds(text, new, attribute, added):
+        if _adds(text, new, table_path, added):
             return new
-    raise StudyError(f"attributes.{attribute}", "cannot be completed", None, _TABLES)
+    raise StudyError(where, "cannot be completed", None, _TABLES)
 
 
-def _adds(text: str, new: str, attribute: str, added: Mapping[str, Any]) -> bool:
-    """Whether a text says the same as before, with the added keys of one attribute."""
+def _adds(text: str, new: str, table_path: tuple[str, ...], added: Mapping[str, Any]) -> bool:
+    """Whether a text says the same as before, with the added keys of one table."""
     try:
         completed = tomllib.loads(new)
     except tomllib.TOMLDecodeError:
         return False
-    table = completed.get("attributes", {}).get(attribute, {})
+    table = completed
+    for name in table_path:
+        table = table.get(name, {})
     if any(table.pop(key, None) != value for key, value in added.items()):
         return False
     return bool(completed == tomllib.loads(text))

@@ -22,6 +22,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, FileError
 from warner._core.text import canonical
+from warner.mechanisms import Mechanism
 from warner.studies.study import Study
 
 _FORMAT = "warner-ledger"
@@ -55,7 +56,16 @@ class Ledger:
 
     def add(self, group: str | None, batch: Mapping[str, np.ndarray]) -> None:
         """Take in some rows of the answers of a group, (m,) or (m, parts) for each attribute."""
-        words = {name: _words(answers) for name, answers in batch.items()}
+        words = {
+            name: _words(answers)
+            for key, column in batch.items()
+            # One field for each question, of which each person is asked one.
+            for name, answers in (
+                [(key, column)]
+                if column.dtype.names is None
+                else [(field, column[field]) for field in column.dtype.names]
+            )
+        }
         rows = np.zeros(len(next(iter(words.values()))), np.uint64)
         for column in words.values():
             rows = (rows ^ column) * _SPREAD
@@ -108,8 +118,8 @@ class Ledger:
             for group, n in groups.items():
                 study = studies[group]
                 each = {
-                    mark: repr(m.guarantee.between_any_values().epsilon * study.rows_per_person)
-                    for name, m in study.mechanisms.items()
+                    mark: repr(epsilon * study.rows_per_person)
+                    for name, epsilon in _spent_on(study).items()
                     for mark in self._marks(group, name)
                 }
                 spent = {"epsilon": repr(study.epsilon), "each": each}
@@ -126,7 +136,8 @@ class Ledger:
             return float(run["epsilon"])
         names = [name for of, name in self._columns if of == group and name]
         marks = {mark for name in names for mark in self._marks(group, name, people)}
-        return sum(float(epsilon) for mark, epsilon in run["each"].items() if mark in marks)
+        spent = sum(float(epsilon) for mark, epsilon in run["each"].items() if mark in marks)
+        return min(spent, float(run["epsilon"]))  # of several questions, each is asked one or some
 
     def _marks(self, group: str | None, name: str, people: int | None = None) -> list[str]:
         """The marks of a column, or of its first answers; name "" for all columns together."""
@@ -182,6 +193,19 @@ class Ledger:
         raise FileError(self._path, rule, None, remedy)
 
 
+def _spent_on(study: Study) -> dict[str, float]:
+    """What a person spends at most on the answers in each column."""
+    spent: dict[str, float] = {}
+    for name, mechanism in study.mechanisms.items():
+        most = mechanism.guarantee.between_any_values().epsilon
+        spent |= dict.fromkeys(mechanism.takers or [name], most)
+    if study.draw is not None:  # a question that is asked alone can have less
+        for block, inner in zip(study.draw.blocks, study.draw.parts.values(), strict=True):
+            if len(block) == 1 and isinstance(study.draw.takers[block[0]], Mechanism):
+                spent[block[0]] = inner.guarantee.between_any_values().epsilon
+    return spent
+
+
 class _Column:
     """The answers of one column, as they stream by."""
 
@@ -223,9 +247,7 @@ def _hash(key: bytes, purpose: bytes, data: bytes = b"") -> hashlib.blake2b:
 
 
 def _words(answers: np.ndarray) -> np.ndarray:
-    """Answers (m,) or (m, parts), or rows of fields, as numbers of 64 bits, (m,)."""
-    if answers.dtype.names:
-        answers = np.stack([_words(answers[name]) for name in answers.dtype.names], axis=1)
+    """Answers (m,) or (m, parts) as numbers of 64 bits, (m,)."""
     plain = answers.astype(np.float64 if answers.dtype.kind == "f" else np.int64)
     words = np.zeros(len(plain), np.uint64)
     for numbers in plain.reshape(len(plain), -1).T:

@@ -13,16 +13,17 @@ import numpy as np
 from warner._core.errors import IdentifiabilityError
 from warner._core.table import Column, Table, as_text
 from warner._core.text import of_hundred, visible
-from warner.app.draft import Planned as PlannedAttribute
+from warner.app.draft import Planned as PlannedAttribute, about_draw
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit
 from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
 from warner.design.privacy_words import Odds, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical
-from warner.mechanisms import Mechanism, RandomizedResponse
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
+from warner.theory.inversion import max_influence
 
 
 def in_people(weight: float | None) -> str:
@@ -75,6 +76,8 @@ def show_meaning(meaning: Mapping[str, Any]) -> None:
         notes.append(f"A person spends at most epsilon = {meaning['epsilon']:.6g} in all{limit}.")
     elif any(row["lacks"] for row in questions):
         notes.append("This is a draft: warner plan proposes what it lacks.")
+    if meaning["draw"] is not None:
+        notes.append(meaning["draw"])
     if meaning["rows_per_person"] > 1:
         notes.append(f"One person may send {meaning['rows_per_person']:,} rows of answers.")
     notes += [f"Public, NOT protected: {name} ({v})." for name, v in meaning["public"].items()]
@@ -192,9 +195,11 @@ def unusual_budgets(mechanisms: Mapping[str, Mechanism], rows: int = 1) -> list[
     return [visible(line) for line in said]
 
 
-def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
+def show_audits(
+    results: Mapping[str, Audit], samples: int | None, mechanisms: Mapping[str, Mechanism]
+) -> None:
     """Print the exact epsilon of every mechanism, and how it was computed."""
-    rows = []
+    rows, notes = [], [WEIGHT]
     for attribute, result in results.items():
         bound = result.sampled_lower_bound
         sampled = "" if bound is None else f"; {samples:,} samples show at least {bound:.4f}"
@@ -210,6 +215,9 @@ def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
                 "method": result.method + sampled,
             }
         )
+        if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
+            rows += _rows_of_blocks(mechanism)
+            notes.insert(0, about_draw(mechanism))
     columns = [
         Column("attribute"),
         Column("mechanism"),
@@ -220,7 +228,36 @@ def show_audits(results: Mapping[str, Audit], samples: int | None) -> None:
         Column("guarantee", priority=3),
         Column("method", "how it was computed", priority=4),
     ]
-    show(Table(columns, rows, [WEIGHT]))
+    show(Table(columns, rows, notes))
+
+
+_SHOWN = 10  # blocks of questions that are listed
+
+
+def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
+    """A row for each of the first blocks of questions, and one for the others."""
+    rows = []
+    for (name, inner), odds in list(zip(mechanism.parts.items(), mechanism.odds, strict=True))[
+        :_SHOWN
+    ]:
+        influence = max_influence(inner)
+        rows.append(
+            {
+                "attribute": f"  {name}",
+                "mechanism": type(inner).__name__,
+                "requested": f"{inner.requested:.10g}",
+                "epsilon": f"{inner.guarantee.between_any_values().epsilon:.10g}",
+                "holds": "yes",
+                # A forged report says which block it is about, and fewer people are asked it.
+                "weight": in_people(None if influence is None else influence * 2**64 / odds),
+                "guarantee": f"{inner.guarantee}",
+                "method": "",
+            }
+        )
+    more = len(mechanism.parts) - len(rows)
+    if more:
+        rows.append(dict.fromkeys(rows[0], "") | {"attribute": f"  ... and {more:,} more"})
+    return rows
 
 
 # -----------------------------------------------------------------------------------------------
@@ -242,6 +279,7 @@ def show_proposals(
     sizes: Sequence[int],
     fixed: Mapping[str, str],
     total: float,
+    reason: str = "",
 ) -> None:
     """Print what is proposed for each attribute, and what epsilon means in odds."""
     for attribute, one in planned.items():
@@ -249,15 +287,79 @@ def show_proposals(
     show(
         *(f"{attribute}: {stated}, as in the file." for attribute, stated in fixed.items()),
         _ABOUT_WIDTHS,
-        f"A person who answers all questions spends epsilon {total:.4g} in all.",
+        reason or f"A person who answers all questions spends epsilon {total:.4g} in all.",
         *about_epsilon(),
     )
+
+
+def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
+    """Why each person is asked one question, in a sentence, and how it is asked otherwise."""
+    many, most = len(epsilons), max(epsilons)
+    said = (
+        f"Each person is asked one of {many} questions, drawn by chance, and spends at most "
+        f"epsilon {most:.4g} in all"
+    )
+    if times <= 1:
+        return f"{said}. Nothing is gained by that here: leave out [ask]."
+    said += (
+        f": the squared error of all shares is about {times:.2g} times less than with epsilon "
+        f"{most / many:.2g} on each question."
+    )
+    return said if is_stated else f'{said} To ask everybody everything, write each = "all".'
+
+
+def why_ask_one(times: float, total: float) -> str:
+    """What is gained where each person is asked one question of a study that asks all, in words."""
+    return (
+        f"A person spends epsilon {total:.4g} in all. If each is asked one question, drawn by "
+        f"chance, and spends all of it there, the squared error of all shares is about {times:.2g} "
+        f'times less: write [ask] with each = "one" and epsilon = {total:.4g}, or less.'
+    )
+
+
+_FEW_PEOPLE = 200  # in a block, with fewer of whom fewer blocks are better
+
+
+def people_of_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> dict[str, int]:
+    """How many of some people are asked each block of questions, about."""
+    odds = zip(mechanism.parts, mechanism.odds, strict=True)
+    return {name: max(1, people * width >> 64) for name, width in odds}
+
+
+def show_blocks(mechanism: OneOf | HiddenQuestion, people: Mapping[str, int]) -> None:
+    """Print how many people are asked each block, and what to do where they are few."""
+    rows = [
+        {
+            "block": name,
+            "values": inner.domain.size,
+            "mechanism": type(inner).__name__,
+            "people": people[name],
+        }
+        for name, inner in list(mechanism.parts.items())[:_SHOWN]
+    ]
+    columns = [
+        Column("block", "asked"),
+        Column("values", unit="people"),
+        Column("mechanism"),
+        Column("people", "people, about", "people"),
+    ]
+    notes, more = [about_draw(mechanism)], len(people) - len(rows)
+    if more:
+        notes.insert(0, f"... and {more:,} more, of {min(people.values()):,} people or more each.")
+    if min(people.values()) < _FEW_PEOPLE and max(map(len, mechanism.blocks)) > 1:
+        notes.append(
+            f"With fewer than {_FEW_PEOPLE} people each, blocks tell little: list fewer of them in "
+            '[ask], such as blocks = [["a", "b"], ["c", "d"]], so that each question stands in one.'
+        )
+    show(Table(columns, rows, notes))
 
 
 def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     """Print one proposal."""
     proposal = planned.proposal
     values, people = proposal.domain.size, plural(proposal.n, "person", "people")
+    if planned.among > 1:
+        people = f"asked of about {people}"
     lines = ", ".join(f"{key} = {as_text(value)}" for key, value in planned.added.items())
     rows = [
         {
@@ -266,7 +368,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
             "mechanism": offer.name,
             "share": _points(offer.expected.share),
             "mean": _wide(offer.expected.mean),
-            "people": offer.people,
+            "people": None if offer.people is None else offer.people * planned.among,
             "odds": offer.odds.of_all(planned.times).factor,
         }
         for offer in proposal.offers
@@ -283,7 +385,7 @@ def _show(attribute: str, planned: PlannedAttribute, sizes: Sequence[int]) -> No
         f"Proposed: {lines}.",
     )
     if sizes:
-        _show_groups(proposal, sizes)
+        _show_groups(planned, sizes)
     show("")
 
 
@@ -292,11 +394,11 @@ def _columns_of_widths(proposal: Proposal, has_mean: bool) -> list[Column]:
     return [share, *([Column("mean", "interval of the mean", "number")] if has_mean else [])]
 
 
-def _show_groups(proposal: Proposal, sizes: Sequence[int]) -> None:
+def _show_groups(planned: PlannedAttribute, sizes: Sequence[int]) -> None:
     """Print the intervals of groups of people."""
-    rows = []
+    proposal, rows = planned.proposal, []
     for size in sorted(set(sizes)):
-        width = proposal.widths(size)
+        width = proposal.widths(max(1, size // planned.among))
         difference = None if width.share is None else 2**0.5 * width.share
         rows.append(
             {
@@ -340,7 +442,8 @@ def sentences(planned: PlannedAttribute) -> list[str]:
             f"{low:.6g} to {high:.6g}."
         )
     if best.people is not None:
-        out.append(f"{best.people:,} people are enough for {_points(proposal.width)}.")
+        enough = best.people * planned.among
+        out.append(f"{enough:,} people are enough for {_points(proposal.width)}.")
     if not proposal.meets:
         few = proposal.domain.size <= 2
         out.append(
@@ -411,7 +514,10 @@ def _explained(odds: Odds) -> str:
 def comments(planned: PlannedAttribute) -> list[str]:
     """The comment above the lines that complete a table of a study file."""
     proposal = planned.proposal
-    said = [f"Proposed by warner plan for {plural(proposal.n, 'person', 'people')}."]
+    people = plural(proposal.n * planned.among, "person", "people")
+    said = [f"Proposed by warner plan for {people}."]
+    if planned.among > 1:
+        said = [f"Proposed by warner plan for {people}, of whom one in {planned.among} is asked."]
     said += sentences(planned)
     return [line for sentence in said for line in wrap(sentence, _COMMENT)]
 

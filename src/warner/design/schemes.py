@@ -45,6 +45,7 @@ from warner.domains import Domain, Product
 from warner.estimators import Estimator, Independent, Inversion
 from warner.estimators.base import LikelihoodData
 from warner.mechanisms import RandomizedResponse, from_header
+from warner.mechanisms.one_of import best_mechanism
 from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
@@ -161,6 +162,29 @@ def grouped(
         tuple(names[k] for k in range(len(names)) if group[k] == head)
         for head in sorted(set(group))
     )
+
+
+def gain_of_one(domains: Sequence[Domain], epsilons: Sequence[float]) -> float:
+    """How many times the squared error of all shares falls where each person is asked one question.
+
+        sum_a V_a(epsilon / d)  /  (d sum_a V_a(epsilon_a)),     epsilon = max_a epsilon_a
+
+    V_a(e) is the variance of one report at e, by randomised response or subset selection, summed
+    over the values of question a where all are equally frequent. Each of d questions is asked of
+    one person in d. Source: METHODS 3.
+
+    >>> from warner import Categorical
+    >>> round(gain_of_one([Categorical(["no", "yes"])] * 10, [1.0] * 10), 1)
+    10.9
+    """
+
+    def variance(domain: Domain, epsilon: float) -> float:
+        channel = best_mechanism(domain, epsilon).channel()
+        return float(channel.variance(np.full(domain.size, 1 / domain.size)).sum())
+
+    each, d = max(epsilons) / len(domains), len(domains)
+    alone = sum(variance(of, epsilon) for of, epsilon in zip(domains, epsilons, strict=True))
+    return sum(variance(domain, each) for domain in domains) / (d * alone)
 
 
 # -----------------------------------------------------------------------------------------------

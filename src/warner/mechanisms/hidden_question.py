@@ -241,6 +241,7 @@ class HiddenQuestion(PerAttribute):
 
     Attributes:
         parts: {attribute: the mechanism of its report by itself}, see :class:`WithFakes`.
+        blocks: the attribute that is answered, as :class:`OneOf` has blocks.
         odds: pi of each attribute as integers that add up to 2^64.
 
     Raises:
@@ -295,7 +296,7 @@ class HiddenQuestion(PerAttribute):
         """Take over the mechanisms of the attributes, and their odds."""
         self._law = HiddenReports(tuple(parts.values()))
         super().__init__(product, parts)
-        self.takers = dict(parts)
+        self.takers, self.blocks = dict(parts), tuple((name,) for name in parts)
         self.law = self._law  # type: ignore[assignment]
         self.odds = tuple(mechanism.share for mechanism in parts.values())
         self._odds_edges = Edges.of(self.odds)

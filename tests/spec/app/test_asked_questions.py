@@ -235,3 +235,67 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     open_ended = open_ended.replace("bins = 2}", 'bins = 2}\nmechanism = "SquareWave"')
     with pytest.raises(StudyError, match="RandomizedResponse or SubsetSelection"):
         Study.parse(open_ended)
+
+
+def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> None:
+    names = [f"q{i}" for i in range(15)]
+    tables = "".join(f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in names)
+    Path("many.toml").write_text('[ask]\neach = "one"\nepsilon = 2.0\n' + tables)
+    text = warn("audit", "many.toml")
+    assert "questions" in text and "  q9 " in text and "  q10" not in text
+    assert "... and 5 more" in text and "one of 15 questions" in text
+    blocks = json.loads(warn("audit", "many.toml", "--json"))["questions"]["blocks"]
+    assert list(blocks) == names and sum(
+        block["asked"] for block in blocks.values()
+    ) == pytest.approx(1)
+    shown = warn("study", "check", "many.toml")
+    assert "q14" in shown and "at most epsilon = 2 in all" in shown and "draft" not in shown
+    pairs = warn("plan", "many.toml", "--people", "3000", "--json")
+    assert list(json.loads(pairs)) == names
+    Path("pairs.toml").write_text('[ask]\neach = "pair"\nepsilon = 2.0\n' + tables)
+    shown = warn("plan", "pairs.toml", "--people", "10000")
+    assert "and 95 more, of 95 people or more each" in shown and "blocks = [[" in shown
+
+
+def test_plan_asks_one_question_from_three_on_and_says_why(here: Path) -> None:
+    names = ["a", "b", "c"]
+    tables = [f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in names]
+    Path("draft.toml").write_text("# A comment.\n" + "".join(tables))
+    text = warn("plan", "draft.toml", "--people", "3000", "--write", "study.toml")
+    assert "asked of about 1,000 people" in text and "Each person is asked one of 3" in text
+    assert "times less than with epsilon" in text and 'write each = "all"' in text
+    study = Study.load("study.toml")
+    assert study.draw is not None and "# A comment." in Path("study.toml").read_text()
+    Path("all.toml").write_text('[ask]\neach = "all"\n' + "".join(tables))
+    text = warn("plan", "all.toml", "--people", "3000", "--write", "every.toml")
+    assert "A person who answers all questions" in text
+    assert list(Study.load("every.toml").mechanisms) == names
+    text = warn("plan", "every.toml")
+    assert 'write [ask] with each = "one"' not in text
+    Path("without.toml").write_text(
+        Path("every.toml").read_text().replace("[ask]\n", "", 1).replace('each = "all"\n', "")
+    )
+    assert 'write [ask] with each = "one"' in warn("plan", "without.toml")
+    Path("two.toml").write_text("".join(tables[:2]))
+    assert "asked one of" not in warn("plan", "two.toml", "--people", "3000")
+
+
+def test_plan_spends_the_budget_of_a_draft_on_the_one_question(here: Path) -> None:
+    tables = [f'[attributes.{name}]\nvalues = ["no", "yes"]\n' for name in "abc"]
+    Path("draft.toml").write_text("budget = 1.5\n" + "".join(tables))
+    warn("plan", "draft.toml", "--people", "3000", "--write", "study.toml")
+    study = Study.load("study.toml")
+    assert [part.requested for part in study.draw.parts.values()] == [1.5] * 3  # type: ignore[union-attr]
+    assert study.epsilon <= 1.5 and study.budget == 1.5
+
+
+def test_the_ledger_notices_answers_to_one_question_and_what_was_spent(here: Path) -> None:
+    Path("study.toml").write_text(ONE)
+    answers().write_csv("a.csv")
+    warn("randomize", "study.toml", "a.csv", "-o", "r.csv")
+    again = warn("randomize", "study.toml", "a.csv", "-o", "s.csv", code=1)
+    assert "on which epsilon = 2 was spent" in again
+    table = '[attributes.b]\nvalues = ["x", "y", "z"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    Path("study.toml").write_text(table)
+    again = warn("randomize", "study.toml", "a.csv", "-o", "s.csv", code=1)
+    assert "epsilon = 2 was spent" in again and "epsilon = 3 in all" in again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,21 +14,25 @@ from warner._core.atomic_files import write_whole
 from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import Output, smallest_group, written
-from warner.app.draft import Draft
+from warner.app.draft import LEAST_TO_ASK_ONE, Draft, asked_mechanisms
 from warner.app.show_designs import (
     WEIGHT,
     comments,
+    people_of_blocks,
     show_audits,
+    show_blocks,
     show_plan,
     show_proposals,
     unusual_budgets,
+    why_ask_one,
+    why_one,
 )
 from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
 from warner.design.audits import audit as audit_mechanism
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
 from warner.design.proposal import DEFAULT_WIDTH
-from warner.design.schemes import clusters as find_clusters
-from warner.mechanisms import Mechanism, from_header
+from warner.design.schemes import clusters as find_clusters, gain_of_one
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
 
@@ -167,26 +172,58 @@ def plan(study: str, output: Output, **choices: Any) -> None:
     if choices["write"] is not None:
         rule = "is for a draft: every attribute has a mechanism and an epsilon"
         raise ArgumentError("--write", rule, None, "Leave it out")
-    chosen = grouped_mechanisms(draft.study)
+    draw = draft.study.draw
+    chosen, people = grouped_mechanisms(draft.study), dict[str, int]()
+    if draw is not None:
+        people = people_of_blocks(draw, choices["people"])
+        alone = {} if isinstance(draw, HiddenQuestion) else draw.parts
+        blocks = zip(alone.items(), draw.blocks, strict=False)
+        chosen = {name: inner for (name, inner), block in blocks if len(block) == 1}
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
-        if (result := _planned(attribute, mechanism, choices)) is not None
+        if (result := _planned(attribute, mechanism, choices, people.get(attribute))) is not None
     }
 
     def show() -> None:
+        if draw is not None:
+            show_blocks(draw, people)
         for attribute, result in plans.items():
             show_plan(attribute, result, chosen[attribute])
         if plans:
             click.echo(WEIGHT)
+        if draw is None and (gain := _gain(draft)) is not None:
+            click.echo(gain)
 
     output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
+
+
+def _gain(draft: Draft) -> str | None:
+    """Why to ask each person one question of a complete study; None where that gains nothing."""
+    study = draft.study
+    if study.groups or "ask" in draft.data or len(study.mechanisms) < LEAST_TO_ASK_ONE:
+        return None
+    if not math.isfinite(study.epsilon):
+        return None
+    times = gain_of_one(draft.domains, [study.epsilon] * len(draft.domains))
+    return why_ask_one(times, study.epsilon) if times > 1 else None
 
 
 def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
     """Print proposals for what a draft lacks, and write the completed study."""
     sizes = _sizes(draft, choices["sizes"], choices["people"])
-    planned = draft.proposals(choices["people"], choices["share"], choices["width"])
+    aims = choices["people"], choices["share"], choices["width"]
+    drawn = draft if draft.draws else draft.asking_one()
+    reason = ""
+    if drawn is not None:
+        planned = drawn.proposals(*aims)
+        epsilons = drawn.epsilons(planned)
+        times = gain_of_one(drawn.domains, epsilons)
+        if draft.draws or times > 1:
+            reason = why_one(times, epsilons, draft.draws)
+            draft = drawn
+    if not reason:
+        planned = draft.proposals(*aims)
 
     def data() -> dict[str, Any]:
         return {
@@ -195,20 +232,20 @@ def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
                 "groups": [
                     {"people": n, "share_width": widths.share, "mean_width": widths.mean}
                     for n in sizes
-                    for widths in [each.proposal.widths(n)]
+                    for widths in [each.proposal.widths(max(1, n // each.among))]
                 ],
             }
             for name, each in planned.items()
         }
 
     def show() -> None:
-        mechanisms = next(iter(draft.study.by_group.values())).mechanisms
+        mechanisms = asked_mechanisms(draft.study)
         fixed = {
             name: f"{type(mechanism).__name__}, epsilon {mechanism.requested:.4g}"
             for name, mechanism in mechanisms.items()
             if name not in planned
         }
-        show_proposals(planned, sizes, fixed, draft.total(planned))
+        show_proposals(planned, sizes, fixed, draft.total(planned), reason)
 
     output.write(show, data)
     if (path := choices["write"]) is not None:
@@ -241,7 +278,9 @@ def _sizes(draft: Draft, stated: str | None, people: int) -> list[int]:
 _OF_PLANS = ("error", "difference", "groups", "power", "runs")
 
 
-def _planned(attribute: str, mechanism: Mechanism, choices: Mapping[str, Any]) -> Plan | None:
+def _planned(
+    attribute: str, mechanism: Mechanism, choices: Mapping[str, Any], people: int | None
+) -> Plan | None:
     """The plan for one attribute; None where no mechanism can be compared with its own."""
     loss = choices["loss"]
     guarantee, domain = mechanism.guarantee, mechanism.domain
@@ -261,7 +300,7 @@ def _planned(attribute: str, mechanism: Mechanism, choices: Mapping[str, Any]) -
         return make_plan(
             domain,
             mechanism.requested,
-            choices["people"],
+            people or choices["people"],
             guarantee.sensitive,
             loss=loss,
             distance=mechanism.distance_unit if near else None,
@@ -308,10 +347,18 @@ def audit(file: str, samples: int | None, smallest_group: int, output: Output) -
             attribute: {k: ("inf" if v == float("inf") else v) for k, v in vars(result).items()}
             for attribute, result in results.items()
         }
+        for attribute, mechanism in mechanisms.items():
+            if isinstance(mechanism, OneOf | HiddenQuestion):
+                audits[attribute]["blocks"] = {
+                    name: {"epsilon": inner.guarantee.total, "asked": odds / 2**64}
+                    for (name, inner), odds in zip(
+                        mechanism.parts.items(), mechanism.odds, strict=True
+                    )
+                }
         return audits | ({TABLE: audit_of(public, smallest_group, sizes)} if public else {})
 
     def show() -> None:
-        show_audits(results, samples)
+        show_audits(results, samples, mechanisms)
         for line in unusual_budgets(mechanisms, most):
             click.echo(line)
         if most > 1:

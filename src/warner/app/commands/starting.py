@@ -16,7 +16,7 @@ from warner._core.errors import ArgumentError
 from warner._core.text import meant, visible
 from warner.app import demo as demonstration
 from warner.app.commands.options import Output, force, generator, study_file, study_output, written
-from warner.app.draft import Draft
+from warner.app.draft import LEAST_TO_ASK_ONE, Draft
 from warner.app.new_study.dialogue import (
     as_public,
     ask_all,
@@ -37,7 +37,7 @@ from warner.app.terminal import plural
 from warner.app.what_files_hold import refuse_overwriting, write_text
 from warner.collector.survey_document import integrity, survey_bytes, survey_digest
 from warner.io.read_answers import other_columns
-from warner.studies.study import Study
+from warner.studies.study import QUESTIONS, Study
 
 _PER_COLUMN = ("kind", "label", "values", "range", "grid")
 
@@ -121,7 +121,8 @@ def _joined(
     type=click.FloatRange(0, 700, min_open=True),
     default=1.0,
     show_default=True,
-    help="The budget of each question. The budget of the study is the sum.",
+    help="The budget of each question. That of the study is the sum; from three questions on each "
+    "person is asked one of them, and it is that of one.",
 )
 @click.option(
     "--people",
@@ -197,7 +198,13 @@ def new(
             title = ask_title() if title is None else title
             all_questions = [complete(q, q.name in beside) for q in all_questions]
         questions = all_questions[: len(names)], all_questions[len(names) :]
-    study = FirstStudy(title or "", *questions, epsilon=repr(epsilon))
+    casefolded = {question.name.casefold() for question in questions[0]}
+    study = FirstStudy(
+        title or "",
+        *questions,
+        epsilon=repr(epsilon),
+        asks_one=len(casefolded) >= LEAST_TO_ASK_ONE and QUESTIONS not in casefolded,
+    )
     study = study if people is None else with_mechanisms(study, people)
     text = study.text()
     write_text(text, output)

@@ -277,22 +277,24 @@ def with_mechanisms(study: FirstStudy, people: int) -> FirstStudy:
     ]
     if not decided:
         return study
-    sound = Study.parse(replace(study, secret=decided, public=()).text())
-    chosen = {}
+    sound = Study.parse(replace(study, secret=decided, public=(), asks_one=False).text())
+    among, chosen = len(study.secret) if study.asks_one else 1, {}
     for name, domain in steps(sound.domains.items(), "planning"):
-        proposal = propose(domain, people, float(study.epsilon))
+        proposal = propose(domain, max(1, people // among), float(study.epsilon))
         if not proposal.best.mechanism.guarantee.is_metric:  # an epsilon of all values is stated
-            chosen[name] = _lines(proposal)
+            chosen[name] = _lines(proposal, among)
     return replace(study, mechanisms=chosen)
 
 
-def _lines(proposal: Proposal) -> tuple[str, str]:
+def _lines(proposal: Proposal, among: int) -> tuple[str, str]:
     """The lines that state the mechanism, and what to expect of its estimate."""
     best = proposal.best
     stated = {"mechanism": best.name.split()[0], **best.options}
     lines = "\n".join(f"{key} = {toml(value)}" for key, value in stated.items())
-    width = best.expected.share
+    width, people = best.expected.share, f"{proposal.n:,} people"
+    if among > 1:
+        people += " who are asked it"
     if width is None:
-        return lines, f"proposed for {proposal.n:,} people"
-    people, share = f"{proposal.n:,} people", f"a share of {proposal.share:.0%}"
+        return lines, f"proposed for {people}"
+    share = f"a share of {proposal.share:.0%}"
     return lines, f"with {people} {share} has an interval {width:.2f} wide"

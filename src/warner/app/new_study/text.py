@@ -263,10 +263,13 @@ class FirstStudy:
     # the questions whose epsilon is for values at one distance. The sum of epsilons is no budget
     # where there are any, and the study states none
     per_distance: Sequence[str] = ()
+    asks_one: bool = False  # whether each person is asked one of the questions, drawn by chance
 
     @property
     def budget(self) -> str:
-        """The sum of the epsilons, in decimals."""
+        """What a person spends in all, in decimals: the sum of the epsilons, or one of them."""
+        if self.asks_one:
+            return self.epsilon
         total = sum((Decimal(self.epsilon_of(q)) for q in self.secret), Decimal(0))
         return _with_point(format(total.normalize(), "f"))
 
@@ -321,7 +324,7 @@ class FirstStudy:
         if self.languages:
             yield f"languages = {toml(self.languages)}"
         yield f"title = {toml(self.title or self._usual_title)}"
-        yield from self._budget()
+        yield from self._ask() if self.asks_one else self._budget()
         for question in self.secret:
             yield from self._attribute(question)
         for question in self.public:
@@ -341,6 +344,23 @@ class FirstStudy:
         )
         yield f"budget = {self.budget}"
 
+    def _ask(self) -> Iterator[str]:
+        many = len(self.secret)
+        yield ""
+        yield from _comment(
+            f"Each person is asked one of these {many} questions, drawn by chance, and spends all "
+            f"of epsilon on it: the errors of the shares are smaller than with 1/{many} of it on "
+            'each question. "pair" asks two questions as one value, to see how answers go '
+            'together, without a mechanism of their own. "all" asks everybody everything, with an '
+            "epsilon for each.",
+            "The report of one person changes the odds of any answers at most e^epsilon times, "
+            f"which is {_factor(self.budget)} for {self.budget}. Asking the same people again "
+            "spends it again.",
+        )
+        yield "[ask]"
+        yield 'each = "one"'
+        yield f"epsilon = {self.epsilon}"
+
     def _decisions(self) -> Iterator[str]:
         if self.undecided:
             yield f"The values that can be answered, below: {listed(self.undecided)}."
@@ -349,14 +369,16 @@ class FirstStudy:
         unasked = [q.name for q in self.secret if q.text is None]
         if unasked:
             yield f"The text of the question, as label: {listed(unasked)}."
+        which = "The" if self.asks_one else "Each"
         yield (
-            "Each epsilon: less protects more, and more makes intervals narrower. "
+            f"{which} epsilon: less protects more, and more makes intervals narrower. "
             "warner plan says which intervals to expect, and which mechanisms fit."
         )
+        drop = '; missing = "drop" leaves the person out, which the collector sees. Without either'
         yield (
             'What an empty answer means. In the table, missing = "answer" makes nonresponse a '
-            'value that is protected too; missing = "drop" leaves the person out, which the '
-            "collector sees. Without either, a file with empty answers is refused."
+            f"value that is protected too{'. Without it' if self.asks_one else drop}, a file with "
+            "empty answers is refused."
         )
         yield (
             "Who may answer, before warner collect serve: a table [collect] at the end of this "
@@ -388,8 +410,9 @@ class FirstStudy:
         stated = {key: value for key, value in question.options.items() if key != "mechanism"}
         yield from (line for line in options if line.partition(" ")[0] not in stated)
         yield from (f"{toml_key(key)} = {toml(value)}" for key, value in stated.items())
-        odds = f"a report changes the odds of an answer at most {_factor(epsilon)} times"
-        yield f"epsilon = {epsilon}  # at {epsilon}, {odds}"
+        if not self.asks_one:
+            odds = f"a report changes the odds of an answer at most {_factor(epsilon)} times"
+            yield f"epsilon = {epsilon}  # at {epsilon}, {odds}"
 
 
 def _is_open(texts: object) -> bool:

@@ -49,7 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("file", ["answers.csv", "answers.parquet"])
 def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: str) -> None:
     said = run("new", file, "-o", "study.toml", *ASKED, *STATED).stderr
-    assert "study.toml: 3 questions and 1 public column; budget 3.0." in said
+    assert "study.toml: 3 questions and 1 public column; budget 1.0." in said
     assert "Left out, because they are neither secret nor public: patient, weight, visit, " in said
     assert "Next: warner audit study.toml" in said
     run("audit", "study.toml")
@@ -57,8 +57,13 @@ def test_a_study_that_is_stated_is_audited_and_used_at_once(here: Path, file: st
     study = Study.load("study.toml")
     assert study.title == "A survey of smokes, units, condition"
     assert study.labels == {"smokes": "smokes", "units": "units", "condition": "condition"}
-    assert study.budget == 3.0 and list(study.public) == ["hospital"]
-    assert study.domains["units"].spec() == {"kind": "integers", "low": 0, "high": 60}
+    assert study.epsilon <= 1.0 and list(study.public) == ["hospital"]
+    assert study.draw is not None and len(study.draw.parts) == 3
+    assert study.draw.domain.attributes["units"].spec() == {
+        "kind": "integers",
+        "low": 0,
+        "high": 60,
+    }
 
 
 def test_secret_columns_may_be_named_one_by_one(here: Path) -> None:
@@ -119,7 +124,9 @@ def test_the_mechanism_follows_the_values_and_the_budget(here: Path) -> None:
         "units": "SquareWave",
         "home": "UnaryEncoding",
     }
-    assert data["budget"] == 0.3 and Study.parse(text).epsilon <= 0.3
+    assert data["ask"] == {"each": "one", "epsilon": 0.1} and Study.parse(text).epsilon <= 0.1
+    two = run("new", "answers.csv", "--secret=rating,units", "--range=rating=1:5").stdout
+    assert "[ask]" not in two and "budget = 2.0" in two
     rating = run("new", "answers.csv", "--secret=rating", "--range=rating=1:11").stdout
     assert 'mechanism = "SquareWave"' in rating
 
@@ -199,7 +206,7 @@ def test_semicolons_and_decimal_commas_are_read(here: Path) -> None:
 def test_for_a_number_of_people_mechanisms_are_those_that_plan_proposes() -> None:
     told = ("--secret", "sex,later,home", "--values", "sex=f,m", "--grid", "home=2x2")
     text = run("new", "--no-ask", *told, "--people", "2000").stdout
-    line = 'mechanism = "RandomizedResponse"  # with 2,000 people a share of 10% has an interval'
+    line = 'mechanism = "RandomizedResponse"  # with 666 people who are asked it a share of'
     assert text.count(line) == 1
     assert tomllib.loads(text)["attributes"]["later"]["mechanism"] == "RandomizedResponse"
 

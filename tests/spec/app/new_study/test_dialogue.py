@@ -64,7 +64,7 @@ def test_without_a_file_everything_is_asked() -> None:
         "weight": "weight",
         "home": "Where do you live?",
     }
-    assert [study.domains[name].size for name in study.domains] == [2, 61, 16, 12]
+    assert study.draw is not None and study.draw.domain.shape == (2, 61, 16, 12)
 
 
 def test_with_a_file_what_is_not_stated_is_asked() -> None:
