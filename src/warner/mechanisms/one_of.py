@@ -436,7 +436,9 @@ class OneOf(Mechanism):
             ]
             if not both:
                 rule = "were never asked of one person, so nothing is known of them together"
-                remedy = 'Estimate one at a time, or ask blocks="pairs"'
+                remedy = (
+                    'Estimate one at a time, or ask pairs: blocks="pairs", each = "pair" in a study'
+                )
                 raise ArgumentError("attributes", rule, " and ".join(pair), remedy)
             if not any(tallies[name].n for name in both):
                 rule = "were asked of nobody together in this tally"
