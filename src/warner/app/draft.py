@@ -17,9 +17,10 @@ from typing import Any, Self
 from warner._core.errors import ArgumentError, StudyError
 from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
+from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
 from warner.domains import Domain
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
+from warner.mechanisms import Mechanism
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
 from warner.studies.public import described
@@ -319,22 +320,6 @@ def split(left: float, curves: Mapping[str, list[tuple[float, float]]]) -> dict[
     widths = {name: epsilon(curve, math.exp(high)) for name, curve in curves.items()}
     scale = left / sum(widths.values())
     return {name: float(f"{budget * scale:.12g}") for name, budget in widths.items()}
-
-
-def about_draw(mechanism: OneOf | HiddenQuestion) -> str:
-    """How it is drawn what a person is asked, and what that spends, in a sentence."""
-    sizes = set(map(len, mechanism.blocks))
-    what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
-    what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
-    if isinstance(mechanism, HiddenQuestion):
-        return (
-            f"Each person answers one of {what}, drawn by chance whatever the answers are, and "
-            "sends made-up answers to the others: nobody sees which. The total is of all together."
-        )
-    return (
-        f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "
-        "all on it: the total is the largest epsilon, not the sum."
-    )
 
 
 def _questions(study: Study) -> Iterator[tuple[str, Domain, Mechanism]]:

@@ -13,14 +13,16 @@ import numpy as np
 from warner._core.errors import IdentifiabilityError
 from warner._core.table import Column, Table, as_text
 from warner._core.text import of_hundred, visible
-from warner.app.draft import Planned as PlannedAttribute, about_draw
+from warner.app.draft import Planned as PlannedAttribute
+from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
 from warner.design.audits import Audit
 from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
-from warner.design.privacy_words import Odds, odds_of
+from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse
+from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
 from warner.theory.inversion import max_influence
@@ -326,14 +328,15 @@ def people_of_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> dict[str
     return {name: max(1, people * width >> 64) for name, width in odds}
 
 
-def show_blocks(mechanism: OneOf | HiddenQuestion, people: Mapping[str, int]) -> None:
-    """Print how many people are asked each block, and what to do where they are few."""
+def show_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> None:
+    """Print how many people are asked each block, and fewer blocks where they are few."""
+    asked_of = people_of_blocks(mechanism, people)
     rows = [
         {
             "block": name,
             "values": inner.domain.size,
             "mechanism": type(inner).__name__,
-            "people": people[name],
+            "people": asked_of[name],
         }
         for name, inner in list(mechanism.parts.items())[:_SHOWN]
     ]
@@ -343,14 +346,23 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: Mapping[str, int]) ->
         Column("mechanism"),
         Column("people", "people, about", "people"),
     ]
-    notes, more = [about_draw(mechanism)], len(people) - len(rows)
+    notes, more = [about_draw(mechanism)], len(asked_of) - len(rows)
+    fewest = min(asked_of.values())
     if more:
-        notes.insert(0, f"... and {more:,} more, of {min(people.values()):,} people or more each.")
-    if min(people.values()) < _FEW_PEOPLE and max(map(len, mechanism.blocks)) > 1:
+        notes.insert(0, f"... and {more:,} more, of {fewest:,} people or more each.")
+    if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
+        enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
-            f"With fewer than {_FEW_PEOPLE} people each, blocks tell little: list fewer of them in "
-            '[ask], such as blocks = [["a", "b"], ["c", "d"]], so that each question stands in one.'
+            f"Fewer than {_FEW_PEOPLE} people tell little of a pair: ask {enough:,} in all, or "
+            "fewer questions."
         )
+        cover = cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
+        if len(cover) < len(mechanism.blocks):
+            notes.append(
+                f"Or list {len(cover)} blocks in [ask], which hold every pair once and are asked "
+                f"of about {people // len(cover):,} people each, in place of each:"
+            )
+            notes.append(f"blocks = {toml(cover)}")
     show(Table(columns, rows, notes))
 
 

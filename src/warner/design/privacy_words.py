@@ -12,7 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
-from warner.mechanisms import Mechanism
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
 from warner.privacy.report_laws import INFINITE, worst_pair
 from warner.results.tables import name_of
@@ -89,6 +89,22 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
     return [*_example(mechanism), *of_guarantee(promised, "A report")]
 
 
+def about_draw(mechanism: OneOf | HiddenQuestion) -> str:
+    """How it is drawn what a person is asked, and what that spends, in a sentence."""
+    sizes = set(map(len, mechanism.blocks))
+    what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
+    what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
+    if isinstance(mechanism, HiddenQuestion):
+        return (
+            f"Each person answers one of {what}, drawn by chance whatever the answers are, and "
+            "sends made-up answers to the others: nobody sees which. The total is of all together."
+        )
+    return (
+        f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "
+        "all on it: the total is the largest epsilon, not the sum."
+    )
+
+
 def of_guarantee(promised: Guarantee, subject: str, several: bool = False) -> list[str]:
     """What a guarantee bounds, as sentences."""
     total = promised.total
@@ -149,8 +165,8 @@ def _example(mechanism: Mechanism) -> list[str]:
     if promised.sensitive is not None or promised.is_metric or promised.delta is not None:
         return []
     answers = mechanism.domain.answered
-    if not mechanism.is_enumerable or answers.points is not None:
-        return []
+    if mechanism.takers or not mechanism.is_enumerable or answers.points is not None:
+        return []  # of several questions, people do not think as of one answer
     # Backwards, so that of "no" and "yes", which are alike, "yes" is the example.
     table = np.asarray(mechanism.probabilities())[::-1, : answers.size][:, ::-1]
     worst = worst_pair(table)

@@ -175,7 +175,7 @@ def gain_of_one(domains: Sequence[Domain], epsilons: Sequence[float]) -> float:
 
     >>> from warner import Categorical
     >>> round(gain_of_one([Categorical(["no", "yes"])] * 10, [1.0] * 10), 1)
-    10.9
+    8.6
     """
 
     def variance(domain: Domain, epsilon: float) -> float:

@@ -299,3 +299,25 @@ def test_the_ledger_notices_answers_to_one_question_and_what_was_spent(here: Pat
     Path("study.toml").write_text(table)
     again = warn("randomize", "study.toml", "a.csv", "-o", "s.csv", code=1)
     assert "epsilon = 2 was spent" in again and "epsilon = 3 in all" in again
+
+
+def test_the_report_for_readers_tells_of_each_question(here: Path) -> None:
+    Path("study.toml").write_text(ONE)
+    answers().write_csv("a.csv")
+    warn("randomize", "study.toml", "a.csv", "-o", "r.csv")
+    warn("report", "r.csv", "-o", "r.html")
+    text = Path("r.html").read_text()
+    assert "one of 3 questions, drawn by chance" in text and "a (2 values)" in text
+    assert "RandomizedResponse" in text and "OneOf" not in text and "24 values" not in text
+
+
+def test_plan_lists_fewer_blocks_where_pairs_have_few_people(here: Path) -> None:
+    tables = "".join(f'[attributes.q{i}]\nvalues = ["no", "yes"]\n' for i in range(7))
+    study = '[ask]\neach = "pair"\nepsilon = 2.0\n' + tables
+    Path("study.toml").write_text(study)
+    text = warn("plan", "study.toml", "--people", "2100")
+    assert "ask 4,243 in all" in text or "Fewer than 200 people" in text
+    blocks = text[text.index("\nblocks = ") :]
+    Path("cover.toml").write_text(study.replace('each = "pair"', " ".join(blocks.split())))
+    cover = Study.load("cover.toml").draw
+    assert cover is not None and len(cover.blocks) < 21

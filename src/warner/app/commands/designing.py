@@ -187,7 +187,7 @@ def plan(study: str, output: Output, **choices: Any) -> None:
 
     def show() -> None:
         if draw is not None:
-            show_blocks(draw, people)
+            show_blocks(draw, choices["people"])
         for attribute, result in plans.items():
             show_plan(attribute, result, chosen[attribute])
         if plans:

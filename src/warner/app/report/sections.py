@@ -35,6 +35,7 @@ from warner.app.show_estimates import INTERVALS, NO_INTERVALS, figures_of
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
     Strength,
+    about_draw,
     largest,
     of_a_person,
     of_guarantee,
@@ -43,7 +44,7 @@ from warner.design.privacy_words import (
 )
 from warner.domains import Domain
 from warner.estimators import Estimator
-from warner.mechanisms import Mechanism, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.privacy.guarantees import Guarantee, compose
 from warner.reports.tally import TalliesOfGroups, Tally
 from warner.results.differences import Differences, compare_groups, sentence
@@ -529,15 +530,25 @@ def _privacy(source: Source, settings: Settings) -> Section:
         blocks.append("They would hold for reports that are made without a seed.")
     texts: dict[str, list[str]] = {}
     for mechanisms in files:
-        for name, (mechanism, _) in mechanisms.items():
-            sentences = " ".join(of_mechanism(mechanism))
-            names = texts.setdefault(sentences, [])
-            heading = visible(settings.labels.get(name, name))
-            if heading not in names:
-                names.append(heading)
+        for of_all, (whole, _) in mechanisms.items():
+            if isinstance(whole, OneOf | HiddenQuestion):
+                blocks.append(about_draw(whole))
+            for name, mechanism in _questions_of(of_all, whole):
+                sentences = " ".join(of_mechanism(mechanism))
+                names = texts.setdefault(sentences, [])
+                heading = visible(settings.labels.get(name, name))
+                if heading not in names:
+                    names.append(heading)
     blocks.append(Points(tuple(_of_questions(names, text) for text, names in texts.items())))
     blocks += _totals(files, source.rounds)
     return Section("What a report tells of a person", tuple(blocks))
+
+
+def _questions_of(name: str, mechanism: Mechanism) -> list[tuple[str, Mechanism]]:
+    """The mechanism of each question, where people are asked one by one; else the whole."""
+    if isinstance(mechanism, OneOf) and max(map(len, mechanism.blocks)) == 1:
+        return list(mechanism.parts.items())
+    return [(name, mechanism)]
 
 
 def _of_questions(names: Sequence[str], text: str) -> str:
@@ -640,14 +651,21 @@ def _meaning(source: Source, settings: Settings) -> Section:
 def _method(source: Source, settings: Settings) -> Section:
     """How reports were made and how shares were estimated."""
     rows = []
-    for mechanisms in _mechanisms(source):
-        for name, (mechanism, count) in mechanisms.items():
-            values = f"{mechanism.domain.size:,} " + (
-                "bins" if mechanism.domain.is_binned else "values"
-            )
-            kind = type(mechanism).__name__ + (f", {count} of a person" if count > 1 else "")
-            epsilon = mechanism.guarantee.epsilon
-            rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
+    each = [
+        (name, mechanism, count)
+        for mechanisms in _mechanisms(source)
+        for of_all, (whole, count) in mechanisms.items()
+        for name, mechanism in _questions_of(of_all, whole)
+    ]
+    for name, mechanism, count in each:
+        values = f"{mechanism.domain.size:,} " + (
+            "bins" if mechanism.domain.is_binned else "values"
+        )
+        if isinstance(mechanism, OneOf | HiddenQuestion):
+            values = f"one of {len(mechanism.blocks):,}"
+        kind = type(mechanism).__name__ + (f", {count} of a person" if count > 1 else "")
+        epsilon = mechanism.guarantee.epsilon
+        rows.append((f"{visible(name)} ({values})", kind, f"{epsilon:.6g}"))
     head = ("attribute", "mechanism", "epsilon")
     listed = [dict(zip(head, row, strict=True)) for row in dict.fromkeys(rows)]
     who = "The answers" if _is_randomized(source) else "Where epsilon is finite, the answers"
