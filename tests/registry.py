@@ -352,6 +352,10 @@ DOMAINS: list[tuple[Domain, list[Any]]] = [
         [(0, 3), (0,), (0, None), "", "0,1", 4, True],
     ),
     (
+        warner.domains.Items(["bank", "dentist", "post"]),
+        [["bus"], "bus", "bank;bus", 3, None, ["bank", None], {"bank": 1}],
+    ),
+    (
         Product(sex=Categorical(["f", "m"]), age=Integers(0, 2)),
         [
             {"sex": "f"},

@@ -374,7 +374,8 @@ def _missing(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     }
     lacking = {}
     for name, table in tables.items():
-        if isinstance(table, Mapping) and name not in together:
+        # Items that people tick have a mechanism by default, and need an epsilon.
+        if isinstance(table, Mapping) and name not in together and "items" not in table:
             lacks = tuple(key for key in _OPEN if key not in table)
             if lacks and not (draws and "epsilon" in table):
                 lacking[name] = lacks

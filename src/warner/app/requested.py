@@ -16,7 +16,7 @@ from warner._core.checks import choice
 from warner._core.errors import ArgumentError, FileError, MethodWarning, message
 from warner._core.table import as_text
 from warner.app.what_files_hold import one_or_all
-from warner.domains import Domain
+from warner.domains import Domain, Items
 from warner.estimators import Estimator
 from warner.mechanisms import HiddenQuestion, OneOf, from_header
 from warner.reports.tally import TalliesOfGroups, Tally
@@ -56,7 +56,7 @@ def asked_tallies(
     if not joint:
         for name, parts in chosen.items():
             for question, attributes in _each_question(name, parts[0]):
-                if not only or name in only or attributes is None or question in only:
+                if attributes is None or _is_chosen(only, name, question, attributes):
                     yield question, parts, attributes
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
@@ -86,8 +86,14 @@ def asked_groups(
         choice("--only", name, tuple(names))
     for name, parts in groups.items():
         for question, attributes in questions[name].items():
-            if not only or name in only or question in only:
+            if _is_chosen(only, name, question, attributes or []):
                 yield question, parts, attributes
+
+
+def _is_chosen(only: tuple[str, ...], *names: str | Sequence[str]) -> bool:
+    """Whether --only names one of these, or is not given."""
+    plain = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+    return not only or not set(only).isdisjoint(plain)
 
 
 def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | None]]:
@@ -97,7 +103,9 @@ def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | N
     if not isinstance(mechanism, OneOf | HiddenQuestion) or (tally.ways or inside) >= inside:
         yield name, None
     else:  # nobody was asked all of them together
-        yield from ((attribute, [attribute]) for attribute in attributes_of([tally]))
+        # Two questions may have items of one name.
+        before = f"{name}: " if isinstance(mechanism.domain, Items) else ""
+        yield from ((before + each, [each]) for each in attributes_of([tally]))
 
 
 def estimates_of(

@@ -19,7 +19,7 @@ from warner._core.checks import show
 from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
-from warner.domains import Domain
+from warner.domains import Domain, Items
 from warner.mechanisms import Mechanism
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
@@ -102,6 +102,10 @@ def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
     if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
         raise broken((), rule, None, "Remove keys or tags, and use another mechanism", key)
+    if isinstance(domain, Items):
+        rule = "cannot be served: pages ask for one answer, and of items people tick several"
+        remedy = 'Ask each item by itself, values = ["no", "yes"], and write [ask] each = "pair"'
+        raise broken((), rule, None, remedy, key)
     if domain.attributes:
         rule = "cannot be served: a page asks one question for each report"
         raise broken((), rule, None, "Remove [[joint]], and randomise each attribute alone", name)

@@ -24,6 +24,7 @@ from warner.domains.categorical import Categorical
 from warner.domains.derived import Optional, Padded, Subset, Tagged, with_missing
 from warner.domains.grid import Grid, Points
 from warner.domains.interval import Integers, Interval
+from warner.domains.items import Items
 from warner.domains.product import Product
 
 # Every class of domains. Study files list them in this order.
@@ -33,6 +34,7 @@ DOMAINS: tuple[type[Domain], ...] = (
     Interval,
     Grid,
     Points,
+    Items,
     Product,
     Tagged,
     Padded,
@@ -74,6 +76,7 @@ __all__ = [
     "Grid",
     "Integers",
     "Interval",
+    "Items",
     "Missing",
     "Optional",
     "Padded",

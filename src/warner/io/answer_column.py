@@ -12,8 +12,9 @@ import numpy as np
 
 from warner._core.errors import ArgumentTypeError, ValuesError, WarnerError
 from warner._core.extras import pa, pc
-from warner.domains import NO_ANSWER, Domain, TextForm
+from warner.domains import NO_ANSWER, Domain, Items, TextForm
 from warner.domains.categorical import SPELLING
+from warner.domains.items import SPELLED, UNKNOWN
 
 EMPTY = "an empty cell"
 _MISSING = ("no answer", EMPTY)
@@ -109,6 +110,22 @@ class AnswerColumn:
         except ValuesError as error:
             problem = error.reindexed(places).offset_by(self._where, self.row + 1)
         raise problem
+
+    def ticked(self, column: pa.Array, items: Items) -> dict[str, np.ndarray]:
+        """The columns of no and yes of items, from lists or texts that name the ticked ones."""
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+            absent = pc.is_null(column).to_numpy(zero_copy_only=False)
+            self._refuse(column, absent, UNKNOWN, "no answer", None, SPELLED)
+            lists = np.empty(len(column), dtype=object)
+            lists[:] = column.to_pylist()
+            columns: dict[str, np.ndarray] = items.columns(lists.tolist())
+            return columns
+        texts = pc.fill_null(pc.cast(_plain(column), pa.string()), "").dictionary_encode()
+        marks = [items.ticks(text) for text in texts.dictionary.to_pylist()]
+        number = texts.indices.to_numpy(zero_copy_only=False)
+        outside = np.array([ticks is None for ticks in marks], dtype=bool)[number]
+        self._refuse(column, outside, UNKNOWN, "a string", None, SPELLED)
+        return items.columns_of(np.array(marks, dtype=bool).reshape(len(marks), -1)[number])
 
     @property
     def _outside(self) -> str:

@@ -19,7 +19,7 @@ from warner._core.errors import ArgumentError, EmptyError, FileError, ValuesErro
 from warner._core.extras import pa, pc
 from warner._core.sampling import rows_at_a_time
 from warner._core.text import canonical, unreadable
-from warner.domains import Categorical, Domain
+from warner.domains import Categorical, Domain, Items
 from warner.io.answer_column import DECIMAL_COMMA, EMPTY, AnswerColumn, as_whole
 from warner.io.file_format import ROWS_PER_BATCH, shown_as
 from warner.io.formats import answer_batches, answers_in
@@ -350,6 +350,8 @@ def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
 
 def _takers(taker: Domain | Mechanism) -> Mapping[str, Domain | Mechanism]:
     """What takes the answers to each of several attributes; {} of one attribute."""
+    if isinstance(_domain_of(taker), Items):
+        return {}  # one column of texts has all of them
     takers = {} if isinstance(taker, Domain) else taker.takers
     return takers or _domain_of(taker).attributes
 
@@ -388,6 +390,8 @@ def _encoded(
         return np.ravel_multi_index(list(answers.values()), together.shape).astype(np.int64)
     marks = batch.schema.metadata or {}
     column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, is_asked)
+    if isinstance(together, Items):
+        return taker.encode(column.ticked(batch.column(name), together))
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
     by_domain = isinstance(taker, Domain) or not together.answered.is_numeric
     encode = together.encode if by_domain else taker.encode

@@ -14,7 +14,7 @@ from warner._core.checks import budget, show
 from warner._core.errors import WarnerError, message
 from warner._core.names import called_here
 from warner._core.text import meant
-from warner.domains import NO_ANSWER, Categorical, Domain, Missing, Product, with_missing
+from warner.domains import NO_ANSWER, Categorical, Domain, Items, Missing, Product, with_missing
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Repeated, with_nonresponse
 from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
@@ -40,6 +40,8 @@ def built(
 ) -> Mechanism:
     """The mechanism of one table for one row of answers, ``joint`` the domain of a joint one."""
     form = ATTRIBUTE if joint is None else JOINT
+    if joint is None and "items" in spec:
+        return _of_items(where, spec, rows)
     if problems := table_problems(where, spec, form=form, has_domain=joint is None):
         raise StudyProblems(problems)
     cls = MECHANISMS[spec["mechanism"]]
@@ -99,14 +101,17 @@ def table_problems(
     """What is wrong with a table, as far as it shows before the mechanism is made."""
     problems: list[Problem] = []
     misspelt: set[str] = set()
-    for key in ("mechanism", "epsilon"):
+    ticked = "items" in spec
+    if ticked or "each" in spec:
+        problems += _item_problems(where, spec, form.options(spec), ticked)
+    for key in ("epsilon",) if ticked else ("mechanism", "epsilon"):
         if key not in spec and key not in ignored:
             near = [word for word in form.options(spec) if meant(word, [key])][:1]
             misspelt.update(near)
             remedy = f"Is it misspelt as {near[0]!r}?" if near else _NEEDED[key]
             text = message(f"{where}.{key}", "is missing", None, remedy)
             problems.append(Problem(tuple(near), text))
-    name = spec.get("mechanism")
+    name = None if ticked else spec.get("mechanism")
     if name in MECHANISMS:
         problems += _option_problems(where, spec, form.options(spec), misspelt, ignored)
     elif name is not None:
@@ -130,6 +135,41 @@ _NEEDED = {
     "mechanism": 'Write for example mechanism = "RandomizedResponse"; warner plan proposes one',
     "epsilon": "Write for example epsilon = 1.0; a smaller epsilon protects more",
 }
+
+
+def _item_problems(
+    where: str, spec: Mapping[str, Any], options: Mapping[str, Any], ticked: bool
+) -> list[Problem]:
+    """What does not go with items that people tick, and what goes with them alone."""
+    if not ticked:
+        text = message(f"{where}.each", "goes with items", None, "Leave it out")
+        return [Problem(("each",), text)]
+    rule = "does not go with items, each of which is answered by no or yes"
+    keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
+    return [
+        Problem((key,), message(f"{where}.{key}", rule, None, "Leave it out"))
+        for key in keys
+        if key in spec
+    ]
+
+
+def _of_items(where: str, spec: Mapping[str, Any], rows: int) -> OneOf:
+    """The mechanism of a question with items: each person is asked one of them, or two."""
+    if problems := table_problems(where, spec):
+        raise StudyProblems(problems)
+    try:
+        items = stated_domain(spec)
+        assert isinstance(items, Items)
+        usual = "pair" if len(items.items) >= _LEAST_FOR_PAIRS else "one"
+        blocks = "pairs" if spec.get("each", usual) == "pair" else "attributes"
+        return OneOf(items, share(spec["epsilon"], rows), blocks)
+    except WarnerError as error:
+        key = ("each",) if str(error).startswith("blocks") else _key_of(spec, str(error))
+        problem = Problem(key, f"{where}: {error}")
+    raise StudyProblems([problem])
+
+
+_LEAST_FOR_PAIRS = 3  # items; of two there is one pair, and nothing to draw
 
 
 def domain_problems(where: str, spec: Mapping[str, Any]) -> list[Problem]:
@@ -263,6 +303,9 @@ def together(specs: Mapping[str, Mapping[str, Any]], names: list[str], path: Pat
                 if key in spec:
                     rule = f"goes to {in_words(path)}, where {name!r} is randomised with others"
                     raise broken((*table, key), rule)
+            if "items" in spec:
+                rule = "are not randomised with other attributes: each person is asked some of them"
+                raise broken((*table, "items"), rule, None, "Leave it out of [[joint]]")
             log.keep(domain_problems(in_words(table), spec), table)
     log.refuse()
     return Product(**{name: stated_domain(specs[name]) for name in names})
@@ -338,6 +381,7 @@ def _drawn_problems(where: str, spec: Mapping[str, Any], alone: bool) -> list[Pr
     rules = {
         "reports": "does not go with [ask], where each person sends one report",
         "keys": "does not go with [ask], where each answer is one value",
+        "items": "does not go with [ask]: of items, too, each person is asked some by chance",
     }
     if not alone:
         rule = 'goes with each = "one" in [ask]; here [ask] says what is spent on what is drawn'

@@ -354,6 +354,11 @@ ATTRIBUTE = Table(
         **SHOWN,
         "unit": Key(str, "the unit of a number, which pages show beside it"),
         **_DOMAIN_KEYS,
+        "each": Key(
+            Literal["one", "pair"],
+            "with items: whether each person is asked one item or a pair of them, drawn by chance; "
+            "a pair, unless there are two items only",
+        ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
         "reports": _REPORTS,

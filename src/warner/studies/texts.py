@@ -15,7 +15,7 @@ from typing import Any
 from warner._core.checks import show
 from warner._core.errors import ArgumentError
 from warner._core.text import look, meant, unreadable
-from warner.domains import Domain
+from warner.domains import Categorical, Domain, Items
 from warner.studies.problems import Path, Problem, ProblemLog, broken, in_words
 from warner.studies.schema import TO_DECIDE, UNDECIDED
 
@@ -100,6 +100,8 @@ class Texts:
         """The displayed texts of all values in their order, as :meth:`answer`."""
         stated = self._part(name).get("answers", {}).get(self._known(language), ())
         domain = self._values(name)
+        if isinstance(domain, Items):  # a text for each item, and not for each set of them
+            domain = Categorical(domain.items)
         form, unstated = domain.text, range(len(stated), domain.size)
         if form is not None and form.labels is not None:
             return (*map(str, stated), *form.labels[len(stated) :])
@@ -296,7 +298,7 @@ def _check_answers(
     question: Mapping[str, Any], path: Path, languages: tuple[str, ...], log: ProblemLog
 ) -> None:
     """Refuse displayed answers that do not go with the values, or that repeat."""
-    table, values = question.get("answers"), question.get("values")
+    table, values = question.get("answers"), question.get("values", question.get("items"))
     path = (*path, "answers")
     # One language needs none: the values themselves are texts in it.
     if not isinstance(table, Mapping):

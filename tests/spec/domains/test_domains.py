@@ -31,7 +31,16 @@ from warner import (
 )
 from warner._core.text import unreadable
 from warner.app.new_study.text import Question, with_labels
-from warner.domains import DOMAINS as CLASSES, Domain, Padded, Points, Subset, Tagged, from_spec
+from warner.domains import (
+    DOMAINS as CLASSES,
+    Domain,
+    Items,
+    Padded,
+    Points,
+    Subset,
+    Tagged,
+    from_spec,
+)
 from warner.domains.interval import UNITS, Dates
 from warner.errors import ArgumentError, ArgumentTypeError, StudyError, ValuesError, WarnerError
 from warner.mechanisms import from_header
@@ -128,6 +137,7 @@ def test_study_files_write_domains_as_constructors_take_them() -> None:
         "integers": ((0, 3), Integers(0, 3)),
         "interval": ({"low": 0, "high": 1, "bins": 4}, Interval(0, 1, 4)),
         "grid": ({"rows": 2, "columns": 3, "side": 0.5}, Grid(2, 3, 0.5)),
+        "items": (["a", "b"], Items(["a", "b"])),
     }
     assert written.keys() == BY_KEY.keys()
     for key, (entry, domain) in written.items():

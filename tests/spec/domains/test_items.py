@@ -1,0 +1,155 @@
+"""Questions of which people tick all answers that apply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from tests.refusals import refused
+from warner import OneOf, Study, estimate
+from warner.app.cli import main
+from warner.domains import Items, from_spec
+from warner.errors import ArgumentError, ArgumentTypeError, EmptyError, StudyError, ValuesError
+
+SERVICES = Items(["bank", "dentist", "post office"])
+THREE = Items(["a", "b", "c"])
+
+
+def test_answers_are_lists_texts_or_columns() -> None:
+    rows = [["bank", "post office"], [], {"dentist"}, "bank; post office", "", ("dentist",)]
+    assert SERVICES.encode(rows).tolist() == [5, 0, 2, 5, 0, 2]
+    assert SERVICES.decode([5, 0]) == [["bank", "post office"], []]
+    assert from_spec(SERVICES.spec()) == SERVICES
+    columns = {"a": [1, 0], "b": [False, True], "c": ["yes", "no"]}
+    for frame in (columns, pl.DataFrame(columns), pd.DataFrame(columns)):
+        assert THREE.encode(frame).tolist() == [5, 2]
+    for text in ("a b", "a,b", "a | b", " b;a ", "a\nb", "b a a"):
+        assert THREE.encode([text]).tolist() == [6]
+
+
+def test_what_is_no_item_is_refused_by_its_row_and_not_shown() -> None:
+    for answer in (
+        ["bank", "secret"],
+        "secret",
+        "bank;secret",
+        "bank dentist",
+        "post",
+        ["bank", 1],
+    ):
+        error = refused(ValuesError, "names what is no item", SERVICES.encode, [[], answer])
+        assert "position 1" in error and "secret" not in error
+    refused(ValuesError, "must be a list", SERVICES.encode, [3])
+    refused(ValuesError, "must be a list", SERVICES.encode, [None])
+    refused(EmptyError, "", SERVICES.encode, [])
+    refused(ValuesError, "no or yes", THREE.encode, {"a": [2], "b": [0], "c": [0]})
+    refused(ArgumentError, "no column 'c'", THREE.encode, {"a": [1], "b": [0]})
+
+
+@pytest.mark.parametrize("items", [["a"], ["a", "a"], ["a x b", "c"], ["a", " "], []])
+def test_items_that_could_be_confused_are_refused(items: list[str]) -> None:
+    refused(ArgumentError, "", Items, items)
+    refused(ArgumentTypeError, "texts", Items, ["a", 1])
+
+
+@pytest.mark.parametrize("blocks", ["attributes", "pairs"])
+def test_each_person_is_asked_an_item_or_a_pair(blocks: str) -> None:
+    # the error of a share exceeds six of its standard errors with a probability below 1e-8
+    rng = np.random.default_rng(5)
+    true = np.array([0.6, 0.3, 0.1])
+    people = [
+        [n for n, t in zip("abc", row, strict=True) if t] for row in rng.random((9000, 3)) < true
+    ]
+    survey = OneOf(THREE, 2.0, blocks)
+    assert round(survey.epsilon, 9) == 2.0
+    tally = survey.tally(survey.randomize(people, rng))
+    for name, share in zip("abc", true, strict=True):
+        one = estimate(tally, attributes=[name])
+        assert abs(one.probabilities[1] - share) < 6 * 0.02
+    if blocks == "pairs":
+        both = estimate(tally, attributes=["a", "b"]).probabilities
+        assert abs(both[3] - 0.18) < 0.12
+
+
+STUDY = """
+[attributes.services]
+items = ["a", "b", "c"]
+each = "pair"
+epsilon = 2.0
+[attributes.smokes]
+values = ["no", "yes"]
+mechanism = "RandomizedResponse"
+epsilon = 1.0
+"""
+
+
+def _run(*arguments: object) -> str:
+    return CliRunner().invoke(main, [str(a) for a in arguments]).output
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
+    study, reports, tally = tmp_path / "s.toml", tmp_path / "r.csv", tmp_path / "t.json"
+    answers = tmp_path / f"answers.{suffix}"
+    study.write_text(STUDY)
+    if suffix == "csv":
+        answers.write_text("services,smokes\n" + "a;b,no\nc b,yes\n,no\n" * 400)
+    else:
+        ticked = [["a", "b"], ["c", "b"], []] * 400
+        pq.write_table(pa.table({"services": ticked, "smokes": ["no", "yes", "no"] * 400}), answers)
+    assert "services" in _run("study", "check", study)
+    assert "1,200 people, each spends at most epsilon = 3" in _run(
+        "randomize", study, answers, "--output", reports
+    )
+    _run("tally", reports, "--output", tally)
+    shown = _run("estimate", tally)
+    assert all(f"services: {item}" in shown for item in "abc") and "smokes" in shown
+    assert "services: b" in _run("estimate", tally, "--only", "b")
+    assert "smokes" not in _run("estimate", tally, "--only", "services")
+    assert '"b": "yes"' in _run("estimate", tally, "--joint", "a,b")
+    answers = tmp_path / "wrong.csv"
+    answers.write_text("services,smokes\na,no\na;z,no\nz,no\n")
+    wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    assert "column 'services', data row 2" in wrong and "names what is no item" in wrong
+
+
+def test_mistakes_in_a_study_are_named() -> None:
+    mistakes = {
+        'mechanism = "RandomizedResponse"\nepsilon = 2.0': "services.mechanism: does not go with items",
+        'missing = "answer"\nepsilon = 2.0': "services.missing: does not go with items",
+        "reports = 2\nepsilon = 2.0": "services.reports: does not go with items",
+        "epsilon = -1.0": "epsilon",
+        "": "services.epsilon: is missing",
+    }
+    for line, match in mistakes.items():
+        with pytest.raises(StudyError, match=match):
+            Study.parse(STUDY.replace("epsilon = 2.0", line))
+    with pytest.raises(StudyError, match="goes with items"):
+        Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\neach = "one"'))
+    with pytest.raises(StudyError, match="2 to 10,000 blocks"):
+        Study.parse(STUDY.replace('"b", "c"', '"b"'))
+    assert isinstance(Study.parse(STUDY.replace('each = "pair"', "")).mechanisms["services"], OneOf)
+    with pytest.raises(StudyError, match="items: does not go with"):
+        Study.parse('[ask]\neach = "pair"\nepsilon = 1.0\n' + STUDY)
+    joint = '[[joint]]\nattributes = ["services", "smokes"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    plain = STUDY.replace('each = "pair"\nepsilon = 2.0', "").replace(
+        'mechanism = "RandomizedResponse"\nepsilon = 1.0', ""
+    )
+    with pytest.raises(StudyError, match="items"):
+        Study.parse(plain + joint)
+
+
+def test_items_have_displayed_texts() -> None:
+    shown = 'epsilon = 2.0\nanswers = {en = ["Bank", "Dentist", "Post"]}'
+    texts = Study.parse(STUDY.replace("epsilon = 2.0", shown)).texts
+    assert texts.answers("services", "en") == ("Bank", "Dentist", "Post")
+    many = ", ".join(f'"i{i}"' for i in range(80))
+    survey = Study.parse(STUDY.replace('"a", "b", "c"', many))
+    assert len(survey.texts.answers("services", "en")) == 80
+    assert "services" in repr(survey)
