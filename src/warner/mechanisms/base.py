@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -70,6 +70,20 @@ class Dummies:
     sample: Callable[[int, Source], dict[str, np.ndarray]]
     shares: Callable[[], np.ndarray]
     exact: Callable[[], np.ndarray]
+
+
+class ReportsAbout(NamedTuple):
+    """The reports on one of several attributes, as rows of a channel.
+
+    Attributes:
+        channel: A (m, K), with one row for each report.
+        row: (k,) the row of each report.
+        people: (k,) whose reports they are, as numbers of n people.
+    """
+
+    channel: LikelihoodOperator
+    row: np.ndarray
+    people: np.ndarray
 
 
 _CHUNK = 2**16  # people randomised at a time, which bounds memory and fits the cache
@@ -751,17 +765,19 @@ class Mechanism(Hinting, ABC):
         """Whether some people are asked all of these attributes, by their names."""
         return True
 
-    def reports_about(
-        self, columns: Mapping[str, np.ndarray], attribute: str
-    ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:
+    def require_whole_reports(self) -> None:
+        """Refuse a mechanism whose single reports have no channel."""
+        if not self.has_report_channel:
+            rule = "must be whole reports, each of which has a probability for every value"
+            remedy = "Name one attribute of several (attribute=...), or send keys with key='direct'"
+            raise ArgumentError("reports", rule, repr(self), remedy)
+
+    def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
         """The reports about one of several attributes that are randomised separately.
 
         Args:
             columns: the schema's columns, n rows.
             attribute: the name of the attribute.
-
-        Returns:
-            The attribute's mechanism, and the columns of its schema, n rows.
 
         Raises:
             ArgumentError: no such attribute is randomised by itself.

@@ -24,7 +24,7 @@ from warner.channels import (
     RepeatedRows,
 )
 from warner.domains import LARGEST_SIZE, Domain, Product
-from warner.mechanisms.base import ENUMERABLE, Mechanism, marginal_problem
+from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout, marginal_problem
 from warner.mechanisms.device_program import program, repeated_odds
 from warner.mechanisms.headers import LARGEST_PARTS, from_header
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
@@ -378,13 +378,14 @@ class PerAttribute(Combined):
     def _counted(self, rows: Rows, ways: int | None, keep_reports: bool) -> Counted:
         return replace(self.schema, ways=self.allowed_ways(ways, keep_reports)).count(rows)
 
-    def reports_about(
-        self, columns: Mapping[str, np.ndarray], attribute: str
-    ) -> tuple[Mechanism, Mapping[str, np.ndarray]]:
+    def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
         if attribute not in self.parts:
             rule = f"must be one of {', '.join(self.parts)}"
             raise ArgumentError("attribute", rule, repr(attribute))
-        return self.parts[attribute], self.schema.split(columns)[attribute]
+        mechanism = self.parts[attribute]
+        mechanism.require_whole_reports()
+        channel, row = mechanism.channel_of_reports(self.schema.split(columns)[attribute])
+        return ReportsAbout(channel, row, np.arange(len(row)))
 
     def channel_for(
         self, tally: Tally, attributes: Sequence[str] | None = None

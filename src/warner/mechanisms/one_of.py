@@ -23,9 +23,9 @@ from warner._core.errors import (
 from warner._core.exact import ONE
 from warner._core.sampling import Edges, Source
 from warner._core.text import canonical, magnitude
-from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel
+from warner.channels import Channel, LiftedChannel, LikelihoodOperator, StackChannel, stacked
 from warner.domains import LARGEST_SIZE, Domain, Product
-from warner.mechanisms.base import ENUMERABLE, Mechanism
+from warner.mechanisms.base import ENUMERABLE, Mechanism, ReportsAbout
 from warner.mechanisms.bit_vectors import SubsetSelection
 from warner.mechanisms.composite import Combined, PerAttribute, made, with_schema_types
 from warner.mechanisms.device_program import numbers, program
@@ -454,10 +454,28 @@ class OneOf(Mechanism):
         ]
         return StackChannel(channels, [max(1, width >> 20) for width in self.odds])
 
-    def channel_of_reports(
-        self, columns: Mapping[str, np.ndarray]
-    ) -> tuple[LikelihoodOperator, np.ndarray]:
-        raise MismatchError("reports", "one by one do not go with OneOf")
+    def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
+        """The reports of the people who were asked a question, of all blocks that hold it."""
+        channels: list[LikelihoodOperator] = []
+        rows: list[np.ndarray] = []
+        people: list[np.ndarray] = []
+        if attribute not in self._axis:
+            rule = f"must be one of {', '.join(self._axis)}"
+            raise ArgumentError("attribute", rule, repr(attribute))
+        for number, in_block, reports in self.schema.each_block(columns):
+            block, inner = self._items()[number]
+            if attribute not in block:
+                continue
+            about = _about(inner, reports, block, attribute)
+            channels.append(about.channel)
+            rows.append(about.row + sum(channel.shape[0] for channel in channels[:-1]))
+            people.append(in_block[about.people])
+        if not channels:
+            rule = "was asked of nobody"
+            raise EmptyError("attribute", rule, repr(attribute), "Ask more people")
+        together = stacked(channels, [len(one) for one in people])
+        channel = channels[0] if len(channels) == 1 else together
+        return ReportsAbout(channel, np.concatenate(rows), np.concatenate(people))
 
     # The audit.
 
@@ -610,6 +628,28 @@ def best_mechanism(domain: Domain, epsilon: float) -> Mechanism:
     ):
         return subsets
     return names
+
+
+def _about(
+    inner: Mechanism, reports: Mapping[str, np.ndarray], block: Block, attribute: str
+) -> ReportsAbout:
+    """The reports on one question of a block, all of whose people are in ``reports``."""
+    if isinstance(inner, PerAttribute) and len(block) > 1:
+        return inner.reports_about(reports, attribute)
+    inner.require_whole_reports()
+    channel, row = inner.channel_of_reports(reports)
+    people = np.arange(len(row))
+    if len(block) == 1:
+        return ReportsAbout(channel, row, people)
+    if not channel.reports_are_values:
+        rule = "was asked together with others, on whose answers its reports depend too"
+        remedy = "Ask it alone, or take RandomizedResponse for its blocks"
+        raise ArgumentError("attribute", rule, repr(attribute), remedy)
+    # Of randomised response on combinations of values, the question's own value is a report.
+    keep = [block.index(attribute)]
+    marginal = channel.marginal(np.eye(channel.shape[0]), inner.domain.shape, keep)
+    assert marginal is not None
+    return ReportsAbout(marginal[0], marginal[1].argmax(axis=0)[row], people)
 
 
 def _default_weights(parts: Sequence[Mechanism]) -> list[float]:

@@ -293,7 +293,7 @@ def regress(
     problem = problem_of(reports, attribute, trusted)
     labels, size = problem.domain.labels, problem.domain.size
     ordered = in_order_of(reports.index, covariates, "covariates")
-    design, matrix = covariates_of(ordered, formula, problem.n)
+    design, matrix = covariates_of(ordered, formula, reports, problem)
     if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
         remedy = "Use fewer covariates, merge values, or use kind='mean'"
@@ -405,7 +405,7 @@ def _regress_mean(
         rule, got = "needs values that are numbers", type(problem.domain).__name__
         raise ArgumentTypeError("kind", f"'mean' {rule}", got, "Use kind='shares'")
     ordered = in_order_of(reports.index, covariates, "covariates")
-    design, matrix = covariates_of(ordered, formula, problem.n)
+    design, matrix = covariates_of(ordered, formula, reports, problem)
     q, triangle = np.linalg.qr(matrix)
     check_independent(design.names, triangle)
     width = matrix.shape[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from warner.mechanisms.base import Mechanism
 from warner.regression.covariates import Design, design_of
 from warner.regression.likelihood import Ending
 from warner.reports.reports import Reports
-from warner.results.from_tally import tested
+from warner.results.from_tally import likelihood_data, tested
 from warner.results.intervals import normal_quantile
 from warner.results.tables import reports_of
 
@@ -232,11 +232,14 @@ class Problem:
         channel: A (m, K).
         row: (n,) the row of each report.
         domain: the K values.
+        people: (n,) whose reports they are; fewer than all who sent one where each person was asked
+            some questions only.
     """
 
     channel: LikelihoodOperator
     row: IntArray
     domain: Domain
+    people: IntArray
 
     @property
     def n(self) -> int:
@@ -280,23 +283,27 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
         raise ArgumentTypeError("reports", rule, kind(reports), remedy)
     mechanism: Mechanism = from_header(reports.header)
     mechanism.check(reports)
-    columns: Mapping[str, np.ndarray] = reports.columns
-    if attribute is not None:
-        mechanism, columns = mechanism.reports_about(columns, attribute)
-    rule = "must be whole reports, each of which has a probability for every value"
-    if not mechanism.has_report_channel:
-        remedy = "Name one attribute of several (attribute=...), or send keys with key='direct'"
-        raise ArgumentError("reports", rule, repr(mechanism), remedy)
-    counts = mechanism.count(columns)
-    tested(counts.trusted() if trusted else counts, name="reports")
-    channel, row = mechanism.channel_of_reports(columns)
-    return Problem(channel, np.asarray(row, dtype=np.int64), mechanism.domain)
+    if attribute is None:
+        mechanism.require_whole_reports()
+        channel, row = mechanism.channel_of_reports(reports.columns)
+        people, domain = np.arange(len(row)), mechanism.domain
+        counts, data = mechanism.count(reports.columns), None
+    else:
+        channel, row, people = mechanism.reports_about(reports.columns, attribute)
+        domain = mechanism.attribute_domains[attribute]
+        counts = mechanism.count(reports.columns, ways=1)
+        data = likelihood_data(counts, [attribute])
+    tested(counts.trusted() if trusted else counts, data, "reports")
+    return Problem(channel, np.asarray(row, dtype=np.int64), domain, people)
 
 
-def covariates_of(covariates: Any, formula: str | None, n: int) -> tuple[Design, FloatArray]:
-    """The design of covariates, and its columns (n, p), one row for each report."""
+def covariates_of(
+    covariates: Any, formula: str | None, reports: Reports, problem: Problem
+) -> tuple[Design, FloatArray]:
+    """The design of covariates, and its columns (n, p), one row for each report of a problem."""
+    n = len(reports)
     design, matrix = design_of(covariates, formula)
     if len(matrix) != n:
         rule, remedy = f"must have a row for each of the {n} reports, in their order", "Check both"
         raise ArgumentError("covariates", rule, f"{len(matrix)} rows", remedy)
-    return design, matrix
+    return design, matrix[problem.people]

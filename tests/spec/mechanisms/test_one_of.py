@@ -302,3 +302,35 @@ def test_a_graphical_model_takes_pairs_that_nobody_was_asked_as_independent_give
     alone = OneOf(domain, 3.0)
     counted = alone.tally(alone.randomize(answers, rng))
     refused(ArgumentError, "together", warner.graphical_model, counted)
+
+
+def test_a_regression_takes_the_people_who_were_asked() -> None:
+    rng, n = np.random.default_rng(10), 20_000
+    ward = rng.integers(0, 2, n)
+    smokes = rng.random(n) < np.where(ward, 0.6, 0.3)
+    answers = {"a": np.where(smokes, "yes", "no"), "b": ["a", "b"] * 10_000, "c": ["c"] * n}
+    alone = OneOf(THREE, 2.0)
+    reports = alone.randomize(answers, rng)
+    of_all = warner.regress(reports, {"ward": ward}, attribute="a")
+    asked_a = reports.columns["block"] == 0
+    coin = RandomizedResponse(YES_NO, 2.0)
+    some = coin.reports(reports.columns["report"][asked_a])
+    of_some = warner.regress(some, {"ward": ward[asked_a]})
+    assert of_all.n == asked_a.sum()
+    assert of_all.coefficients == pytest.approx(of_some.coefficients, rel=1e-8)
+    assert of_all.covariance == pytest.approx(of_some.covariance, rel=1e-8)
+    expected = [np.log(3 / 7), np.log(1.5) - np.log(3 / 7)]
+    for survey in (OneOf(THREE, 2.0, "pairs", RandomizedResponse), OneOf(THREE, 2.0, ask=2)):
+        result = warner.regress(survey.randomize(answers, rng), {"ward": ward}, attribute="a")
+        errors = np.sqrt(np.diag(result.covariance))
+        assert (np.abs(result.coefficients[0] - expected) < 6 * errors).all()
+    subsets = OneOf(THREE, 2.0, "pairs", lambda d, e: warner.SubsetSelection(d, e, size=2))
+    pairs = subsets.randomize(answers, rng)
+    refused(
+        warner.errors.ArgumentError,
+        "together with others",
+        warner.regress,
+        pairs,
+        {"ward": ward},
+        attribute="a",
+    )
