@@ -58,6 +58,7 @@ def toml_key(name: str) -> str:
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _GRID = re.compile(r"([0-9]{1,6})x([0-9]{1,6})(?::(.+))?")
+_ONE_PAIR = 2  # items, of which there is one pair only
 _BINS = 30  # about so many parts of an interval
 
 # How answers of each kind are called in comments.
@@ -83,6 +84,7 @@ class Question:
     labels: tuple[str | int | bool, ...] | None = None
     # the smallest and the largest number, as they are written; None likewise
     limits: tuple[str, str] | None = None
+    is_ticked: bool = False  # whether people tick as many of the labels as apply
     bins: int | None = None  # the number of parts of an interval, where it is stated
     # the rows, the columns and the side of a cell as they are written, where it is stated
     grid: tuple[str, str, str] | None = None
@@ -102,6 +104,8 @@ class Question:
     @property
     def domain(self) -> str:
         """The line of a study file that states the domain of an attribute."""
+        if self.labels is not None and self.is_ticked:
+            return f"items = {toml([str(label) for label in self.labels])}"
         if self.labels is not None:
             return f"values = {toml(self.labels)}"
         if self.grid is not None:
@@ -141,6 +145,10 @@ class Question:
         """The mechanism of an attribute, as lines of a study file, and the reason for it."""
         if "mechanism" in self.options:
             return f"mechanism = {toml(self.options['mechanism'])}", "as it was stated"
+        if self.is_ticked:
+            each = self.options.get("each", "pair" if len(self.labels or ()) > _ONE_PAIR else "one")
+            about = {"pair": "two items", "one": "one item"}.get(str(each), "some items")
+            return f"each = {toml(each)}", f"a person is asked {about}, drawn by chance"
         # Below this number randomised response errs less than a bit for each label (Wang et al.
         # 2017).
         few = 3 * math.exp(epsilon) + 2
@@ -408,6 +416,8 @@ class FirstStudy:
         first, *options = mechanism.split("\n")
         yield f"{first}  # {reason}"
         stated = {key: value for key, value in question.options.items() if key != "mechanism"}
+        if question.is_ticked:
+            stated.pop("each", None)
         yield from (line for line in options if line.partition(" ")[0] not in stated)
         yield from (f"{toml_key(key)} = {toml(value)}" for key, value in stated.items())
         if not self.asks_one:

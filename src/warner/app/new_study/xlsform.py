@@ -42,7 +42,6 @@ _MOST_BYTES = 32 << 20  # of a form after it is unzipped
 _MOST_CODES = 1000  # values of a range with steps
 # Why a question of a type cannot be randomised, by pyxform's name of the type.
 _REASONS = {
-    "select all that apply": "people choose several answers; ask a yes-or-no question for each",
     "rank": "people rank answers",
     "text": "free text has no list of values",
     "geopoint": "a place; ask for a cell of a grid",
@@ -233,6 +232,8 @@ class _Reader:
         if item.is_conditional:
             self._form.always_asked.append(question.name)
         may_skip = str(bind.get("required", "")).casefold() not in ("yes", "true", "true()")
+        # Where nobody ticks anything, nothing is skipped.
+        may_skip = may_skip and not question.is_ticked
         if (may_skip or item.is_conditional) and "missing" not in options:
             silent = replace(question, options={**options, "missing": "answer"})
             if _is_sound(silent) or not _is_sound(question):
@@ -268,6 +269,8 @@ class _Reader:
         form = row["type"]
         if form in ("select one", "select one external"):
             return self._with_choices(question, row)
+        if form == "select all that apply" and not is_public:
+            return self._with_choices(replace(question, is_ticked=True), row)
         constraint = str((row.get("bind") or {}).get("constraint", ""))
         if form == "integer":
             return _limited(replace(question, kind="integers"), limits_of(constraint))
@@ -277,6 +280,8 @@ class _Reader:
             return _ranged(question, row.get("parameters") or {})
         if form == "date" and is_public:
             return replace(question, kind="dates")
+        if form == "select all that apply":
+            raise _LeftOutError("people choose several answers, and a public column has one")
         raise _LeftOutError(_REASONS.get(form, f"it is of the type {form}"))
 
     def _with_choices(self, question: Question, row: Mapping[str, Any]) -> Question:

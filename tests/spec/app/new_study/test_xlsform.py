@@ -12,6 +12,7 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Categorical, Integers, Study
+from warner.domains import Items
 from warner.app.new_study.xlsform import limits_of, read_form
 from warner.errors import ArgumentError, FileError, MissingExtraError
 
@@ -104,9 +105,8 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     assert found[0] == found[1] == found[2]
     said = done.stderr
     for part in (
-        "md.toml: 7 questions and 1 public column; no budget.",
+        "md.toml: 8 questions and 1 public column; no budget.",
         "Left out, free text has no list of values: name.",
-        "Left out, people choose several answers; ask a yes-or-no question for each: many.",
         "Left out, its choices depend on other answers: some.",
         "Left out, its text holds the answer to another question: again.",
         "Left out, a place; ask for a cell of a grid: spot.",
@@ -114,7 +114,7 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
         "Left out, not marked by a column warner_epsilon, warner_mechanism or warner_public: remark",
         "Asked of everybody in the study, and not in the form: weight.",
         "Everybody must answer place: the mechanism has no value for nonresponse.",
-        "Take smokes, age, weight, place, pain, fives, open out of the form",
+        "Take smokes, age, weight, place, pain, fives, open, many out of the form",
         "Still to be decided: the values of open.",
     ):
         assert part in said, part
@@ -132,6 +132,7 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     assert texts.unit("weight") == "kg"
     domains = {name: domain.answered for name, domain in study.domains.items()}
     assert domains["smokes"] == Categorical([1, 2])
+    assert domains["many"] == Items(["1", "2"]) and texts.answers("many", "en") == ("Never", "Often")
     assert (domains["age"], domains["pain"]) == (Integers(18, 99), Integers(0, 10))
     assert domains["fives"] == Categorical([0, 5, 10, 15, 20])
     assert study.mechanisms["smokes"].guarantee.epsilon <= 0.5
@@ -153,7 +154,7 @@ def test_what_is_not_translated_is_still_to_be_decided(tmp_path: Path) -> None:
     survey = SURVEY.replace("Rauchen Sie?", "")
     path = _write(tmp_path / "form.md", _sheets(survey=survey, choices=CHOICES.replace("Oft", "")))
     first = read_form(path).study(1.0)
-    assert first.untranslated == ["smokes"]
+    assert first.untranslated == ["smokes", "many"]
     with pytest.raises(ValueError, match=r"smokes.label.de: is still to be decided") as caught:
         Study.parse(first.text())
     assert "smokes.answers.de[2]: is still to be decided" in str(caught.value)
