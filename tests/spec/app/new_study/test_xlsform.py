@@ -12,8 +12,8 @@ import pytest
 
 from tests.spec.app._command import run
 from warner import Categorical, Integers, Study
-from warner.domains import Items
 from warner.app.new_study.xlsform import limits_of, read_form
+from warner.domains import Items
 from warner.errors import ArgumentError, FileError, MissingExtraError
 
 SURVEY = """
@@ -132,7 +132,10 @@ def test_a_form_becomes_a_study_whose_limits_are_named_where_they_are_undecided(
     assert texts.unit("weight") == "kg"
     domains = {name: domain.answered for name, domain in study.domains.items()}
     assert domains["smokes"] == Categorical([1, 2])
-    assert domains["many"] == Items(["1", "2"]) and texts.answers("many", "en") == ("Never", "Often")
+    assert domains["many"] == Items(["1", "2"]) and texts.answers("many", "en") == (
+        "Never",
+        "Often",
+    )
     assert (domains["age"], domains["pain"]) == (Integers(18, 99), Integers(0, 10))
     assert domains["fives"] == Categorical([0, 5, 10, 15, 20])
     assert study.mechanisms["smokes"].guarantee.epsilon <= 0.5
