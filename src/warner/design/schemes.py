@@ -7,6 +7,11 @@
     RR-Joint        one randomised response on all combinations of values, at epsilon
     RR-Clusters     one randomised response on the combinations of each group of attributes, at
                     epsilon times the group's share of the attributes; the product over groups
+    One question each
+                    each person answers one attribute, drawn by chance, at epsilon; the product of
+                    the marginals
+    One pair each   each person answers one pair as one value, at epsilon; a table raked to the
+                    pairs' tables
 
 RR-Clusters is by Domingo-Ferrer and Soria-Comas (2022).
 """
@@ -39,12 +44,13 @@ from warner._core.errors import (
 )
 from warner._core.progress import steps
 from warner._core.table import Column
-from warner.channels import KroneckerChannel, lifted, summed
+from warner.channels import KroneckerChannel, LiftedChannel, lifted, stacked, summed
 from warner.design.ranking import Ranking, to_nine_digits
 from warner.domains import Domain, Product
-from warner.estimators import Estimator, Independent, Inversion
+from warner.estimators import Estimator, Independent, Inversion, RakedJoint
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import RandomizedResponse, from_header
+from warner.estimators.raked_tables import margins, raked
+from warner.mechanisms import OneOf, RandomizedResponse, from_header
 from warner.mechanisms.one_of import best_mechanism
 from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
@@ -199,12 +205,13 @@ class RankedScheme:
         scheme: such as ``"RR-Joint"``.
         method: the estimator.
         groups: the groups of attributes that are randomised together.
-        epsilons: the budget of each group in nats; together they are the total.
+        epsilons: the budget of each group in nats. Together they are the total, or each is, where a
+            person answers one group.
         error: mean loss over the simulated tallies.
         margin: standard error of that mean.
         expected: the expected loss in closed form, where there is one; else None.
         floor: the part of the loss that does not vanish as n grows, because the scheme treats
-            dependent attributes as independent.
+            dependent attributes as independent, or sees pairs alone.
     """
 
     scheme: str
@@ -257,6 +264,7 @@ class _Scheme:
     name: str
     groups: list[list[int]]
     methods: list[Estimator]
+    is_drawn: bool = False  # whether each person answers one of the groups
 
 
 @dataclass(frozen=True)
@@ -283,9 +291,9 @@ def compare_schemes(
 ) -> SchemeComparison:
     """Rank the schemes for several attributes by their error on simulated tallies.
 
-    The schemes are RR-Independent, RR-Ind-Joint, RR-Joint and RR-Clusters, see
-    :mod:`warner.design.schemes`. For every scheme, tallies of n people are simulated from the joint
-    distribution theta.
+    The schemes are RR-Independent, RR-Ind-Joint, RR-Joint, RR-Clusters, and one question or one
+    pair of questions for each person, see :mod:`warner.design.schemes`. For every scheme, tallies
+    of n people are simulated from the joint distribution theta.
 
     Args:
         domain: the attributes.
@@ -336,8 +344,11 @@ def compare_schemes(
                 else "every group is one attribute, which is RR-Independent"
             )
             continue
+        if scheme.is_drawn and len(scheme.groups) == 1:
+            left_out[scheme.name] = "the only pair is all attributes, which is RR-Joint"
+            continue
         try:
-            results += _tried(scheme, trial, rng)
+            results += (_drawn if scheme.is_drawn else _tried)(scheme, trial, rng)
         except BudgetError as problem:
             left_out[scheme.name] = str(problem)
     if not results:
@@ -361,6 +372,43 @@ def _schemes(
     clustered = Independent(clusters_of(domain, theta) if groups is None else groups)
     products: list[Estimator] = [Independent(method=Inversion()), Independent()]
     yield _Scheme("RR-Clusters", clustered.places(domain), products)
+    if len(domain.shape) > 1:
+        pairs = [list(pair) for pair in combinations(range(len(domain.shape)), 2)]
+        yield _Scheme("One question each", alone, [Independent()], True)
+        yield _Scheme("One pair each", pairs, [RakedJoint()], True)
+
+
+def _drawn(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator[RankedScheme]:
+    """The results of a scheme in which each person answers one group, with the whole budget."""
+    domain, theta = trial.domain, trial.theta
+    shape, names = domain.shape, list(domain.attributes)
+    groups = tuple(tuple(names[axis] for axis in group) for group in scheme.groups)
+    mechanism = OneOf(domain, trial.epsilon, groups)
+    of_blocks = zip(scheme.groups, mechanism.parts.values(), strict=True)
+    channels = [LiftedChannel(inner.channel(), shape, group) for group, inner in of_blocks]
+    simulated = []
+    for _ in range(trial.runs):
+        people = rng.multinomial(trial.n, np.array(mechanism.odds) / 2.0**64)
+        used = [(c, n) for c, n in zip(channels, people.tolist(), strict=True) if n]
+        channel = stacked([c for c, _ in used], [n for _, n in used])
+        weights = channel.stack([c.simulate(theta, n, rng) for c, n in used])
+        simulated.append(LikelihoodData(channel, weights, trial.n, domain))
+    known_margins = margins(theta.reshape(shape), [tuple(group) for group in scheme.groups])
+    limit = raked(np.full(shape, 1 / domain.size), known_margins).ravel()
+    loss = metrics.l1 if trial.loss == "l1" else metrics.sum_of_squares
+    for method in scheme.methods:
+        tried = steps(simulated, "estimating")
+        errors = np.array([loss(method.fit(data).shares, theta) for data in tried])
+        yield RankedScheme(
+            scheme.name,
+            method,
+            groups,
+            (mechanism.epsilon,) * len(groups),
+            float(errors.mean()),
+            float(errors.std(ddof=1) / np.sqrt(trial.runs)),
+            None,
+            loss(limit, theta),
+        )
 
 
 def _tried(scheme: _Scheme, trial: _Trial, rng: np.random.Generator) -> Iterator[RankedScheme]:

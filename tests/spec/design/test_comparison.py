@@ -469,9 +469,12 @@ def test_schemes_are_compared_at_one_total_budget() -> None:
         "RR-Ind-Joint",
         "RR-Joint",
         "RR-Clusters",
+        "One question each",
+        "One pair each",
     }
     assert all(
-        sum(line.epsilons) == pytest.approx(3.0, abs=1e-9)
+        (max if line.scheme.startswith("One") else sum)(line.epsilons)
+        == pytest.approx(3.0, abs=1e-9)
         and len(line.epsilons) == len(line.groups)
         for line in found.results
     )
@@ -480,6 +483,8 @@ def test_schemes_are_compared_at_one_total_budget() -> None:
     assert floors["RR-Independent"] > 0.01
     assert floors["RR-Clusters"] == pytest.approx(0, abs=1e-12)
     assert floors["RR-Joint"] == 0
+    assert floors["One question each"] == pytest.approx(floors["RR-Independent"])
+    assert floors["One pair each"] == pytest.approx(0, abs=1e-6)
     for line in found.results:
         if line.expected is not None:
             assert abs(line.error - line.expected) < 6 * line.margin
@@ -510,6 +515,7 @@ def test_one_group_of_all_attributes_is_the_joint_scheme() -> None:
     found = warner.design.compare_schemes(
         pair, 2.0, n=1000, theta=[0.45, 0.05, 0.05, 0.45], groups=[["a", "b"]], runs=3
     )
+    assert "RR-Joint" in found.left_out["One pair each"]
     assert "RR-Joint" in found.left_out["RR-Clusters"] and all(
         line.scheme != "RR-Clusters" for line in found.results
     )
@@ -547,3 +553,16 @@ def test_clusters_come_from_a_tally_of_pairs() -> None:
     assert clusters(tally) == (("a", "b"), ("c",))
     plain = RandomizedResponse(Categorical(["x", "y"]), 2.0)
     refused(ArgumentTypeError, "Product", clusters, plain.tally(plain.randomize(x, rng)))
+
+
+def test_one_question_each_errs_least_where_questions_are_many_and_independent() -> None:
+    domain = Product(**{name: Integers(0, 1) for name in "abcdef"})
+    shares = np.array([0.7, 0.3])
+    theta = shares
+    for _ in range(5):
+        theta = np.multiply.outer(theta, shares).ravel()
+    found = compare_schemes(domain, 1.5, 5000, theta, runs=4)
+    assert found.best.scheme == "One question each"
+    errors = {line.scheme: line.error for line in reversed(found.results)}
+    assert errors["One question each"] < 0.5 * errors["RR-Independent"]
+    assert errors["One pair each"] < 0.5 * errors["RR-Ind-Joint"]
