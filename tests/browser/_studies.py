@@ -91,3 +91,24 @@ answers = { de = ["Nord", "Süd"] }
 label = { en = "When were you there last?", de = "Wann waren Sie zuletzt dort?" }
 dates = "week"
 """
+
+# Everybody is asked one of ten questions, drawn by chance.
+DRAWN = """
+title = { en = "Habits", de = "Gewohnheiten" }
+languages = ["en", "de"]
+[ask]
+each = "one"
+epsilon = 2.0
+""" + "".join(
+    f"""
+[attributes.habit{i}]
+label = {{ en = "How often do you do number {i}?", de = "Wie oft tun Sie Nummer {i}?" }}
+values = ["never", "sometimes", "often"]
+answers = {{ de = ["nie", "manchmal", "oft"] }}
+missing = "answer"
+"""
+    for i in range(10)
+)
+DRAWN_OPEN = DRAWN + '\n[collect]\naccess = "open"\n'
+DRAWN_INVITED = DRAWN + '\n[collect]\naccess = "invited"\n'
+DRAWN_PAIRS = DRAWN_OPEN.replace('each = "one"', 'each = "pair"')

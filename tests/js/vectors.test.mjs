@@ -83,6 +83,52 @@ for (const [i, kept] of read("submissions.json").entries()) {
   });
 }
 
+const [drawn, ...draws] = read("draws.json");
+
+for (const { name, code, block, answers, public: columns, words, used, body, edits, error } of draws) {
+  test(`draws: ${name ?? code}`, async () => {
+    if (error) {
+      const document = edited(JSON.parse(drawn.served), edits);
+      assert.throws(() => warner.checkSurvey(document), refused(error));
+      return;
+    }
+    const survey = await warner.readSurvey(bytes(drawn.served), drawn.sha256);
+    assert.equal(await warner.blockOfCode(survey, code), block);
+    assert.deepEqual(Object.keys(answers).sort(), [...warner.blocks(survey.program)[block].attributes].sort());
+    const next = warner.listedWords(words.map(BigInt));
+    const sealed = await warner.seal(survey, { answers, block, public: columns, code, words: next });
+    assert.equal(warner.hexadecimal(warner.body(survey, [sealed])), body);
+    assert.equal(next.used(), used);
+    assert.equal(sealed.length, warner.submissionLength(survey));
+    assert.equal(warner.blockOf(survey, sealed), block);
+    const other = (block + 1) % 3;
+    await assert.rejects(
+      warner.seal(survey, { answers, block: other, public: columns, code }), refused("bad_answer"),
+    );
+    const { attributes } = warner.blocks(survey.program)[other];
+    const theirs = Object.fromEntries(attributes.map((name) => [name, { smokes: "nie", drinks: 1, fit: true }[name]]));
+    await assert.rejects(
+      warner.seal(survey, { answers: theirs, block: other, public: columns, code }), refused("code"),
+    );
+  });
+}
+
+test("draws: by the odds, with one word, and before any answer", () => {
+  const { program } = JSON.parse(drawn.served);
+  const found = warner.blocks(program);
+  let end = 0n;
+  found.forEach(({ width }, block) => {
+    const edges = [[end, block], [end + width - 1n, block]];
+    end += width;
+    for (const [word, expected] of edges) {
+      const next = warner.listedWords([word]);
+      assert.equal(warner.drawBlock(program, next), expected);
+      assert.equal(next.used(), 1);
+    }
+  });
+  assert.equal(end, 1n << 64n);
+});
+
 for (const { name, program, error } of read("programs.json")) {
   test(`programs: ${name}`, () => {
     if (error === null) warner.prepare(program);

@@ -6,7 +6,7 @@ docs/device_programs.md defines the programs. A file is ``{"what": .., "cases": 
   hexadecimal, and how many of the words were used;
 - programs.json: programs with altered entries, and the name of the error that refuses each;
 - encodings.json: a domain and answers, with the index and the position of each.
-- studies.json and submissions.json, see surveys.py.
+- studies.json, submissions.json and draws.json, see surveys.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 import warner
 from tests.reference_source import ReferenceSource
-from tests.vectors.surveys import studies, submissions
+from tests.vectors.surveys import draws, studies, submissions
 from warner import Categorical, Grid, Integers, Interval, Product
 from warner.domains import Domain, Optional
 from warner.mechanisms import Mechanism
@@ -162,13 +162,24 @@ def mechanisms() -> dict[str, Mechanism]:
             odds={"smokes": 1, "age": 2, "place": 3, "hours": 4},
         ),
         "one_of, pairs": warner.OneOf(
-            Product(smokes=two, age=six, drinks=Optional(seventeen)), 2.0, blocks="pairs"
+            Product(smokes=two, age=six, drinks=Optional(seventeen)),
+            2.0,
+            blocks="pairs",
+            mechanisms=warner.SubsetSelection,
+            odds={("smokes", "age"): 1, ("smokes", "drinks"): 2, ("age", "drinks"): 4},
         ),
         "one_of, a pair and a question": warner.OneOf(
-            Product(smokes=two, age=six, drinks=seventeen), 1.0, [("age", "smokes"), "drinks"]
+            Product(smokes=two, age=six, drinks=seventeen),
+            1.0,
+            [("age", "smokes"), "drinks"],
+            mechanisms=warner.RandomizedResponse,
+            odds={("age", "smokes"): 2, "drinks": 1},
         ),
         "one_of, two questions": warner.OneOf(
-            Product(smokes=two, age=six, drinks=seventeen), 2.0, ask=2
+            Product(smokes=two, age=six, drinks=seventeen),
+            2.0,
+            mechanisms=warner.UnaryEncoding,
+            ask=2,
         ),
     }
 
@@ -508,6 +519,7 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
     "encodings.json": encodings,
     "studies.json": studies,
     "submissions.json": submissions,
+    "draws.json": draws,
 }
 
 

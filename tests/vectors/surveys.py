@@ -1,7 +1,9 @@
 """Known answers for clients of surveys: which documents are refused, and how submissions are sealed.
 
 - studies.json: a survey document, and alterations of it with the name of the error that refuses each;
-- submissions.json: answers, words and an id or an invitation code, with the bytes that leave the device.
+- submissions.json: answers, words and an id or an invitation code, with the bytes that leave the device;
+- draws.json: a survey that asks each person a pair of questions or one, the block that each code draws,
+  and its sealed answers; then alterations that are refused.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ import numpy as np
 from tests.parity.mechanisms._device_check import planar_odds
 from tests.reference_source import ReferenceSource
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
+from warner.mechanisms import OneOf
 from warner.mechanisms.device_program import fraction, numbers
 from warner.reports.reports import Reports
 from warner.studies.study import Study
@@ -67,6 +72,28 @@ values = [true, false]
 mechanism = "UnaryEncoding"
 epsilon = 1.0
 """
+DRAWN = """
+[collect]
+access = "invited"
+[public.ward]
+values = ["north", "south"]
+[ask]
+each = "pair"
+epsilon = 2.0
+[attributes.smokes]
+values = ["nie", "café", "oft"]
+[attributes.drinks]
+integers = [0, 20]
+missing = "answer"
+[attributes.fit]
+values = [true, false]
+missing = "answer"
+"""
+DRAWN_ANSWERS: list[dict[str, Any]] = [
+    {"smokes": "café", "drinks": 7, "fit": True},
+    {"smokes": "oft", "drinks": None, "fit": None},
+    {"smokes": "nie", "drinks": 20, "fit": False},
+]
 PUBLIC = [{"ward": "south", "visit": "2024-05-31"}, {"ward": "north", "visit": "2026-W01"}]
 ANSWERS: list[dict[str, Any]] = [
     {"smokes": "café", "drinks": 7, "hours": 12.5, "place": [2, 1], "steps": 10, "fit": True},
@@ -257,6 +284,75 @@ def submissions() -> dict[str, Any]:
             }
         )
     return {"what": what, "cases": cases}
+
+
+def draws() -> dict[str, Any]:
+    what = (
+        "In the survey of the first case, each code draws this block. The answers to its questions, with "
+        "these words, are sealed as these bytes. The last cases set entries of the survey, as studies.json."
+    )
+    study, rng = Study.parse(DRAWN), random.Random(21)
+    served, draw = survey_bytes(study), study.draw
+    assert isinstance(draw, OneOf)
+    cases: list[dict[str, Any]] = [{"served": served.decode(), "sha256": survey_digest(served)}]
+    for i in range(12):
+        code = "".join(rng.choices("23456789ABCDEFGHJKMNPQRSTVWXYZ", k=16))
+        text = f"warner block\n{study.digest}\n{code}"
+        word = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        block = bisect_right(list(accumulate(draw.odds))[:-1], word)
+        names = draw.blocks[block]
+        answers = {name: DRAWN_ANSWERS[i % len(DRAWN_ANSWERS)][name] for name in names}
+        words = [rng.getrandbits(64) for _ in range(_WORDS)]
+        source, inner = ReferenceSource(words), list(draw.parts.values())[block]
+        columns = inner.randomize_encoded(inner.encode([answers]), source)
+        joined = draw.schema.join(np.array([block]), {block: columns})
+        record = Reports(draw.header, joined).records()[0]
+        text = f"warner invitation\n{study.digest}\n{code}"
+        sealed = hashlib.sha256(text.encode()).digest()[:16] + bytes(4) + record
+        cases.append(
+            {
+                "code": code,
+                "block": block,
+                "answers": answers,
+                "public": {"ward": "north"},
+                "words": [hex(word) for word in words[: source.used + 1]],
+                "used": source.used,
+                "body": (b"WRN1" + bytes.fromhex(study.layout) + sealed).hex(),
+            }
+        )
+    program = survey_document(study)["program"]
+    cases += [
+        {"name": n, "edits": edits, "error": error} for n, edits, error in _drawn_wrong(program)
+    ]
+    return {"what": what, "cases": cases}
+
+
+def _drawn_wrong(program: Mapping[str, Any]) -> list[tuple[str, list[Any], str]]:
+    """Alterations of a survey whose questions are drawn, with the error that refuses each."""
+    blocks = program["blocks"]
+    return [
+        ("a program of one question", [[["program"], program["programs"][0]]], "malformed"),
+        (
+            "a program beside it",
+            [[["questions", 0, "program"], program["programs"][0]]],
+            "malformed",
+        ),
+        ("another question", [[["questions", 0, "name"], "smoked"]], "malformed"),
+        ("silence that is left out", [[["questions", 1, "silence"], False]], "malformed"),
+        (
+            "a block of another question",
+            [[["program", "blocks", 0, "attributes"], ["smokes", "wine"]]],
+            "malformed",
+        ),
+        (
+            "a program of other values",
+            [[["program", "blocks", 0, "program"], blocks[1]["program"]]],
+            "malformed",
+        ),
+        ("a smaller epsilon of a question", [[["questions", 2, "epsilon"], 1.9]], "odds_exceed"),
+        ("a smaller epsilon of all", [[["epsilon"], 1.9]], "odds_exceed"),
+        ("odds that do not add up", [[["program", "draw", 0], 1]], "not_a_law"),
+    ]
 
 
 def _record(study: Study, name: str, answer: Any, source: ReferenceSource) -> bytes:

@@ -540,6 +540,14 @@ export declare function drawBlock(program: unknown, next?: Words): number;
  */
 export declare function blockOfCode(survey: Survey, code: string): Promise<number>;
 /**
+ * The block that a submission is about, which is sent as it is.
+ *
+ * @param {Survey} survey
+ * @param {Uint8Array} submission
+ * @returns {number} from 0.
+ */
+export declare function blockOf(survey: Survey, submission: Uint8Array): number;
+/**
  * Randomise the answers to the block that was drawn.
  *
  * @param {Survey} survey
@@ -554,14 +562,15 @@ export declare function randomizeBlock(survey: Survey, block: number, answers: R
  *
  * @param {Survey} survey
  * @param {object} person
- * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions, or of those
- *   of the block.
- * @param {number} [person.block] what was drawn, where a person is asked one block of the questions.
+ * @param {Readonly<Record<string, Answer>>} person.answers by the names of all questions, or of
+ *   those of the block.
+ * @param {number} [person.block] what was drawn, where each person is asked one block.
  * @param {Readonly<Record<string, Answer>>} [person.public] by the names of all public columns.
  * @param {string} [person.code] the invitation code, where the survey asks for one.
  * @param {Uint8Array} [person.id] 16 bytes, for tests. Otherwise drawn, or made of the code.
  * @param {Words} [person.words] for tests.
- * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the block.
+ * @returns {Promise<Uint8Array>} id, public indices, and the record of each question or of the
+ *   block.
  * @throws {Refusal}
  */
 export declare function seal(survey: Survey, { answers, block, public: columns, code, id, words }: {
@@ -674,7 +683,8 @@ export declare function outOf({ numerator, denominator }: Ratio, people: number)
  * First how well answers are hidden: `strong`: nobody can be sure what somebody answered. `weak`:
  * of some answers somebody can be more than 95 % sure. `none`: of some answers almost certain. Then
  * what has to be added: `together`: all answers together can tell more than each one; `sensitive`:
- * only some answers are protected; `public`: public columns are not.
+ * only some answers are protected; `drawn`: which questions somebody is asked is not; `public`: nor
+ * are public columns.
  *
  * @param {Survey} survey
  * @returns {string[]}

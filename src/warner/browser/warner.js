@@ -2688,6 +2688,19 @@ export async function blockOfCode(survey, code) {
 }
 
 /**
+ * The block that a submission is about, which is sent as it is.
+ *
+ * @param {Survey} survey
+ * @param {Uint8Array} submission
+ * @returns {number} from 0.
+ */
+export function blockOf(survey, submission) {
+  const [{ dtype }] = prepare(survey.program).columns;
+  const { bytes } = segments(survey, submission).slice(-1)[0];
+  return bytes.slice(0, WIDTHS[dtype]).reduceRight((number, byte) => number * 256 + byte, 0);
+}
+
+/**
  * Randomise the answers to the block that was drawn.
  *
  * @param {Survey} survey
@@ -2944,7 +2957,8 @@ function isAllOrNone(count, people) {
  * First how well answers are hidden: `strong`: nobody can be sure what somebody answered. `weak`:
  * of some answers somebody can be more than 95 % sure. `none`: of some answers almost certain. Then
  * what has to be added: `together`: all answers together can tell more than each one; `sensitive`:
- * only some answers are protected; `public`: public columns are not.
+ * only some answers are protected; `drawn`: which questions somebody is asked is not; `public`: nor
+ * are public columns.
  *
  * @param {Survey} survey
  * @returns {string[]}
@@ -2965,6 +2979,7 @@ export function promisesOf(survey) {
     ...levels.filter((_, i) => found.has(i) && (i > 0 || least === 0)).reverse(),
     ...(levelOf(epsilon, null) > least ? ["together"] : []),
     ...(questions.some(isSensitive) ? ["sensitive"] : []),
+    ...(survey.program !== undefined ? ["drawn"] : []),
     ...(columns.length > 0 ? ["public"] : []),
   ];
 }

@@ -21,6 +21,7 @@ from warner.collector.refusals import Refused
 from warner.collector.submissions import Batch, SubmissionFormat
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.composite import PerAttribute
+from warner.reports.block_schema import BlockSchema
 from warner.reports.counting import LARGEST
 from warner.reports.product_schema import affordable_ways, marginal_tables, n_cells
 from warner.reports.public_columns import Groups
@@ -154,6 +155,10 @@ class Counts:
             self._sections[name] = _Section(within, like.counts.shape, like.kind)
             stop = within.stop
         self._schemas = {name: m.schema for name, m in self._mechanisms.items()}
+        if ways is not None and any(isinstance(s, BlockSchema) for s in self._schemas.values()):
+            rule = "goes with studies that ask everybody everything"
+            remedy = "Leave it out: questions that are asked together are counted together"
+            raise ArgumentError("ways", rule, str(ways), remedy)
         if ways is not None:
             affordable_ways(self._schemas, ways)
             cells = n_cells(self._schemas, ways)

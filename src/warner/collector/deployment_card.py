@@ -12,25 +12,19 @@ Expose your Epsilons!, 2019.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from warner._core.errors import MismatchError, WarnerError
 from warner.collector.live.state import LEVEL, LiveView, fewest_new, groups_come_late
-from warner.design.privacy_words import (
-    Strength,
-    certainty,
-    odds,
-    of_guarantee,
-    of_mechanism,
-    strength,
-)
-from warner.mechanisms import Mechanism
+from warner.collector.survey_document import Question, different, draw_of, questions_of
+from warner.design.privacy_words import Strength, certainty, odds, of_guarantee, of_mechanism
+from warner.mechanisms import Mechanism, OneOf
 from warner.privacy.guarantees import Guarantee
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.public import described as values_of
 from warner.studies.study import Study
-from warner.theory.inversion import max_influence
 
 FORMAT, SCHEMA = "warner-deployment-card", 1
 
@@ -50,7 +44,7 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
     >>> card["questions"][0]["in_words"][0][:47]
     'Of 100 people whose answer is “yes”, 73 send th'
     """
-    collect = study.collect
+    collect, questions, draw = study.collect, list(questions_of(study)), draw_of(study)
     return {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -60,19 +54,23 @@ def deployment_card(study: Study, view: LiveView | None = None) -> dict[str, Any
             "intended_use": study.texts.introduction(study.languages[0]) or None,
             "data_product": (
                 "Estimated distributions of the answers to "
-                f"{_counted(len(study.mechanisms), 'question')}, with intervals, and the counts of "
+                f"{_counted(len(questions), 'question')}, with intervals, and the counts of "
                 "randomised reports that they are made from."
             ),
             "region": None,
             "publication_date": None,
         },
         "privacy": _privacy(study),
-        "questions": [_question(name, m, study) for name, m in study.mechanisms.items()],
-        "unprotected": _unprotected(study),
+        "design": None if draw is None else _design(draw, study),
+        "questions": [_question(question, study) for question in questions],
+        "unprotected": _unprotected(study, questions),
         "accounting": {
             "composition": (
                 "Basic composition: the epsilons of the questions add up, rounded up. The reports "
                 "of one person are independent given the answers."
+                if draw is None
+                else "One report for each person. The draw of the questions depends on no answer, "
+                "so epsilon is the largest of any draw, and is not divided by their number."
             ),
             "repeats": (
                 "A submission is sealed once. If it has to be sent again, the same bytes are sent, "
@@ -162,15 +160,50 @@ def _privacy(study: Study) -> dict[str, Any]:
     }
 
 
-def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
+def _design(draw: OneOf, study: Study) -> dict[str, Any]:
+    """Which questions a person is asked, with the exact odds."""
+    sizes = sorted({len(block) for block in draw.blocks})
+    how_many = " or ".join(map(str, sizes))
+    count = len(draw.domain.attributes)
+    words = [
+        f"Each person is asked {how_many} of {count} questions, drawn by the odds below. The draw "
+        "is made before anything is asked, and depends on no answer. A person who leaves something "
+        "open, reloads the page or comes back is asked the same."
+    ]
+    if study.collect.access == "invited":
+        words.append(
+            "The draw follows from a hash of the invitation code, the same on every device. "
+            "Whoever knows a code can compute it, and whoever makes codes could choose among them."
+        )
+    else:
+        words.append(
+            "The browser keeps the draw. One that keeps nothing draws again when the page is "
+            "loaded again, and the page says so: there a person can choose what to answer."
+        )
+    blocks = [
+        {"questions": list(block), "odds": hex(width), "share": width / 2**64}
+        for block, width in zip(draw.blocks, draw.odds, strict=True)
+    ]
+    return {"in_words": words, "odds_of": hex(2**64), "blocks": blocks}
+
+
+def _words(mechanism: Mechanism, question: Question) -> list[str]:
+    """What a report tells of an answer, as sentences."""
+    if mechanism.domain == question.domain:
+        return of_mechanism(mechanism)
+    return of_guarantee(mechanism.guarantee, "A report on it and other questions together")
+
+
+def _question(question: Question, study: Study) -> dict[str, Any]:
     """What is known of one question."""
-    promised = mechanism.guarantee
-    weight = max_influence(mechanism)
+    several = different(question.mechanisms)
+    mechanism = max(several, key=lambda one: one.guarantee.total)
+    promised, name = mechanism.guarantee, question.name
     return {
         "name": name,
         "text": study.labels.get(name, name),
-        "domain": mechanism.domain.spec(),
-        "mechanism": type(mechanism).__name__,
+        "domain": question.domain.spec(),
+        "mechanism": ", ".join(dict.fromkeys(type(one).__name__ for one in several)),
         "references": [str(key) for key in getattr(mechanism, "references", ())],
         "flavour": _flavour(promised),
         "epsilon_requested": _finite(mechanism.requested),
@@ -180,12 +213,12 @@ def _question(name: str, mechanism: Mechanism, study: Study) -> dict[str, Any]:
         "sensitive": None if promised.sensitive is None else list(promised.sensitive),
         "silence": (
             "is one more answer, and as protected as the others"
-            if mechanism.domain.nonresponse is not None
+            if question.domain.nonresponse is not None
             else "is not possible: an answer is required"
         ),
-        "in_words": of_mechanism(mechanism),
+        "in_words": list(dict.fromkeys(said for one in several for said in _words(one, question))),
         "odds_exactly": _odds(mechanism),
-        "report_weight": weight,
+        "report_weight": question.weight,
     }
 
 
@@ -199,7 +232,7 @@ def _odds(mechanism: Mechanism) -> dict[str, Any] | None:
     return None if fraction is None else {**fraction, "at_most": program.get("odds_at_most")}
 
 
-def _unprotected(study: Study) -> list[str]:
+def _unprotected(study: Study, questions: Sequence[Question]) -> list[str]:
     """What epsilon says nothing about."""
     sentences = [
         "That somebody took part is not protected.",
@@ -207,11 +240,19 @@ def _unprotected(study: Study) -> list[str]:
         "while it answers the request. It is not kept.",
     ]
     sentences += [
-        f"The answers to {name} are hardly hidden: epsilon is {mechanism.guarantee.total:.4g} "
+        f"The answers to {question.name} are hardly hidden: epsilon is {question.epsilon:.4g} "
         "between two answers."
-        for name, mechanism in study.mechanisms.items()
-        if strength(mechanism.guarantee) is Strength.NONE
+        for question in questions
+        if question.strength is Strength.NONE
     ]
+    if (draw := draw_of(study)) is not None:
+        fewest = study.collect.step * min(draw.odds) / 2**64
+        sentences.append(
+            "Which questions a person was asked is not hidden: it travels beside the report, as it "
+            f"is. Of the {study.collect.step:,} reports of a published step, about {fewest:.2g} "
+            "are on the questions that are drawn least often. Where these are few, epsilon alone "
+            "protects them from who compares two steps."
+        )
     if study.public:
         listed = ", ".join(f"{name} ({values_of(d)})" for name, d in study.public.items())
         sentences.append(f"Public columns travel in the clear beside the reports: {listed}.")
@@ -230,8 +271,8 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         "device": "the answers, until they are sealed; then the sealed report until it is sent",
         "network": "that a submission of fixed length is sent, and when, under encryption (HTTPS)",
         "collector_process": (
-            f"each randomised report{public}, its random id, and the address of the sender, while "
-            "it counts"
+            f"each randomised report{_drawn(study)}{public}, its random id, and the address of the "
+            "sender, while it counts"
         ),
         "collector_store": f"counts of reports{' by public columns' if study.public else ''}, and "
         "random ids in an order that says nothing of who sent when",
@@ -242,6 +283,11 @@ def _who_sees_what(study: Study, view: LiveView | None) -> dict[str, str]:
         ),
         "public": "what the owner publishes",
     }
+
+
+def _drawn(study: Study) -> str:
+    """What is seen of the draw, after a comma; "" where everybody is asked everything."""
+    return "" if draw_of(study) is None else ", which questions it is on"
 
 
 def _owner_sees_groups(study: Study, view: LiveView | None) -> str:

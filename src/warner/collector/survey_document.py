@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -20,16 +22,83 @@ from warner._core.errors import WarnerError
 from warner._core.text import at_most, canonical
 from warner.design.privacy_words import Strength, strength
 from warner.domains import Domain, Items
-from warner.mechanisms import Mechanism
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, PerAttribute
 from warner.studies.problems import ProblemLog, broken
 from warner.studies.study import Study
 from warner.studies.texts import Texts
+from warner.theory.inversion import max_influence
 
 FORMAT = 1
 # The kinds of domains that a page can ask and that warner.js encodes.
 _ASKED = ("categorical", "integers", "interval", "grid")
 _SAFE = 2**53 - 1  # integers beyond it are no numbers of JavaScript
 _MOST_DELTA = 1e-3  # as warner.js
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a study."""
+
+    name: str
+    domain: Domain
+    # That may randomise the answer: one, or those of the blocks that hold the question.
+    mechanisms: tuple[Mechanism, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """The most that a report spends on it."""
+        return max(mechanism.guarantee.total for mechanism in self.mechanisms)
+
+    @property
+    def delta(self) -> float | None:
+        """The largest delta; None for pure privacy."""
+        deltas = (mechanism.guarantee.delta for mechanism in self.mechanisms)
+        return max((delta for delta in deltas if delta is not None), default=None)
+
+    @property
+    def weight(self) -> float | None:
+        """The largest change that one report makes to the count of an answer; None for unknown."""
+        if any(mechanism.domain != self.domain for mechanism in self.mechanisms):
+            return None  # a report on several questions together
+        weights = [max_influence(mechanism) for mechanism in different(self.mechanisms)]
+        known_weights = [weight for weight in weights if weight is not None]
+        return max(known_weights) if len(known_weights) == len(weights) else None
+
+    @property
+    def strength(self) -> Strength:
+        """How well its answers are hidden, at worst."""
+        return max(strength(mechanism.guarantee) for mechanism in self.mechanisms)
+
+
+def draw_of(study: Study) -> OneOf | None:
+    """The mechanism that draws what a person is asked; None where everybody is asked everything."""
+    if isinstance(study.draw, HiddenQuestion):
+        rule = "cannot be served: a page sends which questions were drawn, as it is"
+        raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
+    return study.draw
+
+
+def questions_of(study: Study) -> Iterator[Question]:
+    """The questions that people are asked, all of them or some that are drawn."""
+    draw = draw_of(study)
+    if draw is None:
+        for name, mechanism in study.mechanisms.items():
+            yield Question(name, mechanism.domain, (mechanism,))
+        return
+    for name, domain in draw.domain.attributes.items():
+        blocks = zip(draw.blocks, draw.parts.values(), strict=True)
+        holding = (part_of(inner, name) for block, inner in blocks if name in block)
+        yield Question(name, domain, tuple(holding))
+
+
+def different(mechanisms: Iterable[Mechanism]) -> list[Mechanism]:
+    """Of mechanisms with one header the first one."""
+    return list({canonical(one.header): one for one in mechanisms}.values())
+
+
+def part_of(mechanism: Mechanism, name: str) -> Mechanism:
+    """The mechanism of one question of a block, which may be that of all its questions."""
+    return mechanism.parts[name] if isinstance(mechanism, PerAttribute) else mechanism
 
 
 def survey_document(study: Study) -> dict[str, Any]:
@@ -48,14 +117,14 @@ def survey_document(study: Study) -> dict[str, Any]:
     if study.groups:
         rule = "cannot be served: a page cannot know the group of a person"
         raise broken(("groups",), rule, None, "Serve one study for each group")
-    problems, texts, collect = ProblemLog(), study.texts, study.collect
+    problems, texts, collect, draw = ProblemLog(), study.texts, study.collect, draw_of(study)
     if study.rows_per_person > 1:
         rule, remedy = "cannot be served: a page sends one row", "Use reports = t, or one row"
         problems.add(("rows_per_person",), rule, None, remedy)
     questions, columns = [], []
-    for name, mechanism in study.mechanisms.items():
+    for question in questions_of(study):
         with problems.within():
-            questions.append(_question(texts, name, mechanism, collect.weak_protection))
+            questions.append(_question(texts, question, collect.weak_protection, draw))
     for name, domain in study.public.items():
         with problems.within():
             _refuse_domain(f"public.{name}", domain)
@@ -70,6 +139,7 @@ def survey_document(study: Study) -> dict[str, Any]:
         "languages": list(study.languages),
         "epsilon": study.epsilon,
         "questions": questions,
+        **({} if draw is None else {"program": draw.device_program()}),
         "public": columns,
         "access": collect.access or "open",  # unsaid where no collector serves it
         "contact": collect.contact,
@@ -96,9 +166,9 @@ def integrity(*path: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}"
 
 
-def _refuse_attribute(name: str, mechanism: Mechanism) -> None:
+def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
     """Refuse an attribute that no device can answer."""
-    domain, key = mechanism.domain, f"attributes.{name}"
+    key = f"attributes.{name}"
     if mechanism.takes_keys or domain.pairs or domain.tags:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
         raise broken((), rule, None, "Remove keys or tags, and use another mechanism", key)
@@ -165,16 +235,17 @@ def _too_weak(mechanism: Mechanism) -> tuple[str, str]:
     )
 
 
-def _question(texts: Texts, name: str, mechanism: Mechanism, weak: bool) -> dict[str, Any]:
-    """One question with its program."""
-    _refuse_attribute(name, mechanism)
-    domain, guarantee = mechanism.domain, mechanism.guarantee
+def _question(texts: Texts, question: Question, weak: bool, draw: OneOf | None) -> dict[str, Any]:
+    """One question with its program, which is that of all questions where some are drawn."""
+    name, domain = question.name, question.domain
+    _refuse_attribute(name, domain, question.mechanisms[0])
+    programs = [_program(f"attributes.{name}", one, weak) for one in different(question.mechanisms)]
     return {
         **_asked(texts, name, domain.answered),
         "silence": domain.nonresponse is not None,
-        "epsilon": guarantee.total,
-        "delta": guarantee.delta,
-        "program": _program(f"attributes.{name}", mechanism, weak),
+        "epsilon": question.epsilon,
+        "delta": question.delta,
+        **({"program": programs[0]} if draw is None else {}),
     }
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.refusals import refused
 from tests.services import postgres_address, postgres_files
 from tests.spec.collector._live import STUDY, published
-from tests.vectors.surveys import ANSWERS, SURVEY
+from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, SURVEY
 from warner._core.text import canonical
 from warner.collector import collector as module
 from warner.collector.collector import Collector
@@ -26,7 +26,7 @@ from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
 from warner.collector.survey_document import survey_bytes, survey_digest, survey_document
-from warner.errors import StudyError
+from warner.errors import ArgumentError, StudyError
 from warner.studies.study import Study
 from warner.theory.inversion import max_influence
 
@@ -95,6 +95,11 @@ REFUSED = {
         '[attributes.a]\nvalues = ["x", "y"]\ntags = ["home"]\nmechanism = "UtilityOptimizedRR"\n'
         'sensitive = ["x"]\nepsilon = 1.0\n',
         "attributes.a: cannot be served: pages ask for neither keys nor placeholders",
+    ),
+    "hidden questions": (
+        '[ask]\neach = "one"\nhide = true\nepsilon = 1.0\n[attributes.a]\nvalues = ["x", "y"]\n'
+        '[attributes.b]\nvalues = ["x", "y"]\n',
+        "ask.hide: cannot be served: a page sends which questions were drawn",
     ),
     "drop": (SMOKES + 'missing = "drop"\n', 'attributes.smokes: missing = "drop" cannot be served'),
     "no protection": (SMOKES.replace("1.0", "inf"), "attributes.smokes: cannot be served: mech"),
@@ -170,6 +175,73 @@ def test_every_mechanism_of_one_question_can_be_served() -> None:
     }
 
 
+DRAWN = """
+[collect]
+access = "open"
+[ask]
+each = "one"
+epsilon = 2.0
+[attributes.smokes]
+values = ["no", "yes"]
+[attributes.drinks]
+integers = [0, 12]
+missing = "answer"
+[attributes.town]
+values = ["north", "south", "west"]
+"""
+
+
+@pytest.mark.parametrize(("each", "epsilons"), [('"one"', 2.0), ('"pair"', 2.0), ("2", 1.0)])
+def test_questions_that_are_drawn_share_a_program(each: str, epsilons: float) -> None:
+    study = Study.parse(DRAWN.replace('"one"', each))
+    document = survey_document(study)
+    program = document["program"]
+    assert program["sampler"] == "one_of" and document["epsilon"] == 2.0
+    assert [q["name"] for q in document["questions"]] == ["smokes", "drinks", "town"]
+    assert [q["silence"] for q in document["questions"]] == [False, True, False]
+    assert all("program" not in q and q["epsilon"] == epsilons for q in document["questions"])
+    assert sum(int(str(width), 0) for width in program["draw"]) == 2**64
+
+
+def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
+    """Rejects a card that adds the epsilons of questions of which a person is asked one."""
+    study = Study.parse(DRAWN)
+    card = deployment_card(study)
+    assert card["privacy"]["epsilon_per_person"] == 2.0
+    assert sum(int(block["odds"], 16) for block in card["design"]["blocks"]) == 2**64
+    assert card["design"]["in_words"][0].startswith("Each person is asked 1 of 3 questions")
+    assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
+    assert "not divided" in card["accounting"]["composition"]
+    assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
+    weight = max_influence(study.draw.parts["smokes"])  # type: ignore[union-attr]
+    assert card["questions"][0]["report_weight"] == weight
+    page = card_page(card)
+    assert "Which questions are asked" in page and "smokes" in page
+    assert deployment_card(STUDY)["design"] is None
+
+
+def test_drawn_questions_are_counted_once_and_by_block(tmp_path: Path) -> None:
+    study = Study.parse(DRAWN)
+    form = SubmissionFormat(study)
+    people = [{"smokes": "no", "drinks": None, "town": "west"}] * 300
+    body = form.seal({"questions": study.draw.randomize(people)})  # type: ignore[union-attr]
+    for _ in range(2):  # the second one goes on with the counts of the first
+        collector = Collector(study, SQLiteStore(tmp_path / "counts.sqlite"))
+        assert [collector.submit(form.parse(body)).result().accepted for _ in "ab"] == [300, 300]
+        tally = collector.state().tallies["questions"]
+        assert tally.n == collector.n == 300
+        of_blocks = study.draw.block_tallies(tally)  # type: ignore[union-attr]
+        assert sum(one.n for one in of_blocks.values()) == 300
+        collector.stop()
+
+
+def test_tables_of_drawn_questions_are_those_of_the_draw(tmp_path: Path) -> None:
+    told = refused(
+        ArgumentError, "ways", Collector, Study.parse(DRAWN), SQLiteStore(tmp_path / "a.sqlite"), 2
+    )
+    assert "everybody everything" in told
+
+
 def test_sealed_known_answers_are_what_the_collector_reads() -> None:
     study = Study.parse(SURVEY)
     form = SubmissionFormat(study)
@@ -184,6 +256,17 @@ def test_sealed_known_answers_are_what_the_collector_reads() -> None:
             np.testing.assert_array_equal(batch.public[name], place)
         records = [batch.reports[name].records()[0].hex() for name in study.mechanisms]
         assert records == case["records"]
+
+
+def test_the_draws_of_known_codes_are_what_the_collector_reads() -> None:
+    study = Study.parse(DRAWN_SURVEY)
+    form = SubmissionFormat(study)
+    cases = json.loads((VECTORS / "draws.json").read_text())["cases"]
+    sealed = [case for case in cases if "code" in case]
+    assert {case["block"] for case in sealed} == {0, 1, 2}
+    for case in sealed:
+        batch = form.parse(bytes.fromhex(case["body"]))
+        assert batch.columns("questions")["block"].tolist() == [case["block"]]
 
 
 # The deployment card: every field is of the study, and every number of its integers.

@@ -37,6 +37,7 @@ from warner.collector.live.tables import (
     sections_of,
     tallies_by,
 )
+from warner.collector.survey_document import draw_of
 from warner.reports.tally import Tally, dump_tallies
 from warner.results.charts import chart, save
 from warner.results.named_summaries import csv_of
@@ -211,7 +212,7 @@ class BoundedEstimates:
         except Unfinished as error:
             if self._process.is_stopped:
                 raise
-            values = self._study.mechanisms[name].domain.size
+            values = values_of(self._study)[name]
             reason = f"the live estimate of its {values:,} values {error}"
             _LOG.error("question %s: %s", name, reason)
             again = time.monotonic() + _RETRY_SECONDS * 2**before.times
@@ -274,8 +275,15 @@ class _LeftOut:
 
 def too_large(study: Study) -> Mapping[str, int]:
     """The number of values of each question that the live page does not estimate, by its name."""
-    sizes = {name: mechanism.domain.size for name, mechanism in study.mechanisms.items()}
-    return {name: size for name, size in sizes.items() if size > MOST_VALUES}
+    return {name: size for name, size in values_of(study).items() if size > MOST_VALUES}
+
+
+def values_of(study: Study) -> Mapping[str, int]:
+    """The most values that are estimated together, by mechanism; drawn questions one by one."""
+    if (draw := draw_of(study)) is not None:
+        most = max(domain.size for domain in draw.domain.attributes.values())
+        return dict.fromkeys(study.mechanisms, most)
+    return {name: mechanism.domain.size for name, mechanism in study.mechanisms.items()}
 
 
 def about_many_values(size: int) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from warner._core.errors import WarnerError
 from warner.collector.collector import State
+from warner.mechanisms import OneOf, from_header
 from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
 from warner.results.estimate import Estimate, estimate as estimate_tally
@@ -167,23 +168,36 @@ def options(questions: Iterable[Question]) -> tuple[str, ...]:
 def questions_of(tallies: Mapping[str, Tally], planned: int) -> Iterator[Question]:
     """Estimate all questions, those randomised together also one by one."""
     for name, tally in tallies.items():
-        attribute = name
-        try:
-            # Forged reports are told beside the estimate, and do not take it from the page.
-            result = replace(estimate_tally(tally.total().trusted()), attribute=name)
-            yield question_of(name, result, planned)
-            for attribute in map(str, result.domain.attributes):
-                yield question_of(attribute, result.marginal(attribute), planned)
-        except WarnerError as error:
-            yield Question(attribute, None, str(error))
-        except MemoryError:
-            raise  # the process that estimates has a limit, which its caller knows
-        except Exception as error:
-            # One question that fails must not take the page from the others. The message of the
-            # error could hold counts, so the log has the place alone.
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, frames)
-            yield Question(attribute, None, "The estimate failed; the log of the server says why.")
+        mechanism = from_header(tally.header)
+        if isinstance(mechanism, OneOf):  # each person was asked some of its questions
+            for attribute in mechanism.domain.attributes:
+                yield from _estimated(attribute, tally, [attribute], planned)
+        else:
+            yield from _estimated(name, tally, None, planned)
+
+
+def _estimated(
+    name: str, tally: Tally, attributes: list[str] | None, planned: int
+) -> Iterator[Question]:
+    """Estimate one question, or several that were randomised together."""
+    attribute = name
+    try:
+        # Forged reports are told beside the estimate, and do not take it from the page.
+        estimated = estimate_tally(tally.total().trusted(), attributes=attributes)
+        result = replace(estimated, attribute=name)
+        yield question_of(name, result, planned)
+        for attribute in map(str, result.domain.attributes):
+            yield question_of(attribute, result.marginal(attribute), planned)
+    except WarnerError as error:
+        yield Question(attribute, None, str(error))
+    except MemoryError:
+        raise  # the process that estimates has a limit, which its caller knows
+    except Exception as error:
+        # One question that fails must not take the page from the others. The message of the
+        # error could hold counts, so the log has the place alone.
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        _LOG.error("an estimate failed with %s at\n%s", type(error).__name__, frames)
+        yield Question(attribute, None, "The estimate failed; the log of the server says why.")
 
 
 def question_of(name: str, result: Estimate, planned: int) -> Question:

@@ -25,6 +25,7 @@ from warner.collector.live.state import (
     kind_of_intervals,
     questions_of,
 )
+from warner.collector.survey_document import questions_of as asked_of
 from warner.domains import Domain
 from warner.estimators.base import Status
 from warner.reports.public_columns import SMALLEST_GROUP, Key
@@ -33,7 +34,6 @@ from warner.results.estimate import Estimate
 from warner.results.tables import name_of
 from warner.studies.public import declared
 from warner.studies.study import Study
-from warner.theory.inversion import max_influence
 
 _LONG = 24  # rows of a table that is folded away at first
 _MOST = 200  # rows of a table
@@ -72,7 +72,7 @@ class Wording:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.language = study.languages[0]
-        self.weights = {name: max_influence(m) for name, m in study.mechanisms.items()}
+        self.weights = {question.name: question.weight for question in asked_of(study)}
 
     def heading(self, name: str) -> str:
         """The text of a question."""
@@ -436,15 +436,17 @@ def groups_of(step: Step, column: str, study: Study, wording: Wording) -> Groups
     shown = {name: shown_groups(tally, column) for name, tally in tallies.items()}
     _, hidden, people = next(iter(shown.values()), (None, 0, 0))
     of_groups: dict[Key, list[Question]] = {}
+    sizes: dict[Key, int] = {}
     for name, (tally, _, _) in shown.items():
         for key in () if tally is None else largest_groups(tally):
+            sizes[key] = tally[key].n if tally else 0
             questions = list(questions_of({name: tally[key]}, planned)) if tally else []
             of_groups.setdefault(key, []).extend(questions)
     names = group_names(column, list(of_groups), study)
     groups = tuple(
         (
             names[key],
-            max((q.estimate.n for q in questions if q.estimate is not None), default=0),
+            sizes[key],
             sections_of(questions, wording, planned),
         )
         for key, questions in of_groups.items()

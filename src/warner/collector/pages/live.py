@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warner._core.text import visible
+from warner._core.text import of_hundred, visible
 from warner.collector.live.state import LiveView
 from warner.collector.live.tables import OPEN_TO_ALL, GroupsView, event_of
 from warner.collector.pages import render
 from warner.reports.public_columns import SMALLEST_GROUP
 from warner.studies.study import Study
 
+_MOST_DRAWS = 50
 FIELD = "anti_forgery"  # the name of the hidden field of both forms
 
 
@@ -59,7 +60,21 @@ def card_page(card: Mapping[str, Any]) -> str:
         style="../live.css",
         card=card,
         questions=rows,
+        draws=_draws(card),
     )
+
+
+def _draws(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The questions of each draw and how many of 100 people are asked them."""
+    text_of = {question["name"]: visible(question["text"]) for question in card["questions"]}
+    blocks = card["design"]["blocks"] if card["design"] else []
+    shown = blocks[:_MOST_DRAWS]
+    rows = [
+        ("; ".join(text_of[name] for name in block["questions"]), of_hundred(block["share"]))
+        for block in shown
+    ]
+    rest = sum(block["share"] for block in blocks[_MOST_DRAWS:])
+    return [*rows, (f"{len(blocks) - len(shown):,} more", of_hundred(rest))] if rest else rows
 
 
 def no_owner_page() -> str:

@@ -21,11 +21,19 @@ from markupsafe import Markup, escape
 from warner._core.text import at_most, of_hundred
 from warner.collector.pages import render
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, INDEX_BYTES
-from warner.collector.survey_document import integrity, survey_bytes, survey_digest
+from warner.collector.survey_document import (
+    draw_of,
+    integrity,
+    part_of,
+    questions_of,
+    survey_bytes,
+    survey_digest,
+)
 from warner.design.privacy_words import Strength, odds_of, strength
 from warner.domains import Domain
-from warner.mechanisms import Mechanism
+from warner.mechanisms import Mechanism, OneOf, PerAttribute
 from warner.privacy.guarantees import LDP
+from warner.reports.block_schema import BLOCK
 from warner.studies.study import Study
 from warner.studies.texts import Texts
 
@@ -103,6 +111,15 @@ class Words:
     def of_hundred(self, share: float) -> str:
         """A share as a number of 100 people, with the marks of the language."""
         return self._marked(of_hundred(share))
+
+    def count(self, number: int) -> str:
+        """A number of questions, as a word where the language has one.
+
+        >>> Words("en").count(10), Words("de").count(13)
+        ('ten', '13')
+        """
+        named = self.plain("number_words").split()
+        return named[number - 1] if number <= len(named) else str(number)
 
     def decimal(self, number: float | int) -> str:
         """A number as it is, with the decimal point of the language.
@@ -221,7 +238,7 @@ _MOST_LISTED = 12  # sensitive answers that are named one by one
 class Part:
     """A part of one person's sealed report: its bytes, and what they tell."""
 
-    label: str
+    label: str | Markup
     start: int
     length: int
     meaning: Markup
@@ -237,28 +254,94 @@ def parts(
 ) -> list[Part]:
     """The parts of a report in their order; the first is the head of the body."""
     number = "part_id_invited" if study.collect.access == "invited" else "part_id"
-    listed: list[tuple[str, int, Markup]] = [
+    listed: list[tuple[str | Markup, int, Markup]] = [
         (words("part_header"), HEAD_BYTES, words("part_header_meaning")),
         (words(number), ID_BYTES, words(f"{number}_meaning")),
         *((column.label, INDEX_BYTES, words("part_public_meaning")) for column in public),
     ]
-    for question in protected:
-        mechanism = study.mechanisms[question.name]
-        meaning = Markup('{} <span class="epsilon">{}</span>').format(
-            Markup(" ").join([words("part_answer_meaning"), *law(mechanism, question)]),
-            words(
-                "epsilon_per_unit" if mechanism.guarantee.is_metric else "epsilon",
-                epsilon=words.at_most(mechanism.guarantee.epsilon),
-            ),
-        )
-        listed.append((question.label, mechanism.schema.bytes_per_report, meaning))
+    if (draw := draw_of(study)) is not None:
+        listed += _parts_of_draw(draw, study.collect.access == "invited", protected, words)
+    else:
+        for question in protected:
+            mechanism = study.mechanisms[question.name]
+            sentences = [words("part_answer_meaning"), *law(mechanism, question)]
+            meaning = _meaning(sentences, mechanism, words)
+            listed.append((question.label, mechanism.schema.bytes_per_report, meaning))
     made: list[Part] = []
     for label, length, meaning in listed:
         made.append(Part(label, made[-1].end if made else 0, length, meaning))
     return made
 
 
-def law(mechanism: Mechanism, question: Question) -> list[Markup]:
+def _meaning(sentences: Sequence[Markup], mechanism: Mechanism, words: Words) -> Markup:
+    """What the bytes of a report tell, with their epsilon."""
+    promised = mechanism.guarantee
+    unit = "epsilon_per_unit" if promised.is_metric else "epsilon"
+    return Markup('{} <span class="epsilon">{}</span>').format(
+        Markup(" ").join(sentences), words(unit, epsilon=words.at_most(promised.epsilon))
+    )
+
+
+def _parts_of_draw(
+    draw: OneOf, invited: bool, protected: Sequence[Question], words: Words
+) -> Iterator[tuple[str | Markup, int, Markup]]:
+    """The parts of a report on a block that was drawn; ``survey.js`` shows what is said of it."""
+    by_name = {question.name: question for question in protected}
+    odds: dict[Markup, list[int]] = {}
+    meanings: dict[Markup, list[int]] = {}
+    most = max(schema.file_width for schema in draw.schema.parts.values())
+    for i, (names, (name, inner)) in enumerate(zip(draw.blocks, draw.parts.items(), strict=True)):
+        questions = [by_name[one] for one in names]
+        share = words.of_hundred(draw.odds[i] / 2**64)
+        said = [*_law_of_block(inner, questions, words)]
+        if draw.schema.parts[name].file_width < most:
+            said.append(words("part_unused"))
+        odds.setdefault(words("part_block_odds", share=share), []).append(i)
+        meanings.setdefault(_meaning(said, inner, words), []).append(i)
+    kind = "part_block_meaning" + ("_invited" if invited else "")
+    length = draw.schema.empty(1)[BLOCK].nbytes
+    yield (
+        words("part_block"),
+        length,
+        Markup("{} {}").format(words(kind), _of_blocks(odds)),
+    )
+    label = Markup('<span data-fill="asked"></span>')
+    yield label, draw.schema.bytes_per_report - length, _of_blocks(meanings)
+
+
+def _of_blocks(sentences: dict[Markup, list[int]]) -> Markup:
+    """What is said of each block, hidden until the block is drawn."""
+    one = Markup('<span data-blocks="{}" hidden>{}</span>')
+    return Markup("").join(
+        one.format(" ".join(map(str, blocks)), said) for said, blocks in sentences.items()
+    )
+
+
+def _law_of_block(
+    mechanism: Mechanism, questions: Sequence[Question], words: Words
+) -> Iterator[Markup]:
+    """What a report tells of the answers to the questions of one block, as sentences."""
+    if len(questions) == 1:
+        yield words("part_answer_meaning")
+        yield from law(mechanism, questions[0], drawn=True)
+        return
+    if isinstance(mechanism, PerAttribute):
+        yield words("part_answers_meaning_each")
+        for question in questions:
+            sentences = law(part_of(mechanism, question.name), question, drawn=True)
+            yield Markup("{}: {}").format(question.label, Markup(" ").join(sentences))
+        return
+    yield words("part_answers_meaning")
+    promised = mechanism.guarantee
+    if strength(promised) is Strength.NONE:
+        yield words("law_weak")
+        return
+    factor = words.at_most(math.exp(promised.total))
+    sure = words.at_most(100 / (1 + math.exp(-promised.total)))
+    yield words("law_bound_together", factor=factor, certainty=sure)
+
+
+def law(mechanism: Mechanism, question: Question, drawn: bool = False) -> list[Markup]:
     """What a report tells of one answer, as sentences."""
     words, promised = question.words, mechanism.guarantee
     total = promised.total
@@ -277,7 +360,8 @@ def law(mechanism: Mechanism, question: Question) -> list[Markup]:
     if promised.delta is not None:
         return [words("law_delta", factor=factor, delta=words.at_most(promised.delta, 2))]
     sure = words.at_most(100 / (1 + math.exp(-total)))
-    return [*_example(mechanism, question), words("law_bound", factor=factor, certainty=sure)]
+    example = _example(mechanism, question, drawn)
+    return [*example, words("law_bound", factor=factor, certainty=sure)]
 
 
 def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
@@ -289,14 +373,16 @@ def _sensitive(mechanism: Mechanism, question: Question, factor: str) -> Markup:
     return words("law_sensitive", factor=factor, answers=", ".join(map(question.answer, listed)))
 
 
-def _example(mechanism: Mechanism, question: Question) -> Iterator[Markup]:
+def _example(mechanism: Mechanism, question: Question, drawn: bool) -> Iterator[Markup]:
     """The report that tells two answers apart most, as numbers of people."""
     if question.spec["kind"] not in ("categorical", "integers"):
         return
     words, odds = question.words, odds_of(mechanism)
     if odds.sent is None or odds.sent_by_other is None or odds.sent < _TOO_RARE:
         # Where that report is rare or none is listed, warner.js computes the numbers from the
-        # program.
+        # program. Those of a block that is drawn have no room.
+        if drawn:
+            return
         room = {key: f"{{{key}}}" for key in ("of", "same", "other")}  # for the script
         sentence = words.plain("law_example_here", **room, answer=question.answer(0))
         empty = Markup('<span data-law="{}" data-text="{}"{} hidden></span>')
@@ -327,18 +413,18 @@ def survey_page(study: Study, language: str | None = None) -> str:
     True
     """
     tag = chosen_language(study, language)
-    words, texts = Words(tag), study.texts
+    words, texts, draw = Words(tag), study.texts, draw_of(study)
     protected = [
         Question(
             id=f"q{i}",
-            name=name,
-            domain=mechanism.domain.answered,
-            nonresponse=mechanism.domain.nonresponse is not None,
+            name=question.name,
+            domain=question.domain.answered,
+            nonresponse=question.domain.nonresponse is not None,
             texts=texts,
             language=tag,
             words=words,
         )
-        for i, (name, mechanism) in enumerate(study.mechanisms.items())
+        for i, question in enumerate(questions_of(study))
     ]
     public = [
         Question(f"p{i}", name, domain, False, texts, tag, words)
@@ -359,6 +445,7 @@ def survey_page(study: Study, language: str | None = None) -> str:
         protected=protected,
         public=public,
         parts=parts(study, protected, public, words),
+        sizes=() if draw is None else sorted({len(block) for block in draw.blocks}),
         digest=survey_digest(survey_bytes(study)),
         integrity=integrity,
         nonresponse=NONRESPONSE,
@@ -377,7 +464,8 @@ def _promises(study: Study, language: str) -> dict[str, str]:
     """What may be promised, and what is added, with the questions concerned, "" for all of them."""
     # promisesOf of warner.js says the same. First how well answers are hidden: strong, or which
     # less than that occur; together where all answers are hidden less than the least hidden one.
-    levels = {name: strength(m.guarantee) for name, m in study.mechanisms.items()}
+    listed = list(questions_of(study))
+    levels = {question.name: question.strength for question in listed}
     least = max(levels.values())
     below = sorted({*levels.values()} - {Strength.STRONG}, reverse=True)
     promises = {}
@@ -389,7 +477,8 @@ def _promises(study: Study, language: str) -> dict[str, str]:
     conditions = {
         "strong": not below,
         "together": strength(LDP(study.epsilon)) > least,
-        "sensitive": any(m.guarantee.sensitive is not None for m in study.mechanisms.values()),
+        "sensitive": any(m.guarantee.sensitive is not None for q in listed for m in q.mechanisms),
+        "drawn": draw_of(study) is not None,
         "public": bool(study.public),
     }
     return promises | {key: "" for key, is_so in conditions.items() if is_so}

@@ -28,6 +28,7 @@
 
 const DATABASE = "warner";
 const STORE = "outbox";
+const DRAWS = "draws"; // which questions this device is asked, by study
 const LONGEST_TRY = 30_000; // milliseconds
 const LONGEST_QUESTION = 10_000;
 
@@ -55,6 +56,7 @@ function database() {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore(STORE, { keyPath: "key" });
+      request.result.createObjectStore(DRAWS);
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -68,18 +70,19 @@ function database() {
  * @template T
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => Promise<T>} act
+ * @param {string} [name] of the store.
  * @returns {Promise<T>}
  */
-async function transaction(mode, act) {
+async function transaction(mode, act, name = STORE) {
   const db = await database();
   try {
-    const open = db.transaction(STORE, mode, { durability: "strict" });
+    const open = db.transaction(name, mode, { durability: "strict" });
     const over = new Promise((resolve, reject) => {
       open.oncomplete = () => resolve(undefined);
       open.onabort = () => reject(open.error ?? new Error("aborted"));
     });
     over.catch(() => {});
-    const found = await act(open.objectStore(STORE));
+    const found = await act(open.objectStore(name));
     await over;
     return found;
   } finally {
@@ -134,6 +137,29 @@ export async function update(key, change) {
 /** @param {string} key */
 export async function remove(key) {
   await update(key, () => undefined);
+}
+
+/**
+ * The block of questions that this device is asked in a study. It is drawn once, in the transaction
+ * that keeps it: two tabs ask the same, and so does a page that is loaded again.
+ *
+ * @param {string} study
+ * @param {() => number} draw
+ * @returns {Promise<number>}
+ */
+export async function drawnOnce(study, draw) {
+  let block = 0;
+  await transaction("readwrite", async (store) => {
+    const before = await finished(store.get(study));
+    block = before ?? draw();
+    if (before === undefined) await finished(store.add(block, study));
+  }, DRAWS);
+  return block;
+}
+
+/** Forget what was drawn for a study. @param {string} study */
+export function forgetDraw(study) {
+  return transaction("readwrite", (store) => finished(store.delete(study)), DRAWS);
 }
 
 /** Write and delete a record: an error where this browser keeps nothing. */

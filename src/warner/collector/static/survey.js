@@ -6,8 +6,8 @@
 // Before that, people with an invitation wait until the collector says that their code is unused.
 
 import {
-  CHANNEL, SYNC, add, all, alone, announce, ask as askCollector, probe, read, remove, send,
-  sendUnkept, update,
+  CHANNEL, SYNC, add, all, alone, announce, ask as askCollector, drawnOnce, forgetDraw, probe, read,
+  remove, send, sendUnkept, update,
 } from "./outbox.js";
 
 /** @typedef {import("./outbox.js").Sealed} Sealed */
@@ -27,7 +27,8 @@ const review = element("review");
  * What the page knows. It holds no answer.
  *
  * @type {{
- *   warner: any, survey: Survey, ledger: Entry[], repeated: number, sealed: Sealed | null,
+ *   warner: any, survey: Survey, ledger: Entry[], repeated: number, block: number | null,
+ *   sealed: Sealed | null,
  *   bytes: Uint8Array | null, kept: boolean, stores: boolean, code: string, tries: number,
  *   timer: number, sending: boolean, shown: string,
  * }}
@@ -37,6 +38,7 @@ const page = {
   survey: null,
   ledger: [],
   repeated: 0, // what the person was told that reports on repeated questions spend
+  block: null, // of questions, which was drawn for this person, where not all are asked
   sealed: null,
   bytes: null,
   kept: true,
@@ -129,10 +131,14 @@ function panelOf({ outcome }) {
 
 /** Say that the report was counted, and show its bytes if they are still there. */
 function showSent() {
-  const { bytes } = page;
+  const { bytes, survey, warner } = page;
+  if (bytes !== null && survey.program !== undefined) {
+    page.block = warner.blockOf(survey, bytes.slice(HEAD_BYTES));
+    showBlock(warner.blocks(survey.program)[/** @type {number} */ (page.block)].attributes);
+  }
   for (const room of every("[data-bytes]")) {
     const [start, end] = /** @type {string} */ (room.dataset.bytes).split("-").map(Number);
-    const digits = bytes === null ? "" : page.warner.hexadecimal(bytes.slice(start, end));
+    const digits = bytes === null ? "" : warner.hexadecimal(bytes.slice(start, end));
     room.textContent = digits.replace(/(.{4})(?=.)/g, "$1 ");
   }
   showWhen("bytes", bytes !== null);
@@ -153,9 +159,81 @@ function askedBy(field) {
   return list.find((/** @type {any} */ asked) => asked.name === field.dataset.question);
 }
 
-/** The fieldsets of all questions and public columns. */
+/** The fieldsets of public columns and of the questions that this person is asked. */
 function fields() {
-  return every("fieldset[data-question]", form);
+  return every("fieldset[data-question]", form).filter((field) => !field.hidden);
+}
+
+/** The ledger's entries of the questions that this person is asked. */
+function askedEntries() {
+  const asked = new Set(fields().map(askedBy));
+  return page.ledger.filter(({ question }) => asked.has(question));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Which questions are asked, where they are drawn.
+
+/**
+ * Draw the questions that this person is asked, and show them and no others.
+ *
+ * They are drawn before anything is answered, and never again: not after a refusal, a question that
+ * was left open, a reload, or another language. Otherwise the draw would depend on the answer.
+ */
+async function drawQuestions() {
+  const { survey, warner } = page;
+  if (survey.program === undefined) return;
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
+  const code = enteredCode();
+  let block = null;
+  if (field === null) {
+    block = page.block ?? await drawn();
+  } else if (code !== "") {
+    block = await warner.blockOfCode(survey, code);
+    if (enteredCode() !== code) return; // it was changed meanwhile
+    if (page.block !== null && page.block !== block) {
+      const { value } = field;
+      forget(); // the answers to the questions of another code
+      field.value = value;
+    }
+  }
+  page.block = block ?? page.block;
+  showBlock(block === null ? [] : warner.blocks(survey.program)[block].attributes);
+  showRepeated(page.stores ? await all().catch(() => []) : []);
+}
+
+/** The block that this browser has drawn for the survey; where it keeps nothing, for this page. */
+async function drawn() {
+  const draw = () => page.warner.drawBlock(page.survey.program);
+  if (!page.stores) return draw();
+  try {
+    return await drawnOnce(page.survey.study, draw);
+  } catch {
+    showWhen("keeps-nothing", true);
+    return draw();
+  }
+}
+
+/**
+ * Show the questions of a block, on the form and wherever something is said of it.
+ *
+ * @param {readonly string[]} names none where the code is missing from which they follow.
+ */
+function showBlock(names) {
+  const labels = [];
+  for (const field of every("fieldset[id^=q]", form)) {
+    field.hidden = !names.includes(/** @type {string} */ (field.dataset.question));
+    if (!field.hidden) labels.push(field.querySelector(".label")?.textContent ?? "");
+    const row = /** @type {HTMLElement} */ (element("review").querySelector(
+      `[data-review="${field.id}"]`)?.parentElement);
+    row.hidden = field.hidden;
+  }
+  for (const line of every("[data-size]")) line.hidden = Number(line.dataset.size) !== names.length;
+  for (const room of every("[data-fill=asked]")) room.textContent = labels.join("; ");
+  for (const said of every("[data-blocks]")) {
+    said.hidden = !/** @type {string} */ (said.dataset.blocks).split(" ").includes(`${page.block}`);
+  }
+  const wait = document.getElementById("chosen-code");
+  if (wait !== null) wait.hidden = names.length > 0;
 }
 
 /**
@@ -234,7 +312,8 @@ function forget() {
 // Checking and reviewing.
 
 /** Check all answers; then show them once more, or say which are missing. */
-function check() {
+async function check() {
+  await drawQuestions();
   const wrong = [];
   if (page.survey.access === "invited") {
     const code = /** @type {HTMLInputElement} */ (element("code-0"));
@@ -348,7 +427,7 @@ function ledgerOf(/** @type {Survey} */ survey) {
  */
 function showRepeated(kept) {
   const others = kept.filter(({ study }) => study !== page.survey.study);
-  const repeated = page.ledger.filter(({ digest }) => others.some(({ spent }) => digest in spent));
+  const repeated = askedEntries().filter(({ digest }) => others.some(({ spent }) => digest in spent));
   const epsilons = repeated.flatMap(({ question, digest }) => (
     [question.epsilon, ...kept.map(({ spent }) => spent[digest] ?? 0)]));
   const epsilon = epsilons.reduce((sum, term) => sum + term, 0);
@@ -421,12 +500,13 @@ async function sealOnce() {
     const into = part.id.startsWith("p") ? open : answers;
     into[/** @type {string} */ (part.dataset.question)] = answerIn(part)?.answer;
   }
-  const sealing = warner.seal(survey, { answers, public: open, code });
+  const block = page.block ?? undefined;
+  const sealing = warner.seal(survey, { answers, block, public: open, code });
   for (const name of Object.keys(answers)) delete answers[name];
   for (const name of Object.keys(open)) delete open[name];
   const body = warner.body(survey, [await sealing]);
   forget();
-  const spent = Object.fromEntries(page.ledger.map(({ question, digest }) => (
+  const spent = Object.fromEntries(askedEntries().map(({ question, digest }) => (
     [digest, question.epsilon])));
   const sealed = /** @type {Sealed} */ ({
     key, study: survey.study, spent, state: "pending", body, tried: false, outcome: null,
@@ -592,7 +672,10 @@ function stopped(sealed) {
 
 /** Delete the note that a report was sent. */
 async function forgetNote() {
-  if (page.sealed !== null && page.kept) await remove(page.sealed.key);
+  if (page.sealed !== null && page.kept) {
+    await remove(page.sealed.key);
+    await forgetDraw(page.survey.study);
+  }
   location.reload();
 }
 
@@ -670,20 +753,21 @@ function showLaws() {
 }
 
 /** Let people answer. */
-function ask() {
+async function ask() {
   showLaws();
-  for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   const field = /** @type {HTMLInputElement | null} */ (document.getElementById("code-0"));
   if (field !== null) field.value = page.code;
+  await drawQuestions();
+  for (const name of ["continue", "clear"]) element(name).removeAttribute("disabled");
   show("questions");
 }
 
 /** Let people answer anew, after all that they had answered was deleted. */
-function askAgain() {
+async function askAgain() {
   forget();
   title(false);
   page.kept = page.stores;
-  ask();
+  await ask();
   const cleared = element("cleared");
   cleared.hidden = false;
   cleared.focus({ preventScroll: true });
@@ -751,6 +835,7 @@ function listen() {
   form.addEventListener("input", ({ target }) => {
     // A number and "no answer" exclude each other.
     const control = /** @type {HTMLInputElement} */ (target);
+    if (control.id === "code-0") drawQuestions();
     const field = control.closest("fieldset");
     const box = /** @type {HTMLInputElement | null | undefined} */ (
       field?.querySelector("input[type=checkbox]"));
@@ -844,7 +929,7 @@ async function start() {
     if (["unavailable", "busy", "not-open", "closed", null].includes(found.outcome)) await attempt();
   } else {
     const now = await status();
-    if (now === "open") ask();
+    if (now === "open") await ask();
     else show(now);
   }
   await keepPage();

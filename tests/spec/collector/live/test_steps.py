@@ -191,6 +191,8 @@ def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
 
 def test_a_question_that_fails_leaves_the_others(caplog: Any) -> None:
     class Broken:
+        header = STUDY.mechanisms["smokes"].header
+
         def total(self) -> None:
             raise RuntimeError("se" + "cret")
 

@@ -104,6 +104,43 @@ def page(study: Study) -> Parsed:
     return Parsed(survey_page(study))
 
 
+DRAWN = """
+[collect]
+access = "ACCESS"
+[ask]
+each = EACH
+epsilon = 1.0
+[attributes.smokes]
+values = ["no", "yes"]
+[attributes.drinks]
+integers = [0, 9]
+missing = "answer"
+[attributes.town]
+values = ["north", "south", "west"]
+"""
+
+
+@pytest.mark.parametrize("access", ["open", "invited"])
+@pytest.mark.parametrize(("each", "asked"), [('"one"', "one"), ('"pair"', "two"), ("2", "two")])
+def test_questions_that_are_drawn_are_hidden_until_then(access: str, each: str, asked: str) -> None:
+    """Rejects a page that asks all questions, or that promises to hide which ones were asked."""
+    study = Study.parse(DRAWN.replace("ACCESS", access).replace("EACH", each))
+    page = survey_page(study)
+    assert page.count('<fieldset class="question" id="q') == 3
+    assert len(re.findall(r'<fieldset class="question" id="q\d" hidden', page)) == 3
+    assert f"You are asked {asked} of three questions, chosen by chance." in page
+    assert 'data-promises="strong drawn"' in page and "it is sent as it is" in page
+    assert ("follows from your invitation code" in page) == (access == "invited")
+    assert ("others can be chosen. So please" in page) == (access == "open")
+    parts = Parsed(page)
+    assert parts is not None and "Question 1 of" not in page
+    blocks = sorted(
+        {int(b) for found in re.findall('data-blocks="([^"]*)"', page) for b in found.split()}
+    )
+    assert blocks == list(range(len(study.draw.blocks)))  # type: ignore[union-attr]
+    assert page.count("ε = 1<") >= 1 and "ε is at most 1." in page
+
+
 def test_nothing_stands_inline_and_nothing_is_loaded_from_elsewhere(page: Parsed) -> None:
     for _tag, attributes in page.elements:
         assert "style" not in attributes
