@@ -108,6 +108,14 @@ def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | N
         yield from ((before + each, [each]) for each in attributes_of([tally]))
 
 
+def question_of_item(name: str, tally: Tally, attributes: list[str] | None) -> str | None:
+    """The question that has an item among those that people tick; None for other estimates."""
+    if attributes is None or not isinstance(from_header(tally.header).domain, Items):
+        return None
+    question, between, item = name.rpartition(f": {attributes[0]}")
+    return question if between and not item else None
+
+
 def estimates_of(
     name: str,
     parts: Sequence[Tally],

@@ -219,7 +219,7 @@ def show_audits(
         )
         if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
             rows += _rows_of_blocks(mechanism)
-            notes.insert(0, about_draw(mechanism))
+            notes.insert(0, about_draw(mechanism, attribute))
     columns = [
         Column("attribute"),
         Column("mechanism"),

@@ -133,6 +133,34 @@ def show_estimate(
     show(f"{_method_and_status(result)}{gap}{unique}\n")
 
 
+def show_items(
+    question: str, results: Sequence[Estimate], level: float, target: str, kind: str | None = None
+) -> None:
+    """Print the table of a question of which people tick items: a row for each item."""
+    rows = [
+        {**result.rows(level, target, kind)[1], "asked": result.n}
+        | {"value": str(result.attribute).removeprefix(f"{question}: ")}
+        for result in results
+    ]
+    rows = _marked(rows)
+    used = results[0].interval_kind(target, kind)
+    value, share, *others = share_columns(level, None, "average" * (used == "average"))
+    columns = [
+        replace(value, title="item"),
+        replace(share, title="tick it"),
+        *_mark_column(rows),
+        *others,
+        Column("asked", "people asked", "people", priority=1),
+    ]
+    counted = reports_of(max(result.n for result in results), results[0].data.simulated)
+    title = f"{question}: up to {counted} about each item, {results[0].method}"
+    notes = [_about_intervals(used, target), _about_shrunk(rows)]
+    show(Table(columns, rows, [note for note in notes if note], title))
+    for result in results:
+        _show_doubt(result)
+    show("")
+
+
 def _show_doubt(result: Estimate) -> None:
     """Print why the reports are doubtful, where they are."""
     if result.doubt:

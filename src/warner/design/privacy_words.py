@@ -12,6 +12,7 @@ import numpy as np
 
 from warner._core.errors import ArgumentError, WarnerError
 from warner._core.text import at_most, of_hundred
+from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
 from warner.privacy.guarantees import Guarantee, compose, side_by_side
 from warner.privacy.report_laws import INFINITE, worst_pair
@@ -89,15 +90,28 @@ def of_mechanism(mechanism: Mechanism) -> list[str]:
     return [*_example(mechanism), *of_guarantee(promised, "A report")]
 
 
-def about_draw(mechanism: OneOf | HiddenQuestion) -> str:
-    """How it is drawn what a person is asked, and what that spends, in a sentence."""
+def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
+    """How it is drawn what a person is asked, and what that spends, in a sentence.
+
+    Args:
+        mechanism: of the question ``name``, where it draws items of one question.
+    """
     sizes = set(map(len, mechanism.blocks))
+    if isinstance(mechanism.domain, Items):
+        drawn = "pairs of its items" if max(sizes) > 1 else "its items"
+        return (
+            f"{name}: each person is asked about one of {len(mechanism.blocks):,} {drawn}, drawn "
+            "by chance whatever the answers are, and spends all that the question may spend on it."
+        )
     what = {1: "questions", 2: "pairs of questions"}.get(max(sizes), "sets of questions")
     what = f"{len(mechanism.blocks):,} {what if len(sizes) == 1 else 'sets of questions'}"
     if isinstance(mechanism, HiddenQuestion):
         return (
             f"Each person answers one of {what}, drawn by chance whatever the answers are, and "
-            "sends made-up answers to the others: nobody sees which. The total is of all together."
+            "sends made-up answers to the others: nobody sees which. The total is of all together; "
+            "between two people who differ in one answer it is "
+            f"{mechanism.epsilon_of_one_answer:.3g}. Hiding costs: the variance of shares is about "
+            f"{mechanism.cost:.3g} times that of asking one question openly."
         )
     return (
         f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "

@@ -29,6 +29,7 @@ from warner.app.requested import (
     chosen_tallies,
     estimates_of,
     method_option,
+    question_of_item,
     summary,
 )
 from warner.app.show_estimates import (
@@ -36,6 +37,7 @@ from warner.app.show_estimates import (
     show_estimate,
     show_group_estimates,
     show_groups,
+    show_items,
     show_redistributed,
     show_sources,
     show_summaries,
@@ -299,13 +301,13 @@ def _estimate_shares(request: EstimateRequest) -> None:
         _estimate_each_group(grouped, request, summaries_of)
         return
     only, (level, target), kind = request.only, request.intervals, request.kind
+    wished = list(asked_tallies(flat, only, request.joint))
     estimates = [
         result
-        for name, tally, names in steps(
-            list(asked_tallies(flat, only, request.joint)), "estimating"
-        )
+        for name, tally, names in steps(wished, "estimating")
         for result in estimates_of(name, tally, chosen, names, only)
     ]
+    ticked = {name: question_of_item(name, tally[0], names) for name, tally, names in wished}
     summaries_of.check(estimates)
     if len(paths) > 1:
         show_sources(chosen_tallies(flat, only))
@@ -325,10 +327,14 @@ def _estimate_shares(request: EstimateRequest) -> None:
 
     def show() -> None:
         for i, result in enumerate(estimates):
+            question = ticked.get(str(result.attribute))
             if summaries := summaries_of.named(result):
                 show_summaries(result, summaries, level, target, kind)
-            else:
+            elif question is None:
                 show_estimate(result, level, target, kind=kind)
+            elif not i or ticked.get(str(estimates[i - 1].attribute)) != question:
+                items = [e for e in estimates[i:] if ticked.get(str(e.attribute)) == question]
+                show_items(question, items, level, target, kind)
             if i in given_back:
                 show_redistributed(given_back[i])
 

@@ -532,7 +532,7 @@ def _privacy(source: Source, settings: Settings) -> Section:
     for mechanisms in files:
         for of_all, (whole, _) in mechanisms.items():
             if isinstance(whole, OneOf | HiddenQuestion):
-                blocks.append(about_draw(whole))
+                blocks.append(about_draw(whole, visible(settings.labels.get(of_all, of_all))))
             for name, mechanism in _questions_of(of_all, whole):
                 sentences = " ".join(of_mechanism(mechanism))
                 names = texts.setdefault(sentences, [])
