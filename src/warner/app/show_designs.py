@@ -310,9 +310,9 @@ def why_one(times: float, epsilons: Sequence[float], is_stated: bool) -> str:
     return said if is_stated else f'{said} To ask everybody everything, write each = "all".'
 
 
-def why_ask_one(times: float, total: float) -> str:
-    """What is gained where each person is asked one question of a study that asks all, in words."""
-    return (
+def show_gain(times: float, total: float) -> None:
+    """Print what is gained where each person is asked one question of a study that asks all."""
+    show(
         f"A person spends epsilon {total:.4g} in all. If each is asked one question, drawn by "
         f"chance, and spends all of it there, the squared error of all shares is about {times:.2g} "
         f'times less: write [ask] with each = "one" and epsilon = {total:.4g}, or less.'

@@ -318,8 +318,8 @@ def compare_schemes(
     >>> from warner import Integers, Product
     >>> pair = Product(a=Integers(0, 1), b=Integers(0, 1))
     >>> ranking = compare_schemes(pair, 2.0, n=10_000, theta=[0.45, 0.05, 0.05, 0.45])
-    >>> ranking.best.scheme, ranking.results[-1].scheme
-    ('RR-Joint', 'RR-Independent')
+    >>> ranking.best.scheme, ranking.left_out["One pair each"]
+    ('RR-Joint', 'the only pair is all attributes, which is RR-Joint')
     """
     if not isinstance(domain, Product):
         raise ArgumentTypeError("domain", "must be a Product, of several attributes", kind(domain))

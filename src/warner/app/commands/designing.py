@@ -21,10 +21,10 @@ from warner.app.show_designs import (
     people_of_blocks,
     show_audits,
     show_blocks,
+    show_gain,
     show_plan,
     show_proposals,
     unusual_budgets,
-    why_ask_one,
     why_one,
 )
 from warner.app.what_files_hold import grouped_mechanisms, is_tally_file, mechanisms_of, read_totals
@@ -192,21 +192,20 @@ def plan(study: str, output: Output, **choices: Any) -> None:
             show_plan(attribute, result, chosen[attribute])
         if plans:
             click.echo(WEIGHT)
-        if draw is None and (gain := _gain(draft)) is not None:
-            click.echo(gain)
+        if draw is None and (gain := _gain(draft)) > 1:
+            show_gain(gain, draft.study.epsilon)
 
     output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
 
 
-def _gain(draft: Draft) -> str | None:
-    """Why to ask each person one question of a complete study; None where that gains nothing."""
+def _gain(draft: Draft) -> float:
+    """What asking each person one question of a complete study gains; 1 where it cannot be."""
     study = draft.study
     if study.groups or "ask" in draft.data or len(study.mechanisms) < LEAST_TO_ASK_ONE:
-        return None
+        return 1.0
     if not math.isfinite(study.epsilon):
-        return None
-    times = gain_of_one(draft.domains, [study.epsilon] * len(draft.domains))
-    return why_ask_one(times, study.epsilon) if times > 1 else None
+        return 1.0
+    return gain_of_one(draft.domains, [study.epsilon] * len(draft.domains))
 
 
 def _propose(draft: Draft, output: Output, choices: Mapping[str, Any]) -> None:
