@@ -19,7 +19,7 @@ from warner._core.progress import steps
 from warner.app.new_study.text import toml, toml_key
 from warner.design.privacy_words import about_draw
 from warner.design.proposal import DEFAULT_WIDTH, EPSILON_STEPS, Proposal, propose
-from warner.domains import Domain
+from warner.domains import Domain, Items
 from warner.mechanisms import Mechanism
 from warner.studies.mechanisms import is_drawn
 from warner.studies.problems import located, parsed, study_text
@@ -200,7 +200,7 @@ class Draft:
                 "group": group,
                 "attribute": name,
                 "question": group_study.labels.get(name, ""),
-                "values": domain.size,
+                "values": len(domain.items) if isinstance(domain, Items) else domain.size,
                 "missing": domain.missing.policy or "refused",
                 "mechanism": None if name in lacking else type(mechanism).__name__,
                 "epsilon": None if name in lacking else _or_none(mechanism.requested),

@@ -20,7 +20,7 @@ from warner.design.audits import Audit
 from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
 from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
-from warner.domains import Categorical
+from warner.domains import Categorical, Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
@@ -328,7 +328,7 @@ def people_of_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> dict[str
     return {name: max(1, people * width >> 64) for name, width in odds}
 
 
-def show_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> None:
+def show_blocks(mechanism: OneOf | HiddenQuestion, people: int, question: str) -> None:
     """Print how many people are asked each block, and fewer blocks where they are few."""
     asked_of = people_of_blocks(mechanism, people)
     rows = [
@@ -346,18 +346,18 @@ def show_blocks(mechanism: OneOf | HiddenQuestion, people: int) -> None:
         Column("mechanism"),
         Column("people", "people, about", "people"),
     ]
-    notes, more = [about_draw(mechanism)], len(asked_of) - len(rows)
-    fewest = min(asked_of.values())
+    notes, more = [about_draw(mechanism, question)], len(asked_of) - len(rows)
+    fewest, are_items = min(asked_of.values()), isinstance(mechanism.domain, Items)
     if more:
         notes.insert(0, f"... and {more:,} more, of {fewest:,} people or more each.")
     if fewest < _FEW_PEOPLE and isinstance(mechanism, OneOf) and len(mechanism.blocks[0]) > 1:
         enough = -(-people * _FEW_PEOPLE // fewest)
         notes.append(
             f"Fewer than {_FEW_PEOPLE} people tell little of a pair: ask {enough:,} in all, or "
-            "fewer questions."
+            f"fewer {'items' if are_items else 'questions'}."
         )
-        cover = cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
-        if len(cover) < len(mechanism.blocks):
+        cover = [] if are_items else cover_of_pairs(mechanism.domain, mechanism.epsilon, people)
+        if 0 < len(cover) < len(mechanism.blocks):
             notes.append(
                 f"Or list {len(cover)} blocks in [ask], which hold every pair once and are asked "
                 f"of about {people // len(cover):,} people each, in place of each:"

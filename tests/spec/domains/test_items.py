@@ -104,6 +104,8 @@ def test_a_study_counts_what_was_ticked(tmp_path: Path, suffix: str) -> None:
         ticked = [["a", "b"], ["c", "b"], []] * 400
         pq.write_table(pa.table({"services": ticked, "smokes": ["no", "yes", "no"] * 400}), answers)
     assert "services" in _run("study", "check", study)
+    planned = _run("plan", study, "--people", 900)
+    assert "one of 3 pairs of its items" in planned and "a x b" in planned and "smokes" in planned
     assert "1,200 people, each spends at most epsilon = 3" in _run(
         "randomize", study, answers, "--output", reports
     )

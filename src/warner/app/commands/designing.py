@@ -32,6 +32,7 @@ from warner.design.audits import audit as audit_mechanism
 from warner.design.planning import MOST_SIMULATED, Plan, can_simulate, plan as make_plan
 from warner.design.proposal import DEFAULT_WIDTH
 from warner.design.schemes import clusters as find_clusters, gain_of_one
+from warner.domains import Items
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.studies.public import TABLE, audit_of, audit_text, number_of_groups
 from warner.studies.study import Study
@@ -172,13 +173,17 @@ def plan(study: str, output: Output, **choices: Any) -> None:
     if choices["write"] is not None:
         rule = "is for a draft: every attribute has a mechanism and an epsilon"
         raise ArgumentError("--write", rule, None, "Leave it out")
-    draw = draft.study.draw
-    chosen, people = grouped_mechanisms(draft.study), dict[str, int]()
-    if draw is not None:
-        people = people_of_blocks(draw, choices["people"])
+    chosen, people = dict(grouped_mechanisms(draft.study)), dict[str, int]()
+    draws = {n: m for n, m in chosen.items() if isinstance(m, OneOf | HiddenQuestion)}
+    for question, draw in draws.items():
+        del chosen[question]
+        # Two questions may have items of one name.
+        before = f"{question}: " if isinstance(draw.domain, Items) else ""
+        numbers = people_of_blocks(draw, choices["people"])
         alone = {} if isinstance(draw, HiddenQuestion) else draw.parts
-        blocks = zip(alone.items(), draw.blocks, strict=False)
-        chosen = {name: inner for (name, inner), block in blocks if len(block) == 1}
+        for (name, inner), block in zip(alone.items(), draw.blocks, strict=False):
+            if len(block) == 1:
+                chosen[before + name], people[before + name] = inner, numbers[name]
     plans = {
         attribute: result
         for attribute, mechanism in steps(chosen.items(), "planning")
@@ -186,13 +191,13 @@ def plan(study: str, output: Output, **choices: Any) -> None:
     }
 
     def show() -> None:
-        if draw is not None:
-            show_blocks(draw, choices["people"])
+        for question, draw in draws.items():
+            show_blocks(draw, choices["people"], question)
         for attribute, result in plans.items():
             show_plan(attribute, result, chosen[attribute])
         if plans:
             click.echo(WEIGHT)
-        if draw is None and (gain := _gain(draft)) > 1:
+        if not draws and (gain := _gain(draft)) > 1:
             show_gain(gain, draft.study.epsilon)
 
     output.write(show, lambda: {name: result.to_json() for name, result in plans.items()})
