@@ -85,7 +85,7 @@ def tally_json(view: LiveView, study: Study, by: str | None = None) -> str:
 
 def _estimates_json(questions: Sequence[Question], study: Study) -> str:
     """The estimates as ``warner estimate --json`` writes them, with the options of the page."""
-    kind, data = kind_of_intervals(study.collect.people), []
+    kind, data = kind_of_intervals(planned_of(study)), []
     for question in questions:
         if question.estimate is not None:
             content = question.estimate.to_json(LEVEL, TARGET, kind)
@@ -102,7 +102,7 @@ def _estimates_csv(questions: Sequence[Question], study: Study) -> str:
         LEVEL,
         TARGET,
         (),
-        kind_of_intervals(study.collect.people),
+        kind_of_intervals(planned_of(study)),
         lambda result: summaries.get(str(result.attribute), ()),
     )
 
@@ -114,7 +114,7 @@ def _picture_png(questions: Sequence[Question], study: Study) -> bytes:
     if not drawn:
         raise NotPublished("no_picture", "picture", "needs shares, and only means were estimated")
     title = study.title if study.title and len(drawn) > 1 else None
-    kind = kind_of_intervals(study.collect.people)
+    kind = kind_of_intervals(planned_of(study))
     picture = chart(drawn, level=LEVEL, target=TARGET, title=title, kind=kind)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
@@ -151,7 +151,7 @@ class StepEstimates:
     """Estimates in this process, which keeps those of the last step for its files."""
 
     def __init__(self, study: Study) -> None:
-        self._study, self._wording, self._planned = study, Wording(study), study.collect.people
+        self._study, self._wording, self._planned = study, Wording(study), planned_of(study)
         self._number = 0
         self._questions: dict[str, tuple[Question, ...]] = {}
 

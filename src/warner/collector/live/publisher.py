@@ -35,6 +35,7 @@ from warner.collector.live.state import (
     fewest_new,
     groups_come_late,
     next_step,
+    share_asked,
     step_due,
 )
 from warner.collector.live.tables import GroupsView, event_of
@@ -71,7 +72,14 @@ class LivePublisher:
         final = collector.is_final
         fewest = self._fewest(groups_come_late(study))
         self._view = LiveView(
-            1, collect.people, collect.step, status, collector.n, final, fewest=fewest
+            1,
+            collect.people,
+            collect.step,
+            status,
+            collector.n,
+            final,
+            fewest=fewest,
+            share=share_asked(study),
         )
 
     # What the page and the streams ask for.

@@ -17,6 +17,7 @@ from typing import Any
 
 from warner._core.errors import WarnerError
 from warner.collector.collector import State
+from warner.collector.survey_document import draw_of
 from warner.mechanisms import OneOf, from_header
 from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
@@ -144,11 +145,29 @@ class LiveView:
     is_estimating: bool = False  # whether a newer step is being estimated
     # The fewest new people of a group that a step adds; 0 where nobody waits for others.
     fewest: int = 0
+    share: float = 1.0  # of people who are asked a question, on average of the questions
 
     @property
     def n(self) -> int:
         """The number of people in the last published step."""
         return 0 if self.step is None else self.step.n
+
+
+def share_asked(study: Study) -> float:
+    """The share of people who are asked a question, on average of the questions.
+
+    >>> study = Study.parse('''
+    ... ask = { each = "one", epsilon = 1.0 }
+    ... attributes = { smokes = { values = ["no", "yes"] }, age = { integers = [0, 9] } }
+    ... ''')
+    >>> share_asked(study)
+    0.5
+    """
+    draw = draw_of(study)
+    if draw is None:
+        return 1.0
+    questions = sum(len(block) * width for block, width in zip(draw.blocks, draw.odds, strict=True))
+    return questions / 2**64 / len(draw.domain.attributes)
 
 
 def kind_of_intervals(planned: int) -> str:

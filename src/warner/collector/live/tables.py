@@ -24,6 +24,7 @@ from warner.collector.live.state import (
     grouped,
     kind_of_intervals,
     questions_of,
+    share_asked,
 )
 from warner.collector.survey_document import questions_of as asked_of
 from warner.domains import Domain
@@ -299,23 +300,29 @@ def about_step(view: LiveView) -> str:
 
 def about_intervals(view: LiveView) -> str:
     """What the intervals hold."""
+    of_one = " on a question" if view.share < 1 else ""
     text = (
         f"The intervals hold at every look: with {100 * LEVEL:g} % probability an interval "
         "contains the true share, mean or quantile of the population at all steps together, "
-        f"however often you look. They are narrowest near {view.planned:,} reports, the planned "
-        "number. The estimate lies in its interval, but need not be its centre. Each interval is "
-        "for its number alone."
+        f"however often you look. They are narrowest near {_planned(view):,} reports{of_one}, the "
+        "planned number. The estimate lies in its interval, but need not be its centre. Each "
+        "interval is for its number alone."
     )
     if view.fewest > 1:
         text += " They are of the people in the step. Those who wait may answer otherwise."
-    if 0 < view.n < _FEW:
-        text += f" Below {_FEW} reports they are approximate."
+    if 0 < view.n * view.share < _FEW:
+        text += f" Below {_FEW} reports{of_one} they are approximate."
     return text
+
+
+def _planned(view: LiveView) -> int:
+    """The planned number of reports on a question."""
+    return max(1, round(view.planned * view.share))
 
 
 def command(view: LiveView) -> str:
     """The command that gives the numbers of the page from its tally file."""
-    interval = f"--interval={kind_of_intervals(view.planned)}"
+    interval = f"--interval={kind_of_intervals(_planned(view))}"
     words = ["warner", "estimate", "tally.json", interval, *view.options]
     return " ".join(map(_quoted, words))
 
@@ -422,11 +429,12 @@ def tallies_by(step: Step, column: str) -> dict[str, Tally]:
     return {name: tally for name, tally in shown.items() if tally is not None}
 
 
-def planned_of(study: Study, column: str) -> int:
-    """The planned number of people of a group; it only decides where intervals are narrowest."""
+def planned_of(study: Study, column: str | None = None) -> int:
+    """The planned reports on a question, also of a group; where intervals are narrowest."""
     # It must be fixed before the first look.
-    domain = declared(study.public, column, "by")
-    return max(1, study.collect.people // min(domain.size, _USUAL))
+    people = round(study.collect.people * share_asked(study))
+    groups = 1 if column is None else declared(study.public, column, "by").size
+    return max(1, people // min(groups, _USUAL))
 
 
 def groups_of(step: Step, column: str, study: Study, wording: Wording) -> GroupsView:

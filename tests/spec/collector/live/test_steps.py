@@ -26,6 +26,7 @@ from tests.spec.app._command import run
 from tests.spec.collector._live import ONE_IS_SMALL, STUDY, STUDY_TEXT, Memory, after, published
 from tests.spec.collector._web import KIND, Client, site
 from warner._core import processes
+from warner.collector.counts import Counts
 from warner.collector.live import estimates as live_estimates, publisher as live_publisher
 from warner.collector.live.estimates import (
     BoundedEstimates,
@@ -36,9 +37,25 @@ from warner.collector.live.estimates import (
     too_large,
 )
 from warner.collector.live.publisher import FACT, LivePublisher, event_text
-from warner.collector.live.state import LiveView, Section, Step, grouped, groups_come_late, sizes_of
-from warner.collector.live.tables import about_count, about_step, command, progress, tallies_by
+from warner.collector.live.state import (
+    LiveView,
+    Section,
+    Step,
+    grouped,
+    groups_come_late,
+    share_asked,
+    sizes_of,
+)
+from warner.collector.live.tables import (
+    about_count,
+    about_intervals,
+    about_step,
+    command,
+    progress,
+    tallies_by,
+)
 from warner.collector.pages.live import live_page
+from warner.collector.submissions import SubmissionFormat
 from warner.errors import MissingExtraError
 from warner.reports.tally import load_tallies, parse_tallies
 from warner.studies.study import Study
@@ -187,6 +204,54 @@ def test_a_slow_estimate_does_not_hold_up_reports_and_the_newest_step_is_next(
         time.sleep(0.01)
     publisher.stop()
     assert seen == [100, 400] and publisher.view().n == 400
+
+
+DRAWN = """
+[collect]
+people = 900
+step = 100
+[ask]
+each = "one"
+epsilon = 2.0
+[attributes.smokes]
+label = "Do you smoke?"
+values = ["no", "yes"]
+[attributes.drinks]
+integers = [0, 12]
+[attributes.town]
+values = ["north", "south", "west"]
+[public.place]
+values = ["here", "there"]
+"""
+
+
+def test_questions_that_are_drawn_are_shown_one_by_one() -> None:
+    """Rejects one table of all answers together, which nobody gave, and a group's size that is that
+    of one question.
+    """
+    study = Study.parse(DRAWN)
+    people = [{"smokes": "yes", "drinks": i % 13, "town": "west"} for i in range(600)]
+    form, counts = SubmissionFormat(study), Counts(SubmissionFormat(study))
+    public = {"place": ["here", "there"] * 300}
+    draw = study.draw
+    assert draw is not None
+    batch = form.parse(form.seal({"questions": draw.randomize(people)}, public))
+    counts.add(counts.added(batch))
+    step, estimates = Step(1, 600, counts.tallies()), StepEstimates(study)
+    sections = estimates.shown(step, "questions").sections
+    assert [section.heading for section in sections] == ["Do you smoke?", "drinks", "town"]
+    of_blocks = draw.block_tallies(counts.tallies()["questions"].total())
+    for section, tally in zip(sections, of_blocks.values(), strict=True):
+        assert f"from {tally.n} reports" in section.tables[0].caption
+    assert "A forged report" in sections[0].notes[0]
+    groups = estimates.groups(step, "place").groups
+    assert [(name, n, len(shown)) for name, n, shown in groups] == [
+        ("here", 300, 3),
+        ("there", 300, 3),
+    ]
+    view = LiveView(1, 900, 100, "open", 600, step=step, share=share_asked(study))
+    assert "--interval=anytime:300" in command(view)
+    assert "narrowest near 300 reports on a question" in about_intervals(view)
 
 
 def test_a_question_that_fails_leaves_the_others(caplog: Any) -> None:
