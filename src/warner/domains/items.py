@@ -31,6 +31,9 @@ class Items(Product):
 
     Args:
         items: at least two different texts.
+        split: where files of answers have one column for each item, what stands between the name of
+            the question and the item in the names of these columns, such as "/" in services/bank;
+            None for one column of texts. It says how answers are read, and is not part of ``spec``.
 
     Raises:
         ArgumentError: fewer than two items, one twice, or an item with " x ", which stands between
@@ -50,7 +53,8 @@ class Items(Product):
         'items = ["bank", "dentist", "post"]',
     )
 
-    def __init__(self, items: Sequence[str]) -> None:
+    def __init__(self, items: Sequence[str], split: str | None = None) -> None:
+        self.split = split
         names = Categorical(items).decode(range(len(items)))  # different, and legible
         for name in names:
             if not isinstance(name, str):
@@ -65,6 +69,12 @@ class Items(Product):
     def items(self) -> list[str]:
         """The items, in their order."""
         return list(self.attributes)
+
+    def file_columns(self, question: str) -> list[str]:
+        """The columns of a file of answers that hold a question with these items."""
+        if self.split is None:
+            return [question]
+        return [f"{question}{self.split}{item}" for item in self.attributes]
 
     def select(self, names: Sequence[str]) -> Domain:
         return self if list(names) == self.items else super().select(names)
@@ -91,7 +101,16 @@ class Items(Product):
         if isinstance(values, list | tuple) and not isinstance((*values, None)[0], Mapping):
             return self.columns_of(self._rows(values))
         columns = super().columns(values)
-        return {name: self._said(name, columns[name]) for name in self.attributes}
+        said = {}
+        for name in self.attributes:
+            problem = None
+            try:
+                said[name] = self.said(columns[name])
+            except ValuesError as error:
+                problem = error.offset_by(f"{name}: position", 0)
+            if problem is not None:
+                raise problem
+        return said
 
     def _rows(self, rows: Sequence[Any]) -> np.ndarray:
         """The ticks (n, d) of lists of items, one for each person."""
@@ -113,16 +132,15 @@ class Items(Product):
             raise ValuesError(position, UNKNOWN, kind(row), SPELLED)
         return ticked
 
-    def _said(self, name: str, column: Any) -> np.ndarray:
-        """A column of one item, as no and yes."""
+    def said(self, column: Any) -> np.ndarray:
+        """A column of one item (n,), as no and yes."""
         answers = column.to_list() if hasattr(column, "to_list") else list(column)
         # 1.0 is how frames write 1 in a column with gaps.
         texts = [str(a).lower().removesuffix(".0") for a in answers]
         for position, text in enumerate(texts):
             if text not in _TICKED:
                 rule = "must be no or yes, false or true, or 0 or 1"
-                got, where = kind(answers[position]), f"{name}: position"
-                raise ValuesError(position, rule, got, None, where)
+                raise ValuesError(position, rule, kind(answers[position]))
         return np.array(["no", "yes"])[[_TICKED[text] for text in texts]]
 
     def decode(self, index: Any) -> list[list[str]]:  # type: ignore[override]

@@ -127,6 +127,12 @@ class AnswerColumn:
         self._refuse(column, outside, UNKNOWN, "a string", None, SPELLED)
         return items.columns_of(np.array(marks, dtype=bool).reshape(len(marks), -1)[number])
 
+    def of_item(self, column: pa.Array, items: Items) -> np.ndarray:
+        """The column of one item, as no and yes."""
+        answers = np.empty(len(column), dtype=object)
+        answers[:] = column.to_pylist()
+        return self._checked(column, answers, items.said)
+
     @property
     def _outside(self) -> str:
         return f"not in the domain of {self.domain.size} values"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -343,6 +343,8 @@ def answer_columns(name: str, taker: Domain | Mechanism) -> list[str]:
     parts = {} if isinstance(taker, Domain) else taker.answer_parts
     if parts:
         return [f"{name}_{end}" for end in parts]
+    if isinstance(items := _domain_of(taker), Items):
+        return items.file_columns(name)
     return [
         c for attribute, inner in _takers(taker).items() for c in answer_columns(attribute, inner)
     ] or [name]
@@ -391,7 +393,15 @@ def _encoded(
     marks = batch.schema.metadata or {}
     column = AnswerColumn(name, row, together, DECIMAL_COMMA in marks, is_asked)
     if isinstance(together, Items):
-        return taker.encode(column.ticked(batch.column(name), together))
+        if together.split is None:
+            return taker.encode(column.ticked(batch.column(name), together))
+        each = dict(zip(together.items, together.file_columns(name), strict=True))
+        return taker.encode(
+            {
+                item: replace(column, name=c).of_item(batch.column(c), together)
+                for item, c in each.items()
+            }
+        )
     # A mechanism of numbers takes them without bins; other mechanisms take indices.
     by_domain = isinstance(taker, Domain) or not together.answered.is_numeric
     encode = together.encode if by_domain else taker.encode

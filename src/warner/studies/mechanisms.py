@@ -102,7 +102,7 @@ def table_problems(
     problems: list[Problem] = []
     misspelt: set[str] = set()
     ticked = "items" in spec
-    if ticked or "each" in spec:
+    if ticked or "each" in spec or "split" in spec:
         problems += _item_problems(where, spec, form.options(spec), ticked)
     for key in ("epsilon",) if ticked else ("mechanism", "epsilon"):
         if key not in spec and key not in ignored:
@@ -142,8 +142,11 @@ def _item_problems(
 ) -> list[Problem]:
     """What does not go with items that people tick, and what goes with them alone."""
     if not ticked:
-        text = message(f"{where}.each", "goes with items", None, "Leave it out")
-        return [Problem(("each",), text)]
+        return [
+            Problem((key,), message(f"{where}.{key}", "goes with items", None, "Leave it out"))
+            for key in ("each", "split")
+            if key in spec
+        ]
     rule = "does not go with items, each of which is answered by no or yes"
     keys = ("mechanism", "reports", "keys", "tags", "missing", "empty", *options)
     return [
@@ -271,6 +274,8 @@ def stated_domain(spec: Mapping[str, Any]) -> Domain:
     """The one domain that the table of an attribute states; its answers must differ as text."""
     (key,) = (key for key in BY_KEY if key in spec)
     domain = BY_KEY[key].from_study(spec[key])
+    if isinstance(domain, Items):
+        return Items(domain.items, spec.get("split"))
     _ = domain.text
     if "missing" in spec or "empty" in spec:
         return with_missing(domain, spec.get("missing", "refuse"), spec.get("empty", [""]))

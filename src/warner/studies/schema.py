@@ -359,6 +359,11 @@ ATTRIBUTE = Table(
             "with items: whether each person is asked one item or a pair of them, drawn by chance; "
             "a pair, unless there are two items only",
         ),
+        "split": Key(
+            str,
+            "with items: answers stand in one column for each item, whose name is that of the "
+            "question, this text and the item, such as services/bank with '/'",
+        ),
         "mechanism": _MECHANISM,
         "epsilon": _EPSILON,
         "reports": _REPORTS,

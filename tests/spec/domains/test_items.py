@@ -157,3 +157,18 @@ def test_items_have_displayed_texts() -> None:
     survey = Study.parse(STUDY.replace('"a", "b", "c"', many))
     assert len(survey.texts.answers("services", "en")) == 80
     assert "services" in repr(survey)
+
+
+def test_one_column_for_each_item(tmp_path: Path) -> None:
+    study, reports, answers = (tmp_path / name for name in ("s.toml", "r.csv", "a.csv"))
+    study.write_text(STUDY.replace("epsilon = 2.0", 'epsilon = 2.0\nsplit = "/"'))
+    header = "services/a,services/b,services/c,smokes\n"
+    answers.write_text(header + "1,0,TRUE,no\n0,1,false,yes\n" * 50)
+    assert "100 people" in _run("randomize", study, answers, "--output", reports)
+    answers.write_text(header + "1,0,1,no\n0,secret,0,yes\n1,,0,no\n")
+    wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    assert "column 'services/b', data row 2" in wrong and "secret" not in wrong
+    answers.write_text("services,smokes\na,no\n")
+    assert "services/a" in _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    with pytest.raises(StudyError, match="split: goes with items"):
+        Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))
