@@ -36,6 +36,7 @@ SCRIPTS = {
     "all_pairs_of_nltcs": ALL,
     "several_reports_of_one_value": ALL,
     "joint_margins": ONE,
+    "one_question_each": ONE,
     "joint_of_a_million_cells": ONE,
     "many_attributes": ONE,
     "large_domains": ONE,
