@@ -249,12 +249,36 @@ def _fake(part: Any) -> Law:
     return _mixed([(Fraction(g) / ONE, law(part.mechanism, v)) for v, g in enumerate(shares)])
 
 
+def _drawn(m: Any, answer: Any) -> Law:
+    """The law of one block of questions: its number, its report, and zeros for unused columns."""
+    slots, names = len(m.schema.empty(0)) - 1, list(m.domain.attributes)
+    whole: Law = {}
+    for number, (block, part, width) in enumerate(
+        zip(m.blocks, m.parts.values(), m.odds, strict=True)
+    ):
+        inside = tuple(answer[names.index(name)] for name in block)
+        if len(block) == 1:
+            (given,) = inside
+        elif isinstance(part, warner.PerAttribute):
+            given = inside
+        else:
+            given = 0
+            for name, index in zip(block, inside, strict=True):
+                given = given * m.domain.attributes[name].size + index
+        for key, share in law(part, given).items():
+            padded = (number, *key, *[0] * (slots - len(key)))
+            whole[padded] = Fraction(width, ONE) * share
+    return whole
+
+
 def law(mechanism: Any, answer: Any) -> Law:
     """Pr(report | answer), exactly, of every report that the answer can make."""
     m: Any = mechanism
     if isinstance(m, warner.mechanisms.WithFakes):
         odds = Fraction(m.share, ONE)
         return _mixed([(odds, law(m.mechanism, answer)), (1 - odds, _fake(m))])
+    if isinstance(m, warner.OneOf):
+        return _drawn(m, answer)
     if isinstance(m, warner.mechanisms.HiddenQuestion):
         # One answer is true, by the odds of its question; the others are fakes.
         sums = []
@@ -380,6 +404,17 @@ def answers(mechanism: Any) -> list[Any]:
     extremes of their mixtures.
     """
     m: Any = mechanism
+    if isinstance(m, warner.OneOf):
+        alone = {b[0]: p for b, p in zip(m.blocks, m.parts.values(), strict=True) if len(b) == 1}
+        several = {name for block in m.blocks if len(block) > 1 for name in block}
+        return list(
+            itertools.product(
+                *(
+                    range(d.size) if name in several else answers(alone[name])
+                    for name, d in m.domain.attributes.items()
+                )
+            )
+        )
     if isinstance(m, warner.PerAttribute):
         return list(itertools.product(*(answers(part) for part in m.parts.values())))
     if isinstance(m, warner.mechanisms.Repeated):

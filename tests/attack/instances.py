@@ -229,6 +229,13 @@ def _with_fakes(rng: np.random.Generator) -> Mechanism:
     return warner.mechanisms.WithFakes(inner, int(rng.integers(2**60, 2**63)), fakes)
 
 
+def _one_of(rng: np.random.Generator) -> Mechanism:
+    """One question of three, or a pair of them."""
+    domains = {f"part{i}": labels(rng, 4) for i in range(3)}
+    blocks = "pairs" if rng.random() < 0.5 else "attributes"
+    return warner.OneOf(warner.Product(**domains), epsilon(rng), blocks)
+
+
 def _hidden(rng: np.random.Generator) -> Mechanism:
     """Two or three questions, one of them answered."""
     domains = {f"part{i}": labels(rng, 4) for i in range(rng.integers(2, 4))}
@@ -254,6 +261,7 @@ ALL: dict[str, Make] = {
     "WithNonresponse": _with_nonresponse,
     "WithFakes": _with_fakes,
     "PerAttribute": _tuple,
+    "OneOf": _one_of,
     "HiddenQuestion": _hidden,
     "Repeated": _repeated,
 }
