@@ -404,12 +404,9 @@ def main() -> None:
             for k in of["fifty"][0]
             if k != "cell"
         }
-        held, r = average["coverage"], average["error"] / average["bound"]
-        claim(
-            "1,225 tables: intervals hold 94 to 96 %",
-            0.94 <= held <= 0.96,
-            f"{held:.3f}, wald {average['wald']:.3f}",
-        )
+        held, r = average["wald"], average["error"] / average["bound"]
+        wider = f"{held:.3f}; {average['coverage']:.3f} where widened to hold the estimate"
+        claim("1,225 tables: Wald intervals hold 94 to 96 %", 0.94 <= held <= 0.96, wider)
         claim("1,225 tables: at most 1.5 times the bound of one pair each", r <= 1.5, f"{r:.2f}")
     for line in sorted(of["coverage"], key=lambda line: line["cell"]):
         held = {key: (line[key], line[f"{key} se"]) for key in line if f"{key} se" in line}
