@@ -46,6 +46,7 @@ from warner.estimators.raked_tables import (
 
 # Entries of a matrix that is formed where attributes were not randomised separately.
 _LARGEST = 2**24
+_TOGETHER = 2**20  # entries at a time
 _STRICT = 0.5  # t over log(M)
 _NO_ENERGY = 1e-20  # of rounding alone: no report says anything of the interaction
 
@@ -113,11 +114,14 @@ def _noise(
     theta = product_of(singles)
     d = channel.matvec(theta.ravel())
     seen = np.divide(w, d**2, out=np.zeros_like(d), where=d > 0)
-    noise = 0.0
+    noise, step = 0.0, max(1, _TOGETHER // size)
     for of_block, block in channel.blocks():
-        # It is 0 for people who were not asked all of this: their scores have no interaction.
-        rest = _interaction(block.T.reshape(*shape, -1), singles)
-        noise += float(np.tensordot(theta, rest**2, theta.ndim) @ seen[of_block])
+        weights = seen[of_block]
+        for start in range(0, len(block), step):
+            some = slice(start, start + step)
+            # It is 0 for people who were not asked all of this: their scores have no interaction.
+            rest = _interaction(block[some].T.reshape(*shape, -1), singles)
+            noise += float(np.tensordot(theta, rest**2, theta.ndim) @ weights[some])
     return _dependent_bits(channel) * noise
 
 
