@@ -329,7 +329,7 @@ def _law_of_block(
         yield words("part_answers_meaning_each")
         for question in questions:
             sentences = law(part_of(mechanism, question.name), question, drawn=True)
-            yield Markup("{}: {}").format(question.label, Markup(" ").join(sentences))
+            yield Markup("{} — {}").format(question.label, Markup(" ").join(sentences))
         return
     yield words("part_answers_meaning")
     promised = mechanism.guarantee
