@@ -111,20 +111,20 @@ def test_the_sampler_follows_the_law() -> None:
 
 @pytest.mark.parametrize("name", ["unequal odds and public fakes", "subsets"])
 def test_shares_and_their_intervals(name: str) -> None:
-    # 400 simulations of each share: below 90 or above 99 % has a probability below 1e-5
+    # 200 simulations of five shares or more; 95 % of 1,000 has a standard error of 0.7 %
     survey = SURVEYS[name](3.0)
     rng = np.random.default_rng(8)
     names, sizes = list(survey.parts), survey.domain.shape
     truth = [rng.dirichlet(np.full(size, 4.0)) for size in sizes]
     covered: list[np.ndarray] = []
-    for _ in range(400):
+    for _ in range(200):
         index = [rng.choice(size, 6000, p=p) for size, p in zip(sizes, truth, strict=True)]
         columns = survey.randomize_index(np.ravel_multi_index(index, sizes), _source(rng))
         tally = survey.tally(survey.reports(columns))
         for which, p in zip(names, truth, strict=True):
             interval = estimate(tally, attributes=[which]).interval()
             covered.append((interval[:, 0] <= p) & (p <= interval[:, 1]))
-    assert 0.92 < np.concatenate(covered).mean() < 0.98
+    assert 0.91 < np.concatenate(covered).mean() < 0.985
 
 
 def _source(rng: np.random.Generator):  # type: ignore[no-untyped-def]
