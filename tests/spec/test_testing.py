@@ -13,7 +13,7 @@ import pytest
 
 import warner
 from tests.own_parts import ONE, Forced, Shrunk
-from tests.registry import ALL, COMBINED, ESTIMATORS, smallest
+from tests.registry import ALL, ESTIMATORS, SEVERAL, smallest
 from warner import Integers, LocalHashing, testing
 from warner._core.sampling import Source
 from warner.channels import DenseChannel
@@ -36,9 +36,9 @@ def _registered() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", [*ALL, *COMBINED])
+@pytest.mark.parametrize("name", [*ALL, *SEVERAL])
 def test_every_mechanism_of_the_package_is_accepted(name: str) -> None:
-    mechanism = COMBINED[name](1.0) if name in COMBINED else smallest(name)
+    mechanism = SEVERAL[name](1.0) if name in SEVERAL else smallest(name)
     testing.check_mechanism(mechanism, draws=FEW)
 
 

@@ -29,7 +29,7 @@ from warner.channels import Channel
 from warner.design.audits import audit
 from warner.domains import Domain
 from warner.estimators.base import LikelihoodData
-from warner.mechanisms import Mechanism, from_header
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, from_header
 from warner.reports.counting import count_rows
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
@@ -498,7 +498,16 @@ class _Subject:
         require(worst <= _CLOSE * scale, f"{name}: off by {worst:.3g}")
         return _within(worst)
 
+    @property
+    def one_by_one(self) -> list[str] | None:
+        """A question, where questions are estimated one by one; None where all are together."""
+        if isinstance(self.mechanism, OneOf | HiddenQuestion):
+            return list(self.mechanism.attribute_domains)[:1]
+        return None
+
     def channel_is_law(self) -> str:
+        if self.one_by_one is not None:
+            raise NotApplicable("no report is about all questions; check the parts")
         exact = self.table.astype(float)
         try:
             by_channel = self.is_counted_by_channel
@@ -624,7 +633,8 @@ class _Subject:
         by_group = sum(list(groups.values())[1:], next(iter(groups.values())))
         require(by_group == whole, "the tallies of groups do not add up to the tally of all")
         require(whole.n == _PEOPLE, f"a tally of {_PEOPLE} reports has n = {whole.n}")
-        return f"three parts, three groups and JSON; {likelihood_data(whole).weights.size} rows"
+        rows = likelihood_data(whole, self.one_by_one).weights.size
+        return f"three parts, three groups and JSON; {rows} rows"
 
     def refusals(self) -> str:
         mechanism = self.mechanism
