@@ -313,7 +313,7 @@ def test_what_a_statement_cannot_say_is_refused(folder: Path) -> None:
     assert field.schema.group_bys == 0
     with pytest.raises(
         ArgumentError,
-        match=r"hashed: has reports of LocalHashing .* warner\.spark\.tally\. The other attr",
+        match=r"hashed: has reports of LocalHashing .* warner\.spark\.tally\. Where a study has other attr",
     ):
         _statement({"hashed": field}, "reports", "duckdb")
     with pytest.raises(ArgumentError, match="dialect: must be one of duckdb"):
