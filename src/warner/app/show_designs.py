@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from textwrap import wrap
 from typing import Any
 
@@ -16,7 +17,7 @@ from warner._core.text import of_hundred, visible
 from warner.app.draft import Planned as PlannedAttribute
 from warner.app.new_study.text import toml
 from warner.app.terminal import plural, show
-from warner.design.audits import Audit
+from warner.design.audits import Audit, audit
 from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDifference, can_simulate
 from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
@@ -25,7 +26,6 @@ from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedRespon
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
-from warner.theory.inversion import max_influence
 
 
 def in_people(weight: float | None) -> str:
@@ -203,20 +203,7 @@ def show_audits(
     """Print the exact epsilon of every mechanism, and how it was computed."""
     rows, notes = [], [WEIGHT]
     for attribute, result in results.items():
-        bound = result.sampled_lower_bound
-        sampled = "" if bound is None else f"; {samples:,} samples show at least {bound:.4f}"
-        rows.append(
-            {
-                "attribute": attribute,
-                "mechanism": result.mechanism.partition("(")[0],
-                "requested": f"{result.requested:.10g}",
-                "epsilon": f"{result.epsilon:.10g}",
-                "holds": "yes" if result.holds else f"NO: {result.violation}",
-                "weight": in_people(result.influence),
-                "guarantee": result.guarantee,
-                "method": result.method + sampled,
-            }
-        )
+        rows.append(_audited(attribute, result, samples))
         if isinstance(mechanism := mechanisms[attribute], OneOf | HiddenQuestion):
             rows += _rows_of_blocks(mechanism)
             notes.insert(0, about_draw(mechanism, attribute))
@@ -236,34 +223,37 @@ def show_audits(
 _SHOWN = 10  # blocks of questions that are listed
 
 
+def _audited(
+    name: str, result: Audit, samples: int | None = None, among: float = 1.0
+) -> dict[str, str]:
+    """The row of an audit; of a mechanism that one in ``among`` people uses."""
+    bound = result.sampled_lower_bound
+    sampled = "" if bound is None else f"; {samples:,} samples show at least {bound:.4f}"
+    # A forged report says which block it is about, and fewer people are asked it.
+    influence = None if result.influence is None else result.influence * among
+    return {
+        "attribute": name,
+        "mechanism": result.mechanism.partition("(")[0],
+        "requested": f"{result.requested:.10g}",
+        "epsilon": f"{result.epsilon:.10g}",
+        "holds": "yes" if result.holds else f"NO: {result.violation}",
+        "weight": in_people(influence),
+        "guarantee": result.guarantee,
+        "method": result.method + sampled,
+    }
+
+
 def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
     """A row for each of the first blocks of questions, and one for the others."""
     rows = []
-    for (name, inner), odds in list(zip(mechanism.parts.items(), mechanism.odds, strict=True))[
-        :_SHOWN
-    ]:
-        influence = max_influence(inner)
-        rows.append(
-            {
-                "attribute": f"  {name}",
-                "mechanism": type(inner).__name__,
-                "requested": f"{inner.requested:.10g}",
-                "epsilon": f"{inner.guarantee.between_any_values().epsilon:.10g}",
-                "holds": "yes",
-                # A forged report says which block it is about, and fewer people are asked it.
-                "weight": in_people(None if influence is None else influence * 2**64 / odds),
-                "guarantee": f"{inner.guarantee}",
-                "method": "",
-            }
-        )
+    blocks = zip(mechanism.parts.items(), mechanism.odds, strict=True)
+    for (name, inner), odds in islice(blocks, _SHOWN):
+        among = 2**64 / odds if isinstance(mechanism, OneOf) else 1.0
+        rows.append(_audited(f"  {name}", audit(inner), among=among))
     more = len(mechanism.parts) - len(rows)
     if more:
         rows.append(dict.fromkeys(rows[0], "") | {"attribute": f"  ... and {more:,} more"})
     return rows
-
-
-# -----------------------------------------------------------------------------------------------
-# Proposals in words: for the terminal, and as comments of the study that they complete.
 
 
 _TELLS_NOTHING = 0.4  # width of the interval of a share
