@@ -246,16 +246,25 @@ def test_a_derived_class_is_taken_as_its_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "finding"),
-    [(survey_document, "without an explicit yes"), (survey, "nobody can be sure")],
+    ("place", "finding"),
+    [
+        ("served", "without an explicit yes"),
+        ("promised", "nobody can be sure"),
+        ("together", "nats together"),
+    ],
 )
 def test_a_survey_that_hides_little_and_does_not_say_so_is_found(
-    monkeypatch: pytest.MonkeyPatch, module: Any, finding: str
+    monkeypatch: pytest.MonkeyPatch, place: str, finding: str
 ) -> None:
     """Rejects a cap on the odds of neighbours alone, and a promise that is the same for all."""
     monkeypatch.setattr(promises.shutil, "which", lambda name: None)
     near = lambda promised: strength(warner.LDP(promised.epsilon / 10))
-    monkeypatch.setattr(module, "strength", near)
+    judge = near if place == "promised" else strength
+    at_worst = property(lambda question: max(judge(m.guarantee) for m in question.mechanisms))
+    monkeypatch.setattr(survey_document.Question, "strength", at_worst)
+    if place != "promised":
+        module = survey_document if place == "served" else survey
+        monkeypatch.setattr(module, "strength", near)
     with pytest.raises(Finding, match=finding):
         for number in range(40):
             promises.case(generator("promises", 0, number))
