@@ -71,11 +71,20 @@ class Question:
 
 
 def draw_of(study: Study) -> OneOf | None:
-    """The mechanism that draws what a person is asked; None where everybody is asked everything."""
+    """The mechanism that draws what a person is asked; None where everybody is asked everything.
+
+    Of a study with one question, whose items people tick, it draws the items.
+    """
     if isinstance(study.draw, HiddenQuestion):
         rule = "cannot be served: a page sends which questions were drawn, as it is"
         raise broken(("ask", "hide"), rule, None, "Leave it out", "ask.hide")
-    return study.draw
+    only = next(iter(study.mechanisms.values())) if len(study.mechanisms) == 1 else None
+    if not isinstance(only, OneOf):
+        return None
+    if shared := [name for name in only.domain.attributes if name in study.public]:
+        rule = "cannot be served: an item has the name of a public column"
+        raise broken(("public", shared[0]), rule, None, "Rename one", f"public.{shared[0]}")
+    return only
 
 
 def questions_of(study: Study) -> Iterator[Question]:
@@ -173,8 +182,8 @@ def _refuse_attribute(name: str, domain: Domain, mechanism: Mechanism) -> None:
         rule = "cannot be served: pages ask for neither keys nor placeholders"
         raise broken((), rule, None, "Remove keys or tags, and use another mechanism", key)
     if isinstance(domain, Items):
-        rule = "cannot be served: pages ask for one answer, and of items people tick several"
-        remedy = 'Ask each item by itself, values = ["no", "yes"], and write [ask] each = "pair"'
+        rule = "cannot be served beside other questions: each person is asked some items alone"
+        remedy = "Serve it as a study of its own, or write each item as a question, with [ask]"
         raise broken((), rule, None, remedy, key)
     if domain.attributes:
         rule = "cannot be served: a page asks one question for each report"

@@ -26,6 +26,16 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 # The tables whose parts are asked: {table: the texts of one part}.
 _ASKED = {"attributes": ("label", "help"), "public": ("label", "help")}
 _OF_STUDY = ("title", "introduction")
+# The answers to an item that is asked by itself.
+_NO_AND_YES = {
+    "en": ("no", "yes"),
+    "de": ("nein", "ja"),
+    "es": ("no", "sí"),
+    "fr": ("non", "oui"),
+    "it": ("no", "sì"),
+    "nl": ("nee", "ja"),
+    "pt": ("não", "sim"),
+}
 _SEVERAL_LINES = ("introduction", "help")  # these may hold line ends
 
 
@@ -63,6 +73,14 @@ class Texts:
             name: question for table in _ASKED for name, question in data.get(table, {}).items()
         }
         self._domains = dict(domains)
+        # Items that people tick can be asked one by one: {item: (question, its position)}.
+        self._items = {
+            item: (name, position)
+            for name, domain in self._domains.items()
+            if isinstance(domain, Items)
+            for position, item in enumerate(domain.items)
+            if item not in self._parts
+        }
 
     def title(self, language: str) -> str:
         """The title of the study in a language; "" where there is none.
@@ -80,12 +98,16 @@ class Texts:
         """The text of a question or of a public column; its name where it has none.
 
         Args:
-            name: an attribute or a public column.
+            name: an attribute, an item of one, or a public column.
             language: one of ``languages``.
 
         Raises:
             ArgumentError: a name or a language that the study does not have.
         """
+        if name in self._items:
+            of, position = self._items[name]
+            item = self.answers(of, language)[position]
+            return f"{self.question(of, language)} \N{EN DASH} {item}"
         return self._of(name, "label").get(self._known(language), name)
 
     def help(self, name: str, language: str) -> str:
@@ -98,6 +120,9 @@ class Texts:
 
     def answers(self, name: str, language: str) -> tuple[str, ...]:
         """The displayed texts of all values in their order, as :meth:`answer`."""
+        if name in self._items:
+            primary = self._known(language).partition("-")[0]
+            return _NO_AND_YES.get(primary, _NO_AND_YES[DEFAULT_LANGUAGE])
         stated = self._part(name).get("answers", {}).get(self._known(language), ())
         domain = self._values(name)
         if isinstance(domain, Items):  # a text for each item, and not for each set of them
@@ -134,6 +159,8 @@ class Texts:
 
     def _part(self, name: str) -> Mapping[str, Any]:
         """The table of an attribute or a public column."""
+        if name in self._items:
+            return {key: v for key, v in self._part(self._items[name][0]).items() if key == "help"}
         if name not in self._parts:
             rule = f"must be one of {', '.join(self._parts)}"
             raise ArgumentError("name", rule, show(name), meant(str(name), self._parts))

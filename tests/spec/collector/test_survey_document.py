@@ -17,11 +17,13 @@ from tests.refusals import refused
 from tests.services import postgres_address, postgres_files
 from tests.spec.collector._live import STUDY, published
 from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, SURVEY
+from warner import estimate
 from warner._core.text import canonical
 from warner.collector import collector as module
 from warner.collector.collector import Collector
 from warner.collector.deployment_card import deployment_card
 from warner.collector.pages.live import card_page
+from warner.collector.pages.survey import survey_page
 from warner.collector.refusals import Refused
 from warner.collector.stores import PostgresStore, SQLiteStore, Store
 from warner.collector.submissions import HEAD_BYTES, ID_BYTES, SubmissionFormat
@@ -233,6 +235,49 @@ def test_drawn_questions_are_counted_once_and_by_block(tmp_path: Path) -> None:
         of_blocks = study.draw.block_tallies(tally)  # type: ignore[union-attr]
         assert sum(one.n for one in of_blocks.values()) == 300
         collector.stop()
+
+
+ITEMS = """
+languages = ["en", "de"]
+title = { en = "Services", de = "Dienste" }
+[collect]
+access = "open"
+[attributes.services]
+label = { en = "Which of these did you use?", de = "Was davon haben Sie benutzt?" }
+items = ["bank", "dentist", "post"]
+answers = { de = ["Bank", "Zahnarzt", "Post"] }
+each = "EACH"
+epsilon = 2.0
+"""
+
+
+@pytest.mark.parametrize("each", ["one", "pair"])
+def test_items_are_asked_one_by_one(tmp_path: Path, each: str) -> None:
+    study = Study.parse(ITEMS.replace("EACH", each))
+    document = survey_document(study)
+    first = document["questions"][0]
+    assert first["label"]["en"] == "Which of these did you use? – bank"
+    assert first["label"]["de"] == "Was davon haben Sie benutzt? – Bank"
+    assert first["answers"] == {"en": ["no", "yes"], "de": ["nein", "ja"]}
+    assert document["program"]["sampler"] == "one_of"
+    page = survey_page(study, "de")
+    assert "drawn" in page and "Zahnarzt" in page
+    form, survey = SubmissionFormat(study), study.mechanisms["services"]
+    body = form.seal({"services": survey.randomize([["bank"], []] * 150)})
+    collector = Collector(study, SQLiteStore(tmp_path / "counts.sqlite"))
+    assert collector.submit(form.parse(body)).result().accepted == 300
+    tally = collector.state().tallies["services"]
+    assert estimate(tally, attributes=["bank"]).n <= tally.n == 300
+    collector.stop()
+    assert [q["name"] for q in deployment_card(study)["questions"]] == ["bank", "dentist", "post"]
+
+
+def test_items_beside_other_questions_are_not_served() -> None:
+    other = '[attributes.a]\nvalues = ["x", "y"]\nmechanism = "RandomizedResponse"\nepsilon = 1.0\n'
+    study = Study.parse(ITEMS.replace("EACH", "pair") + other)
+    refused(StudyError, "served beside other questions", survey_document, study)
+    shared = ITEMS.replace("EACH", "pair") + '[public.bank]\nvalues = ["x", "y"]\n'
+    refused(StudyError, "the name of a public column", survey_document, Study.parse(shared))
 
 
 def test_tables_of_drawn_questions_are_those_of_the_draw(tmp_path: Path) -> None:
