@@ -727,7 +727,8 @@ class Mechanism(Hinting, ABC):
                 "Was the file altered?",
             )
         if not self.schema.may_have(tally.counts, tally.n):
-            rule = f"does not fit its mechanism, {type(self).__name__}"
+            name = type(self).__name__
+            rule = f"does not fit its mechanism, {name}: no reports have its counts"
             raise MismatchError("tally", rule, None, "Was the file altered?")
         return self.channel(), tally.row_counts, self.domain
 
