@@ -115,7 +115,21 @@ def about_draw(mechanism: OneOf | HiddenQuestion, name: str = "") -> str:
         )
     return (
         f"Each person is asked one of {what}, drawn by chance whatever the answers are, and spends "
-        "all on it: the total is the largest epsilon, not the sum."
+        f"all on it: the total is the largest epsilon, not the sum.{_unequal(mechanism)}"
+    )
+
+
+_NEARLY_EQUAL = 1.1  # the ratio of two odds that are not worth a sentence
+
+
+def _unequal(mechanism: OneOf) -> str:
+    """How many of 100 people are asked each block, where these are not nearly equal."""
+    least, most = (100 * end(mechanism.odds) / 2**64 for end in (min, max))
+    if most < _NEARLY_EQUAL * least:
+        return ""
+    return (
+        " What has more answers, whose shares are harder to know, is drawn more often: of 100 "
+        f"people about {least:.2g} to {most:.2g} are asked each of them."
     )
 
 

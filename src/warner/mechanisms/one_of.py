@@ -387,7 +387,7 @@ class OneOf(Mechanism):
         names = list(self.domain.attributes)
         chosen = names if attributes is None else attribute_names(attributes, names)
         tallies = self.block_tallies(tally, chosen)
-        self._require_together(chosen, tallies)
+        self._require_together(chosen, tallies, attributes is None)
         domain = self.domain.select(chosen)
         if domain.size > LARGEST_SIZE:
             rule = f"must have at most {LARGEST_SIZE} tuples of values"
@@ -426,7 +426,9 @@ class OneOf(Mechanism):
     def asks_together(self, attributes: Sequence[str]) -> bool:
         return any(set(attributes) <= set(block) for block in self.blocks)
 
-    def _require_together(self, chosen: Sequence[str], tallies: Mapping[str, Tally]) -> None:
+    def _require_together(
+        self, chosen: Sequence[str], tallies: Mapping[str, Tally], are_all: bool
+    ) -> None:
         """Refuse questions of which no person was asked two together."""
         for pair in combinations(chosen, 2):
             both = [
@@ -435,6 +437,10 @@ class OneOf(Mechanism):
                 if set(pair) <= set(block)
             ]
             if not both:
+                if are_all:
+                    rule = "must name questions, because no person was asked all of them"
+                    remedy = f"For example attributes=[{chosen[0]!r}]"
+                    raise ArgumentError("attributes", rule, None, remedy)
                 rule = "were never asked of one person, so nothing is known of them together"
                 remedy = (
                     'Estimate one at a time, or ask pairs: blocks="pairs", each = "pair" in a study'
@@ -455,7 +461,7 @@ class OneOf(Mechanism):
         return StackChannel(channels, [max(1, width >> 20) for width in self.odds])
 
     def reports_about(self, columns: Mapping[str, np.ndarray], attribute: str) -> ReportsAbout:
-        """The reports of the people who were asked a question, of all blocks that hold it."""
+        """The reports of people who were asked a question, of blocks that tell of it by itself."""
         channels: list[LikelihoodOperator] = []
         rows: list[np.ndarray] = []
         people: list[np.ndarray] = []
@@ -464,15 +470,16 @@ class OneOf(Mechanism):
             raise ArgumentError("attribute", rule, repr(attribute))
         for number, in_block, reports in self.schema.each_block(columns):
             block, inner = self._items()[number]
-            if attribute not in block:
+            about = _about(inner, reports, block, attribute) if attribute in block else None
+            if about is None:
                 continue
-            about = _about(inner, reports, block, attribute)
             channels.append(about.channel)
             rows.append(about.row + sum(channel.shape[0] for channel in channels[:-1]))
             people.append(in_block[about.people])
         if not channels:
-            rule = "was asked of nobody"
-            raise EmptyError("attribute", rule, repr(attribute), "Ask more people")
+            rule = "was asked of nobody alone, or by randomised response with others"
+            remedy = 'Ask it alone: blocks="attributes", each = "one" in a study'
+            raise EmptyError("attribute", rule, repr(attribute), remedy)
         together = stacked(channels, [len(one) for one in people])
         channel = channels[0] if len(channels) == 1 else together
         return ReportsAbout(channel, np.concatenate(rows), np.concatenate(people))
@@ -632,8 +639,8 @@ def best_mechanism(domain: Domain, epsilon: float) -> Mechanism:
 
 def _about(
     inner: Mechanism, reports: Mapping[str, np.ndarray], block: Block, attribute: str
-) -> ReportsAbout:
-    """The reports on one question of a block, all of whose people are in ``reports``."""
+) -> ReportsAbout | None:
+    """The reports on one question of a block; None where they tell of others too."""
     if isinstance(inner, PerAttribute) and len(block) > 1:
         return inner.reports_about(reports, attribute)
     inner.require_whole_reports()
@@ -642,9 +649,7 @@ def _about(
     if len(block) == 1:
         return ReportsAbout(channel, row, people)
     if not channel.reports_are_values:
-        rule = "was asked together with others, on whose answers its reports depend too"
-        remedy = "Ask it alone, or take RandomizedResponse for its blocks"
-        raise ArgumentError("attribute", rule, repr(attribute), remedy)
+        return None
     # Of randomised response on combinations of values, the question's own value is a report.
     keep = [block.index(attribute)]
     marginal = channel.marginal(np.eye(channel.shape[0]), inner.domain.shape, keep)

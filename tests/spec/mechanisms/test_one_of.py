@@ -150,6 +150,7 @@ MISTAKES = {
         lambda: estimate(_tally(), attributes=["a", "b"]), "never asked of one person"),
     "a pair that nobody drew": (
         lambda: estimate(_tally("pairs", 1), attributes=["a", "b"]), "asked of nobody together"),
+    "all questions": (lambda: estimate(_tally()), "attributes=['a']"),
     "a table of three": (lambda: OneOf(THREE, 1.0).tally(_reports(), ways=3), "ways: can be 1"),
     "a report of a smaller block": (
         lambda: OneOf(THREE, 1.0).reports({"block": [0], "report": [2]}), "'a' must lie in 0..1"),
@@ -327,8 +328,8 @@ def test_a_regression_takes_the_people_who_were_asked() -> None:
     subsets = OneOf(THREE, 2.0, "pairs", lambda d, e: warner.SubsetSelection(d, e, size=2))
     pairs = subsets.randomize(answers, rng)
     refused(
-        warner.errors.ArgumentError,
-        "together with others",
+        warner.errors.EmptyError,
+        "asked of nobody alone",
         warner.regress,
         pairs,
         {"ward": ward},
