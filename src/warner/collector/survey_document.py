@@ -43,6 +43,7 @@ class Question:
     domain: Domain
     # That may randomise the answer: one, or those of the blocks that hold the question.
     mechanisms: tuple[Mechanism, ...]
+    share_asked: float = 1.0  # of the people, on average
 
     @property
     def epsilon(self) -> float:
@@ -57,12 +58,17 @@ class Question:
 
     @property
     def weight(self) -> float | None:
-        """The largest change that one report makes to the count of an answer; None for unknown."""
+        """The largest change that one report makes to the count of an answer; None for unknown.
+
+        Where few people are asked the question, each of them stands for several.
+        """
         if any(mechanism.domain != self.domain for mechanism in self.mechanisms):
             return None  # a report on several questions together
         weights = [max_influence(mechanism) for mechanism in different(self.mechanisms)]
         known_weights = [weight for weight in weights if weight is not None]
-        return max(known_weights) if len(known_weights) == len(weights) else None
+        if len(known_weights) < len(weights):
+            return None
+        return max(known_weights) / self.share_asked
 
     @property
     def strength(self) -> Strength:
@@ -95,9 +101,10 @@ def questions_of(study: Study) -> Iterator[Question]:
             yield Question(name, mechanism.domain, (mechanism,))
         return
     for name, domain in draw.domain.attributes.items():
-        blocks = zip(draw.blocks, draw.parts.values(), strict=True)
-        holding = (part_of(inner, name) for block, inner in blocks if name in block)
-        yield Question(name, domain, tuple(holding))
+        blocks = zip(draw.blocks, draw.parts.values(), draw.odds, strict=True)
+        holding = [(part_of(inner, name), odds) for block, inner, odds in blocks if name in block]
+        share = sum(odds for _, odds in holding) / 2**64
+        yield Question(name, domain, tuple(inner for inner, _ in holding), share)
 
 
 def different(mechanisms: Iterable[Mechanism]) -> list[Mechanism]:

@@ -17,7 +17,7 @@ from tests.refusals import refused
 from tests.services import postgres_address, postgres_files
 from tests.spec.collector._live import STUDY, published
 from tests.vectors.surveys import ANSWERS, DRAWN as DRAWN_SURVEY, SURVEY
-from warner import estimate
+from warner import OneOf, estimate
 from warner._core.text import canonical
 from warner.collector import collector as module
 from warner.collector.collector import Collector
@@ -215,7 +215,10 @@ def test_a_card_states_the_draw_and_that_it_is_not_hidden() -> None:
     assert any("Which questions a person was asked is not hidden" in s for s in card["unprotected"])
     assert "not divided" in card["accounting"]["composition"]
     assert [question["name"] for question in card["questions"]] == ["smokes", "drinks", "town"]
-    weight = max_influence(study.draw.parts["smokes"])  # type: ignore[union-attr]
+    assert isinstance(study.draw, OneOf)
+    weight = max_influence(study.draw.parts["smokes"])
+    assert weight is not None
+    weight /= study.draw.odds[0] / 2**64  # a report stands for people who are asked others
     assert card["questions"][0]["report_weight"] == weight
     page = card_page(card)
     assert "Which questions are asked" in page and "smokes" in page
