@@ -26,7 +26,6 @@ from warner.results.intervals import (
     share_row,
     with_plan,
 )
-from warner.results.share_noise import ShareNoise
 from warner.results.solution import Solution
 
 _MOST = 20  # rows in a notebook; of more values the largest shares are shown
@@ -208,10 +207,15 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
         ends[[domain.points.argmin(), domain.points.argmax()], [0, 1]] = 1.0
         low, high = np.stack([data.channel.matvec(end) for end in ends.T])
         seen = low + high > 0
-        information = data.n * float(((high - low)[seen] ** 2 * 2 / (low + high)[seen]).sum())
+        rows_in_all = data.n * data.channel.rows_per_report
+        information = rows_in_all * float(((high - low)[seen] ** 2 * 2 / (low + high)[seen]).sum())
         error = z / math.sqrt(max(information, 1e-300))
         width = 2 * error
-        limits = f"\N{PLUS-MINUS SIGN}{min(100 * error, 50):.0f} %"
+        if width > _TELLS_NOTHING and result.has_posterior_intervals:
+            # The interval of the mean stands near the sentence, which must not say less than it.
+            row = means(result)[0]
+            width = min(width, (row["high"] - row["low"]) / float(np.ptp(domain.points)))
+        limits = f"\N{PLUS-MINUS SIGN}{min(50 * width, 50):.0f} %"
         about, unit = f"the mean is known to {limits} of the range at best", " %"
     elif rows and result.has_intervals:
         width = float(np.mean([row["high"] - row["low"] for row in rows]))
@@ -222,7 +226,9 @@ def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
     if width <= _TELLS_NOTHING:
         return ""
     if result.groups is None:
-        error = error or z * float(ShareNoise.of(data, "population").deviations(z).mean())
+        # What is needed follows from the channel: of few reports, the shares are not known.
+        even = np.full(data.channel.shape[1], 1 / data.channel.shape[1])
+        error = error or z * float(np.sqrt(data.channel.variance(even) / data.n).mean())
         reports = float(f"{data.n * (error / _WORTH) ** 2:.2g}")
         goal = f"\N{PLUS-MINUS SIGN}{100 * _WORTH:.0f}{unit}"
         needed = f"For {goal} about {reports:,.0f} reports are needed"

@@ -160,6 +160,12 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     assert f"a: 2 groups, {whole.n:,} simulated reports" in text
     assert "b: " not in text
     assert "c: the group less" in warn("estimate", "t.json", "--compare-groups")
+    warn("report", "t.json", "-o", "r.html")
+    page = Path("r.html").read_text()
+    for name in ("a", "b", "c"):
+        for ward, n in zip("ns", estimate(tallies["questions"], attributes=[name]).sizes, strict=True):
+            assert f"{ward} ({n:,})" in page
+    assert "n (1," not in page
 
 
 @pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])

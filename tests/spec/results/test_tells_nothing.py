@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from warner import Categorical, Integers, RandomizedResponse, SquareWave, estimate
+from warner import Categorical, Integers, RandomizedResponse, SquareWave, SubsetSelection, estimate
 from warner.mechanisms import Mechanism
 
 AGES = Integers(0, 100)
@@ -22,7 +22,8 @@ def _note(mechanism: Mechanism, n: int, **groups: object) -> str:
         (RandomizedResponse(LABELS, 0.01), 2000, "For ±5 points about 3"),
         (RandomizedResponse(LABELS, 1.0), 20, "For ±5 points about 2,600 reports"),
         (SquareWave(AGES, 0.01), 2000, "For ±5 % about 15,000,000"),
-        (SquareWave(AGES, 0.1), 1000, "the mean is known to ±50 % of the range at best"),
+        # As the interval of the mean says, which smoothness makes narrower than the reports alone.
+        (SquareWave(AGES, 0.1), 1000, "the mean is known to ±31 % of the range at best"),
     ],
 )
 def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:
@@ -36,10 +37,16 @@ def test_it_is_said(mechanism: Mechanism, n: int, needed: str) -> None:
         (RandomizedResponse(LABELS, 1.0), 500),
         # Single shares are hardly known, and the mean is.
         (SquareWave(AGES, 1.0), 1000),
+        (SubsetSelection(AGES, 1.0), 2000),  # of which many rows are made by each report
     ],
 )
 def test_reports_that_tell_something_go_without(mechanism: Mechanism, n: int) -> None:
     assert "next to nothing" not in _note(mechanism, n)
+
+
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_few_reports_need_as_many_in_all_as_more_reports_do(n: int) -> None:
+    assert "about 2,600 reports" in " ".join(_note(RandomizedResponse(LABELS, 1.0), n).split())
 
 
 def test_groups_too() -> None:

@@ -247,10 +247,12 @@ class Question:
         summaries = self.summaries
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
-            alone = [
-                (key, n, estimate(tally, self.settings.method, self.attributes))
-                for key, n, tally in steps(listed, "estimating groups")
+            each = [
+                (key, estimate(tally, self.settings.method, self.attributes))
+                for key, _, tally in steps(listed, "estimating groups")
             ]
+        # Of drawn questions, the people who were asked this one.
+        alone = [(key, result.n, result) for key, result in each]
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
             for key, n, estimate_of_group in alone:
