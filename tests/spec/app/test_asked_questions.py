@@ -163,7 +163,9 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     warn("report", "t.json", "-o", "r.html")
     page = Path("r.html").read_text()
     for name in ("a", "b", "c"):
-        for ward, n in zip("ns", estimate(tallies["questions"], attributes=[name]).sizes, strict=True):
+        for ward, n in zip(
+            "ns", estimate(tallies["questions"], attributes=[name]).sizes, strict=True
+        ):
             assert f"{ward} ({n:,})" in page
     assert "n (1," not in page
 
