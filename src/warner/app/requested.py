@@ -26,6 +26,8 @@ from warner.results.recommend import METHODS
 from warner.results.solution import Solution
 
 _T = TypeVar("_T", bound=Tally)
+_P = TypeVar("_P", bound=Sequence[Tally] | TalliesOfGroups)
+_Request = tuple[str, _P, list[str] | None]  # the name of a question, its tallies, its attributes
 
 
 def attributes_of(parts: Sequence[Tally]) -> list[str]:
@@ -106,6 +108,30 @@ def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | N
         # Two questions may have items of one name.
         before = f"{name}: " if isinstance(mechanism.domain, Items) else ""
         yield from ((before + each, [each]) for each in attributes_of([tally]))
+
+
+def that_were_asked(requests: Iterable[_Request[_P]]) -> tuple[list[_Request[_P]], list[str]]:
+    """The questions that somebody was asked, and the names of the others, which are said."""
+    listed = list(requests)
+    nobody = [name for name, parts, names in listed if not were_asked(parts, names)]
+    if len(nobody) == len(listed):
+        return listed, []  # the estimate says why there is none
+    if nobody:
+        click.echo(f"Left out, because nobody was asked: {', '.join(nobody)}", err=True)
+    return [request for request in listed if request[0] not in nobody], nobody
+
+
+def were_asked(parts: Sequence[Tally] | TalliesOfGroups, attributes: list[str] | None) -> bool:
+    """Whether somebody was asked these questions, of several each two together."""
+    if isinstance(parts, Tally):
+        parts = [parts.total()]
+    tallies = parts.values() if isinstance(parts, Mapping) else parts
+    return any(
+        not isinstance(mechanism := from_header(tally.header), OneOf)
+        or attributes is None
+        or mechanism.were_asked(tally.total(), attributes)
+        for tally in tallies
+    )
 
 
 def question_of_item(name: str, tally: Tally, attributes: list[str] | None) -> str | None:

@@ -60,6 +60,7 @@ _SHRUNK = (
     "alone would allow."
 )
 _MEDIAN = parse("median")
+_NOBODY = {"value": "nobody was asked", "figure": "", "limits": "", "mark": "", "reports": 0}
 _SHARE = Column("estimate", unit="share")
 _MARK = Column("mark", "")  # of shrunk shares
 
@@ -223,16 +224,22 @@ def figures_of(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def show_groups(
     names: Sequence[str],
-    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    estimates: Sequence[tuple[Sequence[Any], Estimate | str]],
     level: float,
     target: str,
     kind: str | None = None,
     summaries: Callable[[Estimate], Sequence[Named]] | None = None,
 ) -> None:
-    """Print one table of the estimates of groups, each of which was estimated alone."""
+    """Print one table of the estimates of groups, each of which was estimated alone.
+
+    The name of a question stands for one that nobody of the group was asked.
+    """
     rows: list[dict[str, Any]] = []
     for key, result in estimates:
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
+        if isinstance(result, str):
+            rows.append({**_NOBODY, **by, "attribute": result})
+            continue
         chosen = [] if summaries is None else list(summaries(result))
         own_rows = [
             {**with_figures(row), "attribute": str(result.attribute), "value": row["text"]}
@@ -256,9 +263,10 @@ def show_groups(
         f"{_SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
         "All people together: in the report of warner report, or from a tally made without --by.",
     ]
-    if any(result.data.simulated for _, result in estimates):
+    of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
+    if any(result.data.simulated for _, result in of_groups):
         notes.insert(0, "The reports are simulated.")
-    for key, result in estimates:
+    for key, result in of_groups:
         if result.doubt:
             notes.append(f"WARNING: {', '.join(map(as_text, key))}: {result.doubt}")
     show(Table(columns, rows, notes))

@@ -426,16 +426,25 @@ class OneOf(Mechanism):
     def asks_together(self, attributes: Sequence[str]) -> bool:
         return any(set(attributes) <= set(block) for block in self.blocks)
 
+    def were_asked(self, tally: Tally, attributes: Sequence[str]) -> bool:
+        """Whether somebody was asked these questions, of several each two together."""
+        tallies = self.block_tallies(tally, attributes)
+        return all(
+            any(tallies[name].n for name in self._that_hold(pair))
+            for pair in combinations(attributes, min(len(attributes), 2))
+        )
+
+    def _that_hold(self, questions: Sequence[str]) -> list[str]:
+        """The names of the blocks that hold all of these questions."""
+        named = zip(self.blocks, self.parts, strict=True)
+        return [name for block, name in named if set(questions) <= set(block)]
+
     def _require_together(
         self, chosen: Sequence[str], tallies: Mapping[str, Tally], are_all: bool
     ) -> None:
         """Refuse questions of which no person was asked two together."""
         for pair in combinations(chosen, 2):
-            both = [
-                name
-                for block, name in zip(self.blocks, self.parts, strict=True)
-                if set(pair) <= set(block)
-            ]
+            both = self._that_hold(pair)
             if not both:
                 if are_all:
                     rule = "must name questions, because no person was asked all of them"

@@ -884,7 +884,8 @@ def _of_groups(
     shares = np.full((len(table.keys), table.domain.size), 1 / table.domain.size)
     members: list[Estimate | None] = []
     for g, tally in enumerate(steps(list(groups.values()), "estimating groups")):
-        member = _of_one(likelihood_data(tally, attributes), method) if tally.n else None
+        has_reports = table.parts[g] is not None
+        member = _of_one(likelihood_data(tally, attributes), method) if has_reports else None
         members.append(member)
         if member is not None:
             shares[g] = member.probabilities

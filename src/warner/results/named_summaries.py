@@ -223,21 +223,29 @@ def csv_of(
 
 def csv_of_groups(
     names: Sequence[str],
-    estimates: Sequence[tuple[Sequence[Any], Estimate]],
+    estimates: Sequence[tuple[Sequence[Any], Estimate | str]],
     level: float,
     target: str,
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> str:
-    """The rows of the estimates of groups as CSV, with a column for each public column."""
+    """The rows of the estimates of groups as CSV, with a column for each public column.
+
+    The name of a question stands for one that nobody of the group was asked.
+    """
     taken = {key for column in _columns(level) for key in column.keys}
     names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [
         {**dict(zip(names, key, strict=True)), **row}
         for key, result in estimates
-        for row in estimate_rows(result, level, target, kind, summaries)
+        for row in (
+            [{"attribute": result}]
+            if isinstance(result, str)
+            else estimate_rows(result, level, target, kind, summaries)
+        )
     ]
-    return _csv(names, rows, level, target, any(result.data.simulated for _, result in estimates))
+    of_groups = [result for _, result in estimates if isinstance(result, Estimate)]
+    return _csv(names, rows, level, target, any(result.data.simulated for result in of_groups))
 
 
 def _columns(level: float) -> list[Column]:

@@ -170,6 +170,39 @@ def test_groups_count_the_people_who_were_asked(here: Path) -> None:
     assert "n (1," not in page
 
 
+@pytest.mark.parametrize("each", ['"one"', '"pair"'])
+def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
+    each: str, here: Path
+) -> None:
+    survey, frame = study_of(each).draw, answers()
+    assert survey is not None
+    reports = survey.randomize(frame, rng=np.random.default_rng(1))
+    # Of ward s all were asked the first question or pair: nobody c.
+    is_small = (reports.columns["block"] == 0) & (np.arange(3000) % 20 == 0)
+    tally = survey.tally(reports, {"ward": np.where(is_small, "s", "n")})
+    save_tallies({"questions": tally}, "t.json")
+    text = warn("estimate", "t.json", "-o", "t.csv", "--allow-simulated")
+    assert "\ns,c,,,," in Path("t.csv").read_text() and "\ns,a,no,0." in Path("t.csv").read_text()
+    text = warn("estimate", "t.json")
+    nobody = [line.split()[:2] for line in text.split("\n") if "nobody was asked" in line]
+    assert nobody == [["s", name] for name in ("bc" if each == '"one"' else "c")]
+    text = warn("estimate", "t.json", "--only", "c", "--json")
+    groups = json.loads(text[text.index("[") :])
+    assert [group["n"] for group in groups if group["group"] == {"ward": "s"}] == [0]
+    assert "no_reports" in warn("estimate", "t.json", "--by", "ward", "--only", "c")
+    if each == '"pair"':
+        assert "nobody was asked" in warn("estimate", "t.json", "--joint", "a,c")
+    warn("report", "t.json", "-o", "r.html")
+    assert Path("r.html").read_text().count("No reports: s.") == len(nobody)
+    # Of all together, a sentence names the questions.
+    save_tallies({"questions": tally[("s",)]}, "s.json")
+    text = warn("estimate", "s.json")
+    assert "nobody was asked: " in text and "\na: " in text and "\nc: " not in text
+    assert "asked of nobody" in warn("estimate", "s.json", "--only", "c", code=1)
+    warn("report", "s.json", "-o", "s.html")
+    assert "Nobody was asked: " in Path("s.html").read_text()
+
+
 @pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])
 def test_frames_and_databases_count_blocks_as_files_do(each: str, here: Path) -> None:
     study = study_of(each)

@@ -15,7 +15,7 @@ from warner._core.errors import ArgumentError
 from warner._core.progress import steps
 from warner.app.commands.options import Output, additions, attributes, csv_of_rows, written
 from warner.app.draft import Draft, mechanism_of
-from warner.app.requested import asked_tallies
+from warner.app.requested import asked_tallies, that_were_asked
 from warner.app.show_designs import show_table
 from warner.app.what_files_hold import one_or_all, read_totals, say_written, tallies_together
 from warner.design.benchmark import Benchmark, benchmark as benchmark_of
@@ -146,11 +146,12 @@ def _of_tallies(
     equal, simulated = choices["allow_equal"], choices["allow_simulated"]
     tallies = tallies_together(paths, read_totals, equal, simulated)
     loss, runs, only, joint = (choices[key] for key in ("loss", "runs", "only", "joint"))
+    wished, _ = that_were_asked(asked_tallies(tallies, only, joint))
     rankings = {
         name: compare_methods(
             one_or_all(parts), _methods(choices, parts[0]), loss, runs, attributes=names
         )
-        for name, parts, names in steps(list(asked_tallies(tallies, only, joint)), "comparing")
+        for name, parts, names in steps(wished, "comparing")
     }
     if plot_path is not None:
         save(ranking(rankings), plot_path)

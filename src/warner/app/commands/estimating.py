@@ -31,6 +31,8 @@ from warner.app.requested import (
     method_option,
     question_of_item,
     summary,
+    that_were_asked,
+    were_asked,
 )
 from warner.app.show_estimates import (
     show_differences,
@@ -167,7 +169,7 @@ class EstimateRequest:
         """The groups of the questions that are asked for, and the attributes of each."""
         by = [] if self.by == _FILES else names_in(self.by)
         groups = read_groups(self.tallies, self.allow_simulated, by, self.allow_implausible)
-        return list(asked_groups(groups, self.only))
+        return that_were_asked(asked_groups(groups, self.only))[0]
 
 
 @click.command()
@@ -301,7 +303,7 @@ def _estimate_shares(request: EstimateRequest) -> None:
         _estimate_each_group(grouped, request, summaries_of)
         return
     only, (level, target), kind = request.only, request.intervals, request.kind
-    wished = list(asked_tallies(flat, only, request.joint))
+    wished, _ = that_were_asked(asked_tallies(flat, only, request.joint))
     estimates = [
         result
         for name, tally, names in steps(wished, "estimating")
@@ -359,20 +361,27 @@ def _estimate_each_group(
         rule, remedy = "do not go with a tally of groups", "With --by groups can be drawn"
         raise ArgumentError("--plot and --background", rule, None, remedy)
     chosen = None if request.method_name is None else method(request.method_name)
-    results = [
-        (key, result)
-        for name, parts, names in asked_tallies(grouped, request.only, request.joint)
-        for key, group_parts in _parts_by_group(parts)
-        for result in estimates_of(name, group_parts, chosen, names, request.only)
-    ]
+    results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
+    wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
+    for name, parts, names in wished:
+        for key, group_parts in _parts_by_group(parts):
+            if were_asked(parts, names) and not were_asked(group_parts, names):
+                results.append((key, name))
+                continue
+            of_group = estimates_of(name, group_parts, chosen, names, request.only)
+            results += [(key, result) for result in of_group]
     columns = next(iter(grouped.values()))[0].names
     shown = (*request.intervals, request.kind)
-    summaries_of.check([result for _, result in results])
+    summaries_of.check([result for _, result in results if isinstance(result, Estimate)])
     request.output.write(
         lambda: show_groups(columns, results, *shown, summaries_of.named),
         lambda: [
             {"group": dict(zip(columns, key, strict=True))}
-            | _json_of(result, request, summaries_of)
+            | (
+                {"attribute": result, "n": 0}
+                if isinstance(result, str)
+                else _json_of(result, request, summaries_of)
+            )
             for key, result in results
         ],
         lambda: csv_of_groups(columns, results, *shown, summaries_of.named),

@@ -24,6 +24,7 @@ from warner.app.requested import (
     estimates_of,
     method_option,
     summary,
+    that_were_asked,
 )
 from warner.app.what_files_hold import (
     apart,
@@ -151,7 +152,7 @@ def report(
     labels = {} if stated is None else stated.labels
     dropped = () if stated is None else _dropped(stated)
     settings = Settings(level, target, top, summaries_of, reference, labels, chosen, dropped)
-    questions = _questions(used, groups, chosen, only, joint, settings)
+    questions, nobody = _questions(used, groups, chosen, only, joint, settings)
     if summaries:
         Wanted.of_options(summaries).check([question.estimate for question in questions])
     content = build(
@@ -162,6 +163,7 @@ def report(
             _date(date),
             rounds,
             importlib.metadata.version("warner"),
+            nobody,
         ),
         settings,
     )
@@ -249,8 +251,8 @@ def _questions(
     only: tuple[str, ...],
     joint: tuple[str, ...],
     settings: Settings,
-) -> list[Question]:
-    """The results of all questions that are asked for.
+) -> tuple[list[Question], list[str]]:
+    """The results of all questions that are asked for, and the names of those without reports.
 
     Attributes that were randomised together are questions of their own; their joint shares are
     shown where --joint asks for them.
@@ -267,7 +269,8 @@ def _questions(
     if joint:
         requests += asked_tallies(tallies, only, joint)
     questions: list[Question] = []
-    for name, parts, names in steps(requests, "estimating"):
+    wished, nobody = that_were_asked(requests)
+    for name, parts, names in steps(wished, "estimating"):
         inside = attributes_of(parts)
         shown = any(_shows_nonresponse(from_header(tally.header)) for tally in parts)
         for result in estimates_of(name, parts, chosen, names, only):
@@ -276,7 +279,7 @@ def _questions(
             inner = None if not inside else tuple(names or (str(result.attribute),))
             of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
             questions.append(Question(result, settings, of_groups, inner, shown))
-    return questions
+    return questions, nobody
 
 
 def _shows_nonresponse(mechanism: Mechanism) -> bool:

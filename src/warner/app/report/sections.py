@@ -30,7 +30,7 @@ from warner.app.report.content import (
     table_of_summaries,
     tables_of_keys,
 )
-from warner.app.requested import Wanted
+from warner.app.requested import Wanted, were_asked
 from warner.app.show_estimates import INTERVALS, NO_INTERVALS, figures_of
 from warner.app.terminal import plural
 from warner.design.privacy_words import (
@@ -231,11 +231,20 @@ class Question:
     def _by_group(self, columns: str) -> list[Block]:
         """The tables of all groups, each estimated from its own reports."""
         assert self.groups is not None
-        listed = [(key, tally.n, tally) for key, tally in self.groups.items() if tally.n]
+        names = None if self.attributes is None else list(self.attributes)
+        listed = [
+            (key, tally.n, tally)
+            for key, tally in self.groups.items()
+            if tally.n and were_asked(tally, names)
+        ]
         blocks: list[Block] = [
             "Each group was estimated from its own reports alone. Fewer people make wider "
             "intervals."
         ]
+        if len(listed) < len(self.groups):
+            present = [key for key, _, _ in listed]
+            nobody = [visible(label(key)) for key in self.groups if key not in present]
+            blocks.append(f"No reports: {'; '.join(nobody[:_MOST_GROUPS])}.")
         if len(listed) > _MOST_GROUPS:
             least = sorted((n for _, n, _ in listed), reverse=True)[_MOST_GROUPS - 1]
             listed = [group for group in listed if group[1] >= least][:_MOST_GROUPS]
@@ -247,24 +256,22 @@ class Question:
         summaries = self.summaries
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MethodWarning)
-            each = [
+            alone = [
                 (key, estimate(tally, self.settings.method, self.attributes))
                 for key, _, tally in steps(listed, "estimating groups")
             ]
-        # Of drawn questions, the people who were asked this one.
-        alone = [(key, result.n, result) for key, result in each]
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
-            for key, n, estimate_of_group in alone:
-                for row in summary_rows(estimate_of_group, summaries, level, target):
-                    tables.setdefault(row["text"], []).append((label(key), n, row))
+            # Of drawn questions n is of the people who were asked this one.
+            for key, of_group in alone:
+                for row in summary_rows(of_group, summaries, level, target):
+                    tables.setdefault(row["text"], []).append((label(key), of_group.n, row))
             for text, rows in tables.items():
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
             return blocks
         of_one = _key_rows if self._keys else answer_rows
         by_name = [
-            (label(key), n, of_one(estimate_of_group, level, target))
-            for key, n, estimate_of_group in alone
+            (label(key), of_group.n, of_one(of_group, level, target)) for key, of_group in alone
         ]
         for x, answer in self.answers():
             rows = [(name, n, {**values[x], "is_share": True}) for name, n, values in by_name]
@@ -437,6 +444,7 @@ class Source:
     date: str = ""  # the date to print; "" for none
     rounds: int = 1  # how often the survey is held with fresh reports of the same people
     version: str = ""  # of the program
+    nobody: Sequence[str] = ()  # the questions that nobody was asked
 
 
 def build(source: Source, settings: Settings) -> Report:
@@ -475,7 +483,9 @@ def _in_short(source: Source, settings: Settings) -> Section:
     )
     level = f"{100 * settings.level:.4g} %"
     about = f"The numbers in brackets are {level} intervals: {hidden} is known within limits only."
-    return Section("In short", (points, about))
+    names = [visible(settings.labels.get(name, name)) for name in source.nobody]
+    nobody = [f"Nobody was asked: {'; '.join(names)}."] if names else []
+    return Section("In short", (points, *nobody, about))
 
 
 def _mechanisms(source: Source) -> list[dict[str, tuple[Mechanism, int]]]:
