@@ -22,7 +22,7 @@ from warner.design.planning import LOSS_NAMES, Plan, RankedMechanism, WantedDiff
 from warner.design.privacy_words import Odds, about_draw, odds_of
 from warner.design.proposal import Proposal
 from warner.domains import Categorical, Items
-from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse
+from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, RandomizedResponse, WithFakes
 from warner.mechanisms.covers import cover_of_pairs
 from warner.privacy.guarantees import compose
 from warner.theory import expected_loss
@@ -249,7 +249,11 @@ def _rows_of_blocks(mechanism: OneOf | HiddenQuestion) -> list[dict[str, str]]:
     blocks = zip(mechanism.parts.items(), mechanism.odds, strict=True)
     for (name, inner), odds in islice(blocks, _SHOWN):
         among = 2**64 / odds if isinstance(mechanism, OneOf) else 1.0
-        rows.append(_audited(f"  {name}", audit(inner), among=among))
+        row = _audited(f"  {name}", audit(inner), among=among)
+        if isinstance(inner, WithFakes):  # nobody asked for the epsilon of one report of several
+            of_one = {"attribute": f"  {name}, seen alone", "requested": ""}
+            row |= {**of_one, "mechanism": type(inner.mechanism).__name__}
+        rows.append(row)
     more = len(mechanism.parts) - len(rows)
     if more:
         rows.append(dict.fromkeys(rows[0], "") | {"attribute": f"  ... and {more:,} more"})

@@ -15,6 +15,7 @@ from warner.domains.product import Product
 
 _MARKS = (";", "|", ",", "\n", " ")  # what may stand between ticked items in a text
 _TICKED = {"yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0}
+_BLANK = ("", "none", "nan", "<na>")
 UNKNOWN = "names what is no item of the question"
 SPELLED = (
     "Write items as the question does, such as 'bank;dentist'; nothing ticked is an empty list"
@@ -140,7 +141,8 @@ class Items(Product):
         for position, text in enumerate(texts):
             if text not in _TICKED:
                 rule = "must be no or yes, false or true, or 0 or 1"
-                raise ValuesError(position, rule, kind(answers[position]))
+                got = kind(answers[position]) if text not in _BLANK else "a blank cell"
+                raise ValuesError(position, rule, got)
         return np.array(["no", "yes"])[[_TICKED[text] for text in texts]]
 
     def decode(self, index: Any) -> list[list[str]]:  # type: ignore[override]

@@ -213,10 +213,14 @@ def require_columns(path: str, names: list[str], columns: list[str]) -> None:
     if not missing:
         return
     alike = {name.strip().casefold(): name for name in columns}
+    begun = [c[len(n)] for n in missing for c in columns if c[:-1].startswith(n)]
+    marks = [mark for mark in begun if not mark.isalnum()]
     spelt = [name for name in missing if name.strip().casefold() in alike]
     remedy = f"Needed: {', '.join(names)}"
     if spelt:
         remedy += f". {', '.join(spelt)}: there but for upper and lower case, or spaces around"
+    elif marks:
+        remedy += f'. For items in columns of their own the study says split = "{marks[0]}"'
     elif len(missing) == len(names):
         remedy += (
             ". Name them in the first line, one column for each question and one row for each "

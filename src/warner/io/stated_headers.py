@@ -85,6 +85,8 @@ def codes_in_words(mechanisms: Mapping[str, Mechanism]) -> str:
             for of, domain in list(domains.items())[:_ATTRIBUTES]
             if not domain.is_binned
         ]
+        further = len(domains) - _ATTRIBUTES
+        orders += [f"and {further} more"] if further > 0 else []
         text = f"{type(mechanism).__name__} with epsilon {mechanism.requested}"
         of_name = f"{show(name)} as " if len(mechanisms) > 1 else ""
         listed.append(of_name + text + (f", where {'; '.join(orders)}" if orders else ""))

@@ -117,8 +117,9 @@ class OneOf(Mechanism):
         odds: Mapping[Any, float] | None = None,
         ask: int = 1,
     ) -> None:
-        if not isinstance(product, Product):
-            rule, remedy = "must be a Product", "For one question use its mechanism alone"
+        if not isinstance(product, Product) or len(product.attributes) < 2:
+            rule = "must be a Product of two questions or more"
+            remedy = "For one question use its mechanism alone"
             raise ArgumentTypeError("product", rule, kind(product), remedy)
         questions = integer("ask", ask, 1, len(product.attributes))
         self.domain = product

@@ -325,10 +325,16 @@ def is_drawn(ask: Any) -> bool:
     return isinstance(ask, Mapping) and ask.get("each") != "all"
 
 
+_LEAST_TO_DRAW = 2
+
+
 def drawn(
     ask: Mapping[str, Any], specs: Mapping[str, Mapping[str, Any]], rows: int = 1
 ) -> OneOf | HiddenQuestion:
     """The mechanism of a study with the table [ask], for one row of answers."""
+    if len(specs) < _LEAST_TO_DRAW:
+        rule = "needs two or more attributes to draw from"
+        raise broken(("ask",), rule, None, "Leave it out", "ask")
     log = ProblemLog()
     alone = ask.get("each") == "one"
     if ask.get("hide") and not alone:

@@ -658,9 +658,6 @@ def _check_ask(data: Mapping[str, Any]) -> None:
     for key, remedy in _NOT_WITH_ASK.items():
         if key in data:
             raise broken((key,), "does not go with [ask]", None, remedy, key)
-    if len(data["attributes"]) < _LEAST_TO_DRAW:
-        rule = "needs two or more attributes to draw from"
-        raise broken(("ask",), rule, None, "Leave it out", "ask")
     for table in ("attributes", "public"):
         for name in data.get(table, {}):
             if name.casefold() == QUESTIONS:
@@ -668,7 +665,6 @@ def _check_ask(data: Mapping[str, Any]) -> None:
                 raise broken((table, name), rule, None, "Rename it", f"{table}.{name}")
 
 
-_LEAST_TO_DRAW = 2
 _NOT_WITH_ASK = {
     "joint": 'In [ask] write blocks, such as blocks = [["a", "b"], ["c"]]',
     "groups": "To compare groups of people declare a public column, [public.NAME]",

@@ -228,6 +228,23 @@ def test_frames_and_databases_count_blocks_as_files_do(each: str, here: Path) ->
     assert counted[("s",)].counts.tolist() == expected[("s",)].counts.tolist()
 
 
+def test_one_question_cannot_be_drawn_and_is_told_once() -> None:
+    one = ONE[: ONE.index("[attributes.b]")]
+    for each in ('"one"', '"pair"', "2"):
+        with pytest.raises(StudyError) as refused:
+            Study.parse(one.replace('"one"', each))
+        assert str(refused.value).endswith("needs two or more attributes to draw from. Leave it out.")
+        assert "blocks" not in str(refused.value)
+
+
+def test_a_tally_of_drawn_questions_is_no_pilot(here: Path) -> None:
+    survey = study_of('"pair"').draw
+    assert survey is not None
+    tally = survey.tally(survey.randomize(answers()))
+    save_tallies({"questions": tally}, "t.json")
+    assert 'answer all: [ask] each = "all"' in warn("plan", "t.json", code=1)
+
+
 def test_a_report_that_its_block_does_not_have_is_refused_wherever_it_stands() -> None:
     study = study_of('"one"')
     table = pl.DataFrame({"questions_block": [0, 0, 2], "questions_report": [0, 3, 3]})
@@ -276,6 +293,12 @@ def test_a_study_hides_the_question(tmp_path: Path) -> None:
     open_ended = open_ended.replace("bins = 2}", 'bins = 2}\nmechanism = "SquareWave"')
     with pytest.raises(StudyError, match="RandomizedResponse or SubsetSelection"):
         Study.parse(open_ended)
+
+
+def test_an_audit_calls_hidden_reports_what_they_are(here: Path) -> None:
+    Path("hidden.toml").write_text(HIDDEN)
+    shown = warn("audit", "hidden.toml")
+    assert "  smokes, seen alone  RandomizedResponse  " in shown and "WithFakes" not in shown
 
 
 def test_audit_and_check_say_what_is_drawn_and_what_it_spends(here: Path) -> None:

@@ -168,7 +168,14 @@ def test_one_column_for_each_item(tmp_path: Path) -> None:
     answers.write_text(header + "1,0,1,no\n0,secret,0,yes\n1,,0,no\n")
     wrong = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
     assert "column 'services/b', data row 2" in wrong and "secret" not in wrong
+    answers.write_text(header + "1,0,1,no\n1,,0,no\n")
+    blank = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    assert "got a blank cell" in blank
     answers.write_text("services,smokes\na,no\n")
     assert "services/a" in _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    study.write_text(STUDY)
+    answers.write_text(header + "1,0,1,no\n")
+    said = _run("randomize", study, answers, "--output", tmp_path / "w.csv")
+    assert 'the study says split = "/"' in said
     with pytest.raises(StudyError, match="split: goes with items"):
         Study.parse(STUDY.replace("epsilon = 1.0", 'epsilon = 1.0\nsplit = "/"'))

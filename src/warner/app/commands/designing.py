@@ -384,7 +384,12 @@ def _group_attributes(
     """Print groups of attributes that depend on each other, one in each line."""
     tallies = read_totals(path)
     for tally in tallies.values():
-        if not from_header(tally.header).attribute_domains:
+        mechanism = from_header(tally.header)
+        if isinstance(mechanism, OneOf | HiddenQuestion):
+            rule = "is of people who were asked different questions, so that groups are not found"
+            remedy = 'Let the people of a pilot answer all: [ask] each = "all", tally --ways 2'
+            raise ArgumentError(path, rule, None, remedy)
+        if not mechanism.attribute_domains:
             rule = "has no joint reports of pairs of attributes"
             raise ArgumentError(path, rule, None, "Make it with warner tally --ways 2")
     groups = {

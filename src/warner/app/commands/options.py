@@ -119,7 +119,8 @@ attributes = options(
         "--joint",
         metavar="NAME,NAME,...",
         multiple=True,
-        help="Joint shares of these attributes; needs a tally made with --ways. May be repeated.",
+        help="Joint shares of these attributes, whose reports are counted together: made with "
+        "tally --ways, or of a study that asks pairs. May be repeated.",
     ),
 )
 
