@@ -233,7 +233,9 @@ def test_one_question_cannot_be_drawn_and_is_told_once() -> None:
     for each in ('"one"', '"pair"', "2"):
         with pytest.raises(StudyError) as refused:
             Study.parse(one.replace('"one"', each))
-        assert str(refused.value).endswith("needs two or more attributes to draw from. Leave it out.")
+        assert str(refused.value).endswith(
+            "needs two or more attributes to draw from. Leave it out."
+        )
         assert "blocks" not in str(refused.value)
 
 
