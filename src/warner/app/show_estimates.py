@@ -26,7 +26,7 @@ from warner.results.intervals import at_every_look, share_columns
 from warner.results.named_summaries import Named, applicable, estimate_rows, parse, summary_rows
 from warner.results.redistribution import Redistributed
 from warner.results.solution import Solution
-from warner.results.tables import reports_of, tells_nothing
+from warner.results.tables import asked_in_words, reports_of, tells_nothing
 from warner.results.weights import WeightedEstimate
 
 INTERVALS = {
@@ -68,7 +68,8 @@ _MARK = Column("mark", "")  # of shrunk shares
 def _columns(level: float, result: Solution, kind: str = "") -> list[Column]:
     """The columns of a table of shares. Shares times n are no counts, and their title says so."""
     whose = "reports" if result.reports_per_person > 1 else "people"
-    return share_columns(level, f"{whose}, estimated", "average" * (kind == "average"))
+    counted = None if asked_in_words(result.data) else f"{whose}, estimated"
+    return share_columns(level, counted, kind)
 
 
 def _marked(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -145,7 +146,7 @@ def show_items(
     ]
     rows = _marked(rows)
     used = results[0].interval_kind(target, kind)
-    value, share, *others = share_columns(level, None, "average" * (used == "average"))
+    value, share, *others = share_columns(level, None, used)
     columns = [
         replace(value, title="item"),
         replace(share, title="tick it"),
@@ -235,6 +236,7 @@ def show_groups(
     The name of a question stands for one that nobody of the group was asked.
     """
     rows: list[dict[str, Any]] = []
+    is_bounded = True
     for key, result in estimates:
         by = {f"by {name}": as_text(value) for name, value in zip(names, key, strict=True)}
         if isinstance(result, str):
@@ -247,6 +249,8 @@ def show_groups(
         ]
         if not chosen:
             own_rows = _marked([*map(with_figures, estimate_rows(result, level, target, kind))])
+        if not chosen and result.interval_kind(target, kind) == "none":
+            own_rows, is_bounded = [{**row, "limits": "none"} for row in own_rows], False
         rows += [{"mark": "", **by, **row, "reports": result.n} for row in own_rows]
     columns = [
         *(Column(f"by {name}", name) for name in names),
@@ -261,6 +265,7 @@ def show_groups(
     notes = [
         f"Each group was estimated alone. Intervals are of the {target}.",
         f"{_SHRUNK} -o FILE.csv writes the unbiased estimates." if is_marked else "",
+        "" if is_bounded else NO_INTERVALS,
         "All people together: in the report of warner report, or from a tally made without --by.",
     ]
     of_groups = [(key, result) for key, result in estimates if isinstance(result, Estimate)]
@@ -294,6 +299,8 @@ def _title(result: Estimate) -> str:
     if result.reports_per_person > 1:
         people = plural(result.data.least_people, "person", "people")
         reports += f" of {people} or more"
+    if words := asked_in_words(result.data):
+        reports += f" ({words})"
     return f"{result.attribute or 'value'}: {reports}, {result.method}"
 
 

@@ -647,6 +647,10 @@ class LikelihoodOperator(ABC):
         """How many of n people sent the reports of these rows."""
         return n
 
+    def n_of_all(self, axes: Sequence[int], n: int) -> int:
+        """How many of n reports depend on every one of these attributes."""
+        return n if all(self.tells_about([axis]) for axis in axes) else 0
+
     def tells_about(self, axes: Sequence[int]) -> bool:
         """Whether reports depend on one of these attributes at least."""
         return True

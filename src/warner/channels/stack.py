@@ -186,6 +186,10 @@ class StackedRows(Stacked):
     def n_people(self, n: int) -> int:
         return int(self.people.sum())
 
+    def n_of_all(self, axes: Sequence[int], n: int) -> int:
+        groups = zip(self.channels, self._group_sizes, strict=True)
+        return sum(channel.n_of_all(axes, people) for channel, people in groups)
+
     def _stacked_anew(
         self,
         groups: Sequence[tuple[LikelihoodOperator, FloatArray]],

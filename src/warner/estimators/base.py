@@ -71,6 +71,11 @@ class LikelihoodData:
         """The least number of people that can have sent the n reports."""
         return -(-self.n // self.reports_per_person)
 
+    @property
+    def n_of_all(self) -> int:
+        """How many of the n reports are about all attributes of the values, where some are not."""
+        return self.channel.n_of_all(range(len(self.domain.attributes)), self.n)
+
     def by_sums(self) -> LikelihoodData:
         """The same data for smooth distributions, with sums of bits for many whole reports of
         bits.

@@ -637,7 +637,8 @@ class Estimate(Solution):
             - ``"low"``, ``"high"``: the interval of :meth:`interval`; 0 and 1 where nothing
               bounds a share;
             - ``"n"``: the estimated number of people with this value, the share times n; of
-              reports, where a person sent several;
+              reports, where a person sent several; None where some people were asked a part of
+              the attributes alone;
             - ``"shrunk_from"``: the unbiased estimate, where the value's own reports exclude the
               estimate at this level; None elsewhere, see
               :func:`warner.results.intervals.intervals_of_table`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -179,8 +180,11 @@ def _several(tallies: Iterable[Tally], attributes: Sequence[str] | None) -> Like
         raise MismatchError(
             "tallies", "are on different domains", None, "Estimate each domain on its own"
         )
-    channel = stacked([data.channel for data in parts], [data.n for data in parts])
-    weights, n = channel.stack([data.weights for data in parts]), sum(data.n for data in parts)
+    # Of drawn questions each tally is a stack by itself: all groups stand side by side.
+    groups_of = [data.channel.split_groups(data.weights, data.n) for data in parts]
+    channels, each, people = zip(*chain.from_iterable(groups_of), strict=True)
+    channel, n = stacked(channels, people), sum(people)
+    weights = channel.stack(each)
     most = max(data.reports_per_person for data in parts)
     return LikelihoodData(channel, weights, n, parts[0].domain, parts[0].simulated, most)
 

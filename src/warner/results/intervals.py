@@ -527,14 +527,17 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
     Args:
         level: of the interval.
         counted: the title of shares times n; None for rows without it.
-        kind: the sort of interval, as the heading names it.
+        kind: the kind of the intervals; of ``"none"`` there is no column.
     """
     interval = interval_column(level)
+    if kind == "average":
+        interval = replace(interval, title=f"average {interval.title}")
+    is_bounded = kind != "none"
     return [
         Column("value"),
         Column("estimate", unit="share"),
-        replace(interval, title=f"{kind} {interval.title}".strip()),
-        Column("estimate", "", "bar", ends=("low", "high")),
+        *([interval] if is_bounded else []),
+        Column("estimate", "", "bar", ends=("low", "high") if is_bounded else None),
         *([] if counted is None else [Column("n", counted, "people", priority=1)]),
     ]
 

@@ -13,6 +13,7 @@ from warner._core.checks import choice, confidence_level
 from warner._core.table import Column, Table, as_text
 from warner._core.text import visible
 from warner.domains import Domain
+from warner.estimators.base import LikelihoodData
 from warner.results import summaries
 from warner.results.conditional import answered, key_rows
 from warner.results.intervals import (
@@ -43,6 +44,19 @@ def reports_of(n: int, simulated: bool) -> str:
     return f"{n:,} {'simulated ' * simulated}report{'s' * (n != 1)}"
 
 
+def asked_in_words(data: LikelihoodData) -> str:
+    """How many people were asked all attributes of a joint table; "" where all people were."""
+    every, count = data.n_of_all, len(data.domain.attributes)
+    if every == data.n:
+        return ""
+    words = {2: "both", 3: "all three", 4: "all four"}.get(count, f"all {count}")
+    some = f"{data.n - every:,} {'one' if count == 2 else 'some'} of them"
+    if data.reports_per_person > 1:
+        return f"{every:,} are about {words}, {some}"
+    people = f"{every:,} people were" if every > 1 else ("1 person was" if every else "nobody was")
+    return f"{people} asked {words}, {some}"
+
+
 def rows(
     solution: Solution,
     level: float = 0.95,
@@ -54,8 +68,11 @@ def rows(
         return []
     bounds, alone = intervals_of_table(solution, level, target, kind)
     shares = zip(solution.domain.labels, solution.probabilities, bounds, alone, strict=True)
+    # Where most people were asked a part of the values, the share times n is no number of people.
+    count = {"n": None} if asked_in_words(solution.data) else {}
     return [
         share_row(value, share, limits, solution.n)
+        | count
         | {"shrunk_from": None if np.isnan(unbiased) else float(unbiased)}
         for value, share, limits, unbiased in shares
     ]
@@ -190,9 +207,10 @@ def estimate_table(
         shrunk = [Column("shrunk_from", "shrunk from", "share", priority=1)]
     else:
         shrunk = [Column("shrunk_from", unit="data")]
-    notes = [f"Intervals: {available_kind(result, target, kind)}, {target}.", _mean(result)]
-    notes.append(tells_nothing(result, shares))
-    return Table([*share_columns(level), *shrunk], shares, notes, about, simulated)
+    used = available_kind(result, target, kind)
+    notes = [f"Intervals: {used}, {target}.", _mean(result), tells_nothing(result, shares)]
+    counted = None if asked_in_words(result.data) else "people"
+    return Table([*share_columns(level, counted, used), *shrunk], shares, notes, about, simulated)
 
 
 def tells_nothing(result: Any, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -268,6 +286,8 @@ def about_estimate(result: Any) -> str:
     """What an estimate is of, how it was made and how it ended, and whether to doubt it."""
     name = f"{result.attribute}: " if result.attribute else ""
     reports = reports_of(result.n, result.data.simulated)
+    if result.groups is None and (words := asked_in_words(result.data)):
+        reports += f" ({words})"
     how = f", {result.method}, {result.status.value}"
     if result.groups is not None:
         how = f" of {len(result):,} groups, pool {result.pool}"

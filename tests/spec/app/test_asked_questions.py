@@ -203,6 +203,40 @@ def test_a_group_of_whom_nobody_was_asked_a_question_is_shown_without_reports(
     assert "Nobody was asked: " in Path("s.html").read_text()
 
 
+def test_joint_shares_say_how_many_people_were_asked_all_of_them(here: Path) -> None:
+    study = study_of('"pair"')
+    reports = study.mechanisms["questions"].randomize(answers(), rng=np.random.default_rng(1))
+    save_tallies(study.tally({"questions": reports}), "t.json")
+    of_pairs = np.bincount(reports.columns["block"], minlength=3)
+    both, one = of_pairs[0], of_pairs[1:].sum()
+    pair = " ".join(warn("estimate", "t.json", "--joint", "a,b").split())
+    assert f"{both:,} people were asked both, {one:,} one of them" in pair
+    assert "people, estimated" not in pair and "95 % interval" in pair
+    rows = json.loads(warn("estimate", "t.json", "--joint", "a,b", "--json").partition("\n")[2])
+    assert all(row["n"] is None for row in rows[0]["shares"])
+    three = " ".join(warn("estimate", "t.json", "--joint", "a,b,c").split())
+    assert "nobody was asked all three, 3,000 some of them" in three
+    assert "There are no intervals" in three and "interval " not in three and "100.0" not in three
+    warn("report", "t.json", "--joint", "a,b", "--joint", "a,b,c", "-o", "r.html")
+    page = Path("r.html").read_text()
+    assert f"{both:,} people were asked both, {one:,} one of them." in page
+    assert "Nobody was asked all three, 3,000 some of them." in page
+    assert "(0 to 100 %)" not in page and "There are no intervals." in page
+
+
+def test_two_tallies_of_pairs_add_the_people_who_were_asked_both() -> None:
+    rng, tallies = np.random.default_rng(1), []
+    for epsilon in (1.0, 2.0):
+        mechanism = Study.parse(
+            ONE.replace('"one"', '"pair"').replace("epsilon = 2.0", f"epsilon = {epsilon}")
+        ).mechanisms["questions"]
+        tallies.append(mechanism.tally(mechanism.randomize(answers(), rng=rng)))
+    apart = [estimate(tally, attributes=["a", "b"]).data.n_of_all for tally in tallies]
+    together = estimate(tallies, attributes=["a", "b"])
+    assert 0 < together.data.n_of_all == sum(apart) < together.n
+    assert estimate(tallies, attributes=["a"]).rows()[0]["n"] is not None
+
+
 @pytest.mark.parametrize("each", ['"one"', '"pair"', "2"])
 def test_frames_and_databases_count_blocks_as_files_do(each: str, here: Path) -> None:
     study = study_of(each)

@@ -35,6 +35,7 @@ from warner.app.what_files_hold import (
     warn_of_simulation,
     write_text,
 )
+from warner.domains import Items
 from warner.estimators import Estimator
 from warner.mechanisms import Mechanism, from_header
 from warner.reports.tally import Tally
@@ -272,13 +273,16 @@ def _questions(
     wished, nobody = that_were_asked(requests)
     for name, parts, names in steps(wished, "estimating"):
         inside = attributes_of(parts)
+        owner = next(each for each, held in tallies.items() if held is parts)
+        ticks = isinstance(from_header(parts[0].header).domain, Items)
         shown = any(_shows_nonresponse(from_header(tally.header)) for tally in parts)
         for result in estimates_of(name, parts, chosen, names, only):
             if names is None and inside and result.attribute not in inside:
                 continue
             inner = None if not inside else tuple(names or (str(result.attribute),))
-            of_groups = next((g for n, g in groups.items() if tallies[n] is parts), None)
-            questions.append(Question(result, settings, of_groups, inner, shown))
+            is_item = ticks and result.attribute in inside
+            of = owner if is_item else ""
+            questions.append(Question(result, settings, groups.get(owner), inner, shown, of))
     return questions, nobody
 
 

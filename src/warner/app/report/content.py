@@ -167,17 +167,19 @@ def ranges(domain: Domain) -> list[tuple[float, float, str]]:
     return parts_of_range
 
 
-def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float) -> Table:
-    """A table of shares with a bar each."""
+def table_of_shares(caption: str, first: str, rows: Sequence[Row], level: float | None) -> Table:
+    """A table of shares with a bar each; level None where there are no intervals."""
     decimals = decimals_of_percent(row["high"] - row["low"] for row in rows)
     shown = [{**row, **_share_texts(row, decimals)} for row in rows]
-    columns = [Column("value", first), *_figures("share", level), _picture(rows, is_share=True)]
+    drawn = _picture(rows, is_share=True, is_bounded=level is not None)
+    columns = [Column("value", first), *_figures("share", level), drawn]
     return Table(columns, shown, title=caption)
 
 
-def _figures(title: str, level: float) -> list[Column]:
+def _figures(title: str, level: float | None) -> list[Column]:
     """The columns of an estimate and its interval, which rows have as texts."""
-    return [Column("figure", title), Column("limits", f"{100 * level:.4g} % interval")]
+    limits = [] if level is None else [Column("limits", f"{100 * level:.4g} % interval")]
+    return [Column("figure", title), *limits]
 
 
 def _share_texts(row: Row, decimals: int) -> dict[str, str]:
@@ -186,9 +188,11 @@ def _share_texts(row: Row, decimals: int) -> dict[str, str]:
     return {"figure": figure, "limits": percent_interval(row["low"], row["high"], decimals)}
 
 
-def _picture(rows: Sequence[Row], is_share: bool, key: str = "estimate") -> Column:
+def _picture(
+    rows: Sequence[Row], is_share: bool, key: str = "estimate", is_bounded: bool = True
+) -> Column:
     """The column of a picture of each number, whose heading is its scale."""
-    drawn = Column(key, "", "bar", ends=("low", "high"))
+    drawn = Column(key, "", "bar", ends=("low", "high") if is_bounded else None)
     bar = next(iter(bars(drawn, rows)), Bar(0.0, 0.0, 0.0, 1.0))
     end = f"{100 * bar.end:.4g}\N{NO-BREAK SPACE}%" if is_share else f"{bar.end:.6g}"
     start = f"\N{MINUS SIGN}{bar.end:.4g}" if bar.start else "0"
@@ -234,7 +238,7 @@ def tables_of_keys(rows: Sequence[Row], level: float) -> list[Block]:
 
 
 def table_by_group(
-    caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float
+    caption: str, columns: str, rows: Iterable[tuple[str, int, Row]], level: float | None
 ) -> Table:
     """A table of one number in all groups."""
     named = [{**row, "group": f"{visible(name)} ({n:,})"} for name, n, row in rows]
@@ -244,7 +248,8 @@ def table_by_group(
         {**row, **_share_texts(row, decimals)} if is_share else with_figures(row) for row in named
     ]
     # A number below 0 has no bar: its picture would look like that of a difference.
-    drawn = [_picture(named, is_share)] if all(row["low"] >= 0 for row in named) else []
+    has_bar = all(row["low"] >= 0 for row in named)
+    drawn = [_picture(named, is_share, is_bounded=level is not None)] if has_bar else []
     head = [Column("group", f"{columns} (people)"), *_figures("estimate", level)]
     return Table([*head, *drawn], shown, title=caption)
 

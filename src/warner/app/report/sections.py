@@ -51,7 +51,7 @@ from warner.results.differences import Differences, compare_groups, sentence
 from warner.results.estimate import Estimate, estimate
 from warner.results.from_tally import label
 from warner.results.named_summaries import Named, summary_rows
-from warner.results.tables import name_of, tells_nothing
+from warner.results.tables import asked_in_words, name_of, tells_nothing
 
 _MOST_GROUPS = 40
 _MOST_ANSWERS = 6  # of tables by group
@@ -86,6 +86,7 @@ class Question:
     # for tallies of several attributes, the one that is asked for; else None
     attributes: tuple[str, ...] | None = None
     shows_nonresponse: bool = False  # whether a report can show that its sender gave no answer
+    items_of: str = ""  # the question of which people tick items, of which this is one; else ""
 
     @property
     def name(self) -> str:
@@ -151,6 +152,11 @@ class Question:
             return "simultaneous"
         return self.estimate.interval_kind(self.settings.target)
 
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether the reports bound the shares, so that there are intervals."""
+        return self.interval_kind != "none"
+
     def in_short(self) -> str:
         """The result in one sentence."""
         rows = self._keys or self._shares.rows
@@ -164,8 +170,13 @@ class Question:
             return f"{self.lead} {_upper('; '.join(parts))}."
         if not rows:
             return f"{self.lead} See the table below."
-        named = [f"{_quoted(name_of(row['value']))}: {_figures(row)}" for row in _to_name(rows)]
-        return f"{self.lead} {'; '.join(named)}."
+        if self.items_of and len(rows) == 2:
+            return f"{self.lead} ticked by {_figures(rows[1], self._is_bounded)}."
+        figures = [_figures(row, self._is_bounded) for row in _to_name(rows)]
+        names = [_quoted(name_of(row["value"])) for row in _to_name(rows)]
+        named = [f"{name}: {figure}" for name, figure in zip(names, figures, strict=True)]
+        unbounded = "" if self._is_bounded else " There are no intervals."
+        return f"{self.lead} {'; '.join(named)}.{unbounded}"
 
     def section(self) -> Section:
         """The section of the question."""
@@ -183,6 +194,9 @@ class Question:
         """How many people took part, and how many of them answered."""
         result = self.estimate
         people = plural(result.n, "person", "people")
+        if words := asked_in_words(result.data):
+            of_reports = f"Of {result.n:,} reports, " * (result.reports_per_person > 1)
+            return f"{_upper(of_reports + words)}."
         if result.reports_per_person > 1:
             people = f"{result.n:,} reports of at least {result.data.least_people:,} people"
         if not self.has_nonresponse:
@@ -211,11 +225,12 @@ class Question:
                 if at_once
                 else "The intervals do not account for the choice of the largest."
             )
-        if not self.estimate.has_posterior_intervals and not self.estimate.has_intervals:
+        if not self._is_bounded:
             notes.append(
                 "Different distributions make the same reports. So the reports bound no share."
             )
-        table = table_of_shares(caption, "answer", rows, self.settings.level)
+        level = self.settings.level if self._is_bounded else None
+        table = table_of_shares(caption, "answer", rows, level)
         return [table, *about_shrunk(rows), *notes]
 
     def _parts(self) -> list[Section]:
@@ -262,7 +277,6 @@ class Question:
             ]
         if summaries:
             tables: dict[str, list[tuple[str, int, Row]]] = {}
-            # Of drawn questions n is of the people who were asked this one.
             for key, of_group in alone:
                 for row in summary_rows(of_group, summaries, level, target):
                     tables.setdefault(row["text"], []).append((label(key), of_group.n, row))
@@ -270,13 +284,16 @@ class Question:
                 blocks.append(table_by_group(f"{_upper(text)}, by {columns}", columns, rows, level))
             return blocks
         of_one = _key_rows if self._keys else answer_rows
+        # Of drawn questions, the people who were asked this one, or all that stand together.
         by_name = [
-            (label(key), of_group.n, of_one(of_group, level, target)) for key, of_group in alone
+            (label(key), of_group.data.n_of_all, of_one(of_group, level, target))
+            for key, of_group in alone
         ]
         for x, answer in self.answers():
             rows = [(name, n, {**values[x], "is_share": True}) for name, n, values in by_name]
             caption = f"Share of {_quoted(answer)}{self._whose}, by {columns}"
-            blocks.append(table_by_group(caption, columns, rows, level))
+            bounded_at = level if self._is_bounded else None
+            blocks.append(table_by_group(caption, columns, rows, bounded_at))
             blocks += about_shrunk([{**row, "value": visible(name)} for name, _, row in rows])
         return blocks
 
@@ -289,6 +306,8 @@ class Question:
         else:
             shares = self.estimate.probabilities[: self.domain.size]
             names = [name_of(label, self.domain) for label in self.domain.labels]
+        if self.items_of:
+            return [(1, names[1])]
         if shares.size == 2:
             return [(x, names[x]) for x in [int(np.argmin(shares))]]
         largest = sorted(np.argsort(-shares, kind="stable")[:_MOST_ANSWERS].tolist())
@@ -403,9 +422,11 @@ def lead(heading: str) -> str:
     return heading if heading[-1:] in "?.!:" else f"{heading}:"
 
 
-def _figures(row: Row) -> str:
-    """A share with its interval in one phrase."""
+def _figures(row: Row, is_bounded: bool = True) -> str:
+    """A share with its interval, where there is one, in one phrase."""
     decimals = decimals_of_percent([row["high"] - row["low"]])
+    if not is_bounded:
+        return percent(row["estimate"], decimals)
     interval = percent_interval(row["low"], row["high"], decimals)
     return f"{percent(row['estimate'], decimals)} ({interval})"
 
@@ -455,7 +476,10 @@ def build(source: Source, settings: Settings) -> Report:
     title = source.title or f"Results of a survey{randomized}"
     is_simulated = any(tally.simulated for parts in source.tallies.values() for tally in parts)
     reports = "reports" if any(tally.reports_per_person > 1 for tally in first) else "people"
-    about = [f"{people:,} {reports}, {plural(len(source.questions), 'question', 'questions')}"]
+    # Joint shares are of questions that stand alone, too, and items are of one question.
+    single = [q for q in source.questions if len(q.attributes or ()) < 2] or source.questions
+    count = len({q.items_of or q.name for q in single})
+    about = [f"{people:,} {reports}, {plural(count, 'question', 'questions')}"]
     if source.date:
         about.append(source.date)
     return Report(

@@ -24,6 +24,7 @@ from warner.app.requested import Wanted
 from warner.domains import with_missing
 from warner.mechanisms import Mechanism
 from warner.mechanisms.gaussian import Gaussian
+from warner.reports.tally import save_tallies
 
 GROUPED = (
     STUDY.replace('title = "test"', 'title = "Habits"').replace(
@@ -312,6 +313,21 @@ def test_shares_that_nothing_is_known_of_are_no_result() -> None:
     ]
     assert "tell next to nothing" in points[0] and "%" not in points[0]
     assert "%" in points[1]
+
+
+def test_items_are_of_one_question_and_are_ticked(here: Path) -> None:
+    text = '[attributes.used]\nitems = ["bank", "bus", "post"]\neach = "pair"\nepsilon = 2.0\n'
+    survey = warner.Study.parse(text).mechanisms["used"]
+    people = [["bank", "bus"], ["bank"], ["bank"], ["bank"]] * 500
+    wards = ["n", "s"] * 1000
+    tally = survey.tally(survey.randomize(people, np.random.default_rng(2)), by={"ward": wards})
+    save_tallies({"used": tally}, "t.json")
+    run("report", "t.json", "--joint", "bank,bus", "-o", "r.html")
+    page = Path("r.html").read_text()
+    assert re.findall(r"(\w+): ticked by (\d+)\s%", page)[:2] == [("bank", "100"), ("bus", "25")]
+    assert "2,000 people, 1 question<" in page and "Share of “yes”" in page
+    assert "Share of “no”" not in page
+    run("report", "t.json", "--top", "1", "-o", "r.html")
 
 
 def test_people_who_were_left_out_are_told_of(here: Path) -> None:
