@@ -231,10 +231,7 @@ def show_groups(
     kind: str | None = None,
     summaries: Callable[[Estimate], Sequence[Named]] | None = None,
 ) -> None:
-    """Print one table of the estimates of groups, each of which was estimated alone.
-
-    The name of a question stands for one that nobody of the group was asked.
-    """
+    """Print one table of groups, each estimated alone; a name is of what nobody of it was asked."""
     rows: list[dict[str, Any]] = []
     is_bounded = True
     for key, result in estimates:

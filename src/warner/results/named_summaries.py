@@ -229,10 +229,7 @@ def csv_of_groups(
     kind: str | None = None,
     summaries: Summaries | None = None,
 ) -> str:
-    """The rows of the estimates of groups as CSV, with a column for each public column.
-
-    The name of a question stands for one that nobody of the group was asked.
-    """
+    """The rows of groups as CSV, with public columns; a name is of what nobody of it was asked."""
     taken = {key for column in _columns(level) for key in column.keys}
     names = [f"{name} (public)" if name in taken else name for name in names]
     rows = [

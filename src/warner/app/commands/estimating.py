@@ -364,8 +364,9 @@ def _estimate_each_group(
     results: list[tuple[Key, Estimate | str]] = []  # the name where nobody of a group was asked
     wished, _ = that_were_asked(asked_tallies(grouped, request.only, request.joint))
     for name, parts, names in wished:
+        anybody = were_asked(parts, names)  # else the estimate says why there is none
         for key, group_parts in _parts_by_group(parts):
-            if were_asked(parts, names) and not were_asked(group_parts, names):
+            if anybody and not were_asked(group_parts, names):
                 results.append((key, name))
                 continue
             of_group = estimates_of(name, group_parts, chosen, names, request.only)
