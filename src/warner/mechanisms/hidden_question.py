@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from warner._core.checks import budget, kind, real
+from warner._core.checks import budget, kind
 from warner._core.errors import ArgumentError, ArgumentTypeError
 from warner._core.exact import ONE, log_ratio
 from warner._core.sampling import Edges, Source
@@ -19,10 +18,16 @@ from warner.channels import Channel, DirectChannel, LikelihoodOperator, SupportC
 from warner.domains import Domain, Product
 from warner.mechanisms.base import Mechanism
 from warner.mechanisms.bit_vectors import SubsetSelection, reports_of_bits
-from warner.mechanisms.composite import PerAttribute, made
+from warner.mechanisms.composite import PerAttribute
 from warner.mechanisms.direct import RandomizedResponse
 from warner.mechanisms.headers import from_header
-from warner.mechanisms.one_of import as_rows, best_mechanism, widths_of
+from warner.mechanisms.one_of import (
+    as_rows,
+    best_mechanism,
+    mechanisms_of,
+    positive_weights,
+    widths_of,
+)
 from warner.privacy.guarantees import LDP, Guarantee
 from warner.privacy.report_laws import ReportDistribution, TwoProbabilities
 from warner.reports.counting import unique_rows
@@ -283,7 +288,7 @@ class HiddenQuestion(PerAttribute):
             # sum_a V_a / pi_a^2 is least where pi_a is proportional to the cube root of V_a.
             weights = [_variance(mechanism) ** (1 / 3) for mechanism in inner.values()]
         else:
-            weights = _positive("odds", list(product.attributes), odds)
+            weights = positive_weights("odds", list(product.attributes), odds)
         self._complete(
             product,
             {
@@ -434,19 +439,6 @@ def _variance(mechanism: Mechanism) -> float:
     return float(mechanism.channel().variance(np.full(size, 1 / size)).sum())
 
 
-def _positive(argument: str, names: Sequence[Any], weights: Any) -> list[float]:
-    """The weights that are given by name, in the order of the names."""
-    if not isinstance(weights, Mapping):
-        raise ArgumentTypeError(argument, "must be a dict {name: weight}", kind(weights))
-    if weights.keys() != set(names):
-        rule = f"must name each of {', '.join(map(str, names[:8]))} once"
-        raise ArgumentError(argument, rule, ", ".join(map(str, weights)) or "none")
-    out = [real(f"{argument}, {name}", weights[name]) for name in names]
-    if not all(0 < weight < math.inf for weight in out):
-        raise ArgumentError(argument, "must be positive numbers")
-    return out
-
-
 def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
     """The public shares of fake values as integers that add up to 2^64."""
     if not isinstance(fakes, Mapping):
@@ -458,7 +450,7 @@ def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:
             raise ArgumentError("fakes", f"must name attributes of {', '.join(product.attributes)}")
         domain = product.attributes[name]
         # A value that is never a fake would say that its answer is true.
-        weights = _positive(f"fakes[{name!r}]", domain.labels, shares)
+        weights = positive_weights(f"fakes[{name!r}]", domain.labels, shares)
         if abs(sum(weights) - 1) > 1e-6:
             rule = "must be shares that add up to 1"
             raise ArgumentError(f"fakes[{name!r}]", rule, f"{sum(weights):.6g}")
@@ -470,19 +462,12 @@ def _mechanisms(
     product: Product, epsilon: float | None, mechanisms: Any, fakes: Mapping[str, Any]
 ) -> dict[str, Mechanism]:
     """The mechanism of each attribute, on true and fake values alike."""
-    domains = product.attributes
-    if isinstance(mechanisms, Mapping):
-        if mechanisms.keys() != domains.keys():
-            rule = f"must name each attribute once: {', '.join(domains)}"
-            raise ArgumentError("mechanisms", rule, ", ".join(map(str, mechanisms)) or "none")
-        return {name: made(name, mechanisms[name], d) for name, d in domains.items()}
-    if epsilon is None:
-        raise ArgumentError("epsilon", "must be the budget of one person", "None")
-    total = budget(epsilon)
-    if mechanisms is not None:
-        return {name: made(name, mechanisms(d, total), d) for name, d in domains.items()}
-    # Subsets with public fakes have no closed law.
-    return {
-        name: (RandomizedResponse if name in fakes else best_mechanism)(d, total)
-        for name, d in domains.items()
-    }
+    if mechanisms is None and epsilon is not None:
+        # Subsets with public fakes have no closed law.
+        mechanisms = {
+            name: (RandomizedResponse if name in fakes else best_mechanism)(d, budget(epsilon))
+            for name, d in product.attributes.items()
+        }
+    blocks = [(name,) for name in product.attributes]
+    parts = mechanisms_of(product, blocks, mechanisms, epsilon)
+    return dict(zip(product.attributes, parts, strict=True))

@@ -124,8 +124,11 @@ class OneOf(Mechanism):
         questions = integer("ask", ask, 1, len(product.attributes))
         self.domain = product
         self.blocks = _blocks(product, blocks, questions)
-        parts = _mechanisms(product, self.blocks, mechanisms, epsilon, questions)
-        weights = _default_weights(parts) if odds is None else _weights(self.blocks, odds)
+        parts = mechanisms_of(product, self.blocks, mechanisms, epsilon, questions)
+        weights = _default_weights(parts)
+        if odds is not None:
+            given = by_block(odds) if isinstance(odds, Mapping) else odds
+            weights = positive_weights("odds", self.blocks, given)
         self._complete(parts, widths_of(weights))
 
     def _complete(self, parts: Sequence[Mechanism], odds: Sequence[int]) -> None:
@@ -585,16 +588,16 @@ def _blocks(
     return tuple(listed)
 
 
-def _mechanisms(
+def mechanisms_of(
     product: Product,
     blocks: Sequence[Block],
     mechanisms: Mapping[Any, Any] | Maker | None,
     epsilon: float | None,
-    ask: int,
+    ask: int = 1,
 ) -> list[Mechanism]:
     """The mechanism of each block."""
     if isinstance(mechanisms, Mapping):
-        given = {(key,) if isinstance(key, str) else tuple(key): m for key, m in mechanisms.items()}
+        given = by_block(mechanisms)
         if given.keys() != set(blocks):
             rule = "must name each block once: " + ", ".join(map(block_name, blocks[:4]))
             raise ArgumentError("mechanisms", rule, ", ".join(map(block_name, given)) or "none")
@@ -702,16 +705,28 @@ def variance_of_pairs(channel: Channel, shape: Sequence[int]) -> float:
     return total
 
 
-def _weights(blocks: Sequence[Block], odds: Mapping[Any, float]) -> list[float]:
-    """The weights that are given, in the order of the blocks."""
-    given = {(key,) if isinstance(key, str) else tuple(key): weight for key, weight in odds.items()}
-    if given.keys() != set(blocks):
-        rule = "must give each block one weight"
-        raise ArgumentError("odds", rule, ", ".join(map(block_name, given)) or "none")
-    weights = [real(f"odds of {block_name(block)}", given[block]) for block in blocks]
-    if not all(math.isfinite(weight) and weight > 0 for weight in weights):
-        raise ArgumentError("odds", "must be positive numbers")
-    return weights
+def by_block(given: Mapping[Any, Any]) -> dict[Block, Any]:
+    """What is given by block, where a block of one question is its name."""
+    return {(key,) if isinstance(key, str) else tuple(key): value for key, value in given.items()}
+
+
+def positive_weights(argument: str, names: Sequence[Any], weights: Any) -> list[float]:
+    """The weights that are given by name or by block, in the order of the names."""
+    if not isinstance(weights, Mapping):
+        raise ArgumentTypeError(argument, "must be a dict {name: weight}", kind(weights))
+    if weights.keys() != set(names):
+        shown = ", ".join(map(_named, names[:8]))
+        got = ", ".join(map(_named, weights)) or "none"
+        raise ArgumentError(argument, f"must give each of {shown} one weight", got)
+    out = [real(f"{argument}, {_named(name)}", weights[name]) for name in names]
+    if not all(0 < weight < math.inf for weight in out):
+        raise ArgumentError(argument, "must be positive numbers")
+    return out
+
+
+def _named(name: Any) -> str:
+    """A name, or that of a block, as a text."""
+    return block_name(name) if isinstance(name, tuple) else str(name)
 
 
 def widths_of(weights: Sequence[float]) -> list[int]:

@@ -27,6 +27,7 @@ from warner.io.read_answers import answer_columns
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf
 from warner.mechanisms.composite import PerAttribute
 from warner.privacy.guarantees import Guarantee, add_up, compose, side_by_side
+from warner.reports.block_schema import block_name
 from warner.reports.public_columns import PublicColumn, warn_of_small_groups
 from warner.reports.reports import Reports
 from warner.reports.tally import Tally
@@ -53,7 +54,6 @@ from warner.studies.public import check_groups, declared, group_data, of_groups,
 from warner.studies.schema import ATTRIBUTE, BY_KEY, PUBLIC, STUDY, json_schema
 from warner.studies.texts import Collect, Texts, collect_problems, languages_of, text_problems
 
-BETWEEN = " x "  # between the names of attributes that are randomised together
 QUESTIONS = "questions"  # the name of all attributes where [ask] draws what each person is asked
 GROUP_COLUMN = "group"
 _SHOWN = 4  # names of attributes in a repr
@@ -592,7 +592,7 @@ def _tables(
     places: dict[str, Path] = {name: ("attributes", name) for name in tables}
     for i, table in enumerate(stated.get("joint", ())):
         names, path = table["attributes"], ("joint", i)
-        name = BETWEEN.join(names)
+        name = block_name(names)
         tables[name], places[name] = table, path
         taken = {a: table_of[a] for a in names if a in table_of}
         table_of |= dict.fromkeys(names, name)

@@ -136,7 +136,7 @@ MISTAKES = {
     "a block twice": (lambda: OneOf(THREE, 1.0, [("a", "b"), ("b", "a"), "c"]), "must differ"),
     "an unknown word": (lambda: OneOf(THREE, 1.0, "triples"), "'attributes', 'pairs' or a list"),
     "one block": (lambda: OneOf(THREE, 1.0, [("a", "b", "c")]), "must be 2 to 10,000 blocks"),
-    "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "give each block one weight"),
+    "odds of nothing": (lambda: OneOf(TWO, 1.0, odds={"x": 1}), "must give each of x, y one weight"),
     "odds of 0": (lambda: OneOf(TWO, 1.0, odds={"x": 1, "y": 0}), "must be positive numbers"),
     "too many questions": (lambda: OneOf(TWO, 1.0, ask=3), "ask: must lie in 1..2"),
     "a mechanism on other values": (
