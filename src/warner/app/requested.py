@@ -58,7 +58,7 @@ def asked_tallies(
     if not joint:
         for name, parts in chosen.items():
             for question, attributes in _each_question(name, parts[0]):
-                if attributes is None or _is_chosen(only, name, question, attributes):
+                if attributes is None or _is_chosen(only, name, question, *attributes):
                     yield question, parts, attributes
     for text in joint:
         attributes = [attribute.strip() for attribute in text.split(",")]
@@ -88,14 +88,13 @@ def asked_groups(
         choice("--only", name, tuple(names))
     for name, parts in groups.items():
         for question, attributes in questions[name].items():
-            if _is_chosen(only, name, question, attributes or []):
+            if _is_chosen(only, name, question, *(attributes or ())):
                 yield question, parts, attributes
 
 
-def _is_chosen(only: tuple[str, ...], *names: str | Sequence[str]) -> bool:
+def _is_chosen(only: tuple[str, ...], *names: str) -> bool:
     """Whether --only names one of these, or is not given."""
-    plain = [n for name in names for n in ([name] if isinstance(name, str) else name)]
-    return not only or not set(only).isdisjoint(plain)
+    return not only or not set(only).isdisjoint(names)
 
 
 def _each_question(name: str, tally: Tally) -> Iterator[tuple[str, list[str] | None]]:

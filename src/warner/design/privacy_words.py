@@ -128,8 +128,8 @@ def _unequal(mechanism: OneOf) -> str:
     if most < _NEARLY_EQUAL * least:
         return ""
     return (
-        " What has more answers, whose shares are harder to know, is drawn more often: of 100 "
-        f"people about {least:.2g} to {most:.2g} are asked each of them."
+        " Some are drawn more often than others: each is asked of about "
+        f"{least:.2g} to {most:.2g} of 100 people."
     )
 
 

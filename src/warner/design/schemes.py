@@ -51,7 +51,7 @@ from warner.estimators import Estimator, Independent, Inversion, RakedJoint
 from warner.estimators.base import LikelihoodData
 from warner.estimators.raked_tables import margins, raked
 from warner.mechanisms import OneOf, RandomizedResponse, from_header
-from warner.mechanisms.one_of import best_mechanism
+from warner.mechanisms.one_of import best_mechanism, variance_of_tables
 from warner.metrics import cramers_v as plain, project
 from warner.reports.tally import Tally
 from warner.results.association import cramers_v
@@ -185,8 +185,7 @@ def gain_of_one(domains: Sequence[Domain], epsilons: Sequence[float]) -> float:
     """
 
     def variance(domain: Domain, epsilon: float) -> float:
-        channel = best_mechanism(domain, epsilon).channel()
-        return float(channel.variance(np.full(domain.size, 1 / domain.size)).sum())
+        return variance_of_tables(best_mechanism(domain, epsilon).channel(), [domain.size])
 
     each, d = max(epsilons) / len(domains), len(domains)
     alone = sum(variance(of, epsilon) for of, epsilon in zip(domains, epsilons, strict=True))

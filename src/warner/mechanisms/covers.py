@@ -11,7 +11,7 @@ import numpy as np
 from warner._core.checks import budget, integer, kind
 from warner._core.errors import ArgumentTypeError
 from warner.domains import Integers, Product
-from warner.mechanisms.one_of import Block, best_mechanism, variance_of_pairs
+from warner.mechanisms.one_of import Block, best_mechanism, variance_of_tables
 
 FEW = 200  # people on a pair below which larger blocks are looked for
 _MOST_CELLS = 2**12
@@ -79,7 +79,7 @@ def cover_of_pairs(
         shape = tuple(sorted(sizes[name] for name in block))
         if shape not in costs:
             inner = best_mechanism(Integers(1, prod(shape)), epsilon)
-            costs[shape] = sqrt(variance_of_pairs(inner.channel(), shape))
+            costs[shape] = sqrt(variance_of_tables(inner.channel(), shape))
         return costs[shape]
 
     def small(block: Block) -> bool:

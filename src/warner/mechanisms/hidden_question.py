@@ -26,6 +26,7 @@ from warner.mechanisms.one_of import (
     best_mechanism,
     mechanisms_of,
     positive_weights,
+    variance_of_tables,
     widths_of,
 )
 from warner.privacy.guarantees import LDP, Guarantee
@@ -286,7 +287,8 @@ class HiddenQuestion(PerAttribute):
         inner = _mechanisms(product, epsilon, mechanisms, shares)
         if odds is None:
             # sum_a V_a / pi_a^2 is least where pi_a is proportional to the cube root of V_a.
-            weights = [_variance(mechanism) ** (1 / 3) for mechanism in inner.values()]
+            variances = [variance_of_tables(m.channel(), [m.domain.size]) for m in inner.values()]
+            weights = [variance ** (1 / 3) for variance in variances]
         else:
             weights = positive_weights("odds", list(product.attributes), odds)
         self._complete(
@@ -334,7 +336,10 @@ class HiddenQuestion(PerAttribute):
         >>> round(HiddenQuestion(ten, 2.0).cost, 2)
         10.0
         """
-        variances = [_variance(mechanism.mechanism) for mechanism in self.parts.values()]
+        variances = [
+            variance_of_tables(mechanism.mechanism.channel(), [mechanism.domain.size])
+            for mechanism in self.parts.values()
+        ]
         hidden = sum(v * (ONE / w) ** 2 for v, w in zip(variances, self.odds, strict=True))
         return float(hidden / sum(v**0.5 for v in variances) ** 2)
 
@@ -431,12 +436,6 @@ def _one_by_one(got: str) -> ArgumentError:
         "are estimated one by one: only one answer of a person is true, so no report tells of two"
     )
     return ArgumentError("attributes", rule, got, "Pass attributes=[...] with one name")
-
-
-def _variance(mechanism: Mechanism) -> float:
-    """The sum of the variances of the shares of one report on uniform answers."""
-    size = mechanism.domain.size
-    return float(mechanism.channel().variance(np.full(size, 1 / size)).sum())
 
 
 def _fakes(product: Product, fakes: Any) -> dict[str, list[int]]:

@@ -33,7 +33,7 @@ from warner.mechanisms.direct import RandomizedResponse
 from warner.mechanisms.headers import MECHANISMS
 from warner.privacy.guarantees import Guarantee, add_up, one_of
 from warner.privacy.report_laws import OneOfReports
-from warner.reports.block_schema import BlockSchema, block_name
+from warner.reports.block_schema import BlockSchema, block_name, rows_of_blocks
 from warner.reports.product_schema import attribute_names
 from warner.reports.tally import Tally
 from warner.reports.tally_kinds import BlockTables, Counted
@@ -281,13 +281,9 @@ class OneOf(Mechanism):
         self, drawn: np.ndarray, answers: Any, source: Source, by_index: bool = False
     ) -> dict[str, np.ndarray]:
         """The reports of people with these blocks, from encoded answers or from indices."""
-        order = np.argsort(drawn, kind="stable")
-        ends = np.cumsum(np.bincount(drawn, minlength=len(self.blocks))).tolist()
-        reports = {}
-        for number, (block, inner) in enumerate(self._items()):
-            people = order[ends[number - 1] if number else 0 : ends[number]]
-            if not people.size:
-                continue
+        items, reports = self._items(), {}
+        for number, people in rows_of_blocks(drawn):
+            block, inner = items[number]
             inside = [answers[name][people] for name in block]
             if by_index or isinstance(self.takers[block[0]], Domain):
                 shape = [self.domain.attributes[name].size for name in block]
@@ -338,7 +334,7 @@ class OneOf(Mechanism):
 
         Args:
             tally: of all people together.
-            attributes: questions, of which a block must hold one; None for all blocks.
+            attributes: blocks that hold no question of these are left out; None keeps all.
 
         Returns:
             {name of the block: Tally}, also of blocks that nobody drew.
@@ -685,12 +681,12 @@ def _default_weights(parts: Sequence[Mechanism]) -> list[float]:
             channel = inner.channel()
             if channel.support_law() is None:
                 return [1.0] * len(parts)
-            variances[key] = variance_of_pairs(channel, shape)
+            variances[key] = variance_of_tables(channel, shape)
         weights.append(math.sqrt(variances[key]))
     return weights
 
 
-def variance_of_pairs(channel: Channel, shape: Sequence[int]) -> float:
+def variance_of_tables(channel: Channel, shape: Sequence[int]) -> float:
     """The variances of the table of a block, or of all tables of two in it, at equal shares."""
     if len(shape) <= 2:
         return float(channel.variance(np.full(prod(shape), 1 / prod(shape))).sum())
@@ -699,7 +695,7 @@ def variance_of_pairs(channel: Channel, shape: Sequence[int]) -> float:
     for axes in combinations(range(len(shape)), 2):
         marginal = channel.marginal(w, shape, axes)
         if marginal is None:
-            return variance_of_pairs(channel, [prod(shape)])
+            return variance_of_tables(channel, [prod(shape)])
         size = marginal[0].shape[1]
         total += float(marginal[0].variance(np.full(size, 1 / size)).sum())
     return total

@@ -60,6 +60,11 @@ class BlockSchema(ReportSchema):
         return IntegerColumns((BLOCK, *names), (len(self.parts), *sizes))
 
     @cached_property
+    def _slots(self) -> tuple[str, ...]:
+        """The columns of reports, without that of the block."""
+        return self._columns.names[1:]
+
+    @cached_property
     def _ends(self) -> np.ndarray:
         """Where the counts of each block begin, and where the last ones end, (B + 1,)."""
         return np.cumsum([0, *(1 + schema.cells for schema in self.parts.values())])
@@ -78,21 +83,16 @@ class BlockSchema(ReportSchema):
     def of_block(self, columns: Mapping[str, np.ndarray], block: int) -> dict[str, np.ndarray]:
         """The columns of one block's own schema, from reports that are all about this block."""
         schema = list(self.parts.values())[block]
-        slots = [name for name in self._columns.names if name != BLOCK]
-        names = zip(schema.file_columns(), slots, strict=False)
+        names = zip(schema.file_columns(), self._slots, strict=False)
         return schema.from_file({name: columns[slot] for name, slot in names})
 
     def each_block(
         self, columns: Mapping[str, np.ndarray]
     ) -> Iterator[tuple[int, np.ndarray, dict[str, np.ndarray]]]:
         """The blocks that occur, the numbers of their reports, and the columns of their schemas."""
-        order = np.argsort(columns[BLOCK], kind="stable")
-        ends = np.cumsum(np.bincount(columns[BLOCK], minlength=len(self.parts))).tolist()
-        for block, (start, stop) in enumerate(pairwise([0, *ends])):
-            if stop > start:
-                rows = order[start:stop]
-                some = {name: column[rows] for name, column in columns.items()}
-                yield block, rows, self.of_block(some, block)
+        for block, rows in rows_of_blocks(columns[BLOCK]):
+            some = {name: column[rows] for name, column in columns.items()}
+            yield block, rows, self.of_block(some, block)
 
     def join(
         self, block: np.ndarray, reports: Mapping[int, Mapping[str, np.ndarray]]
@@ -103,23 +103,20 @@ class BlockSchema(ReportSchema):
         """
         columns = {name: np.zeros_like(column) for name, column in self.empty(len(block)).items()}
         columns[BLOCK][:] = block
-        slots = [name for name in columns if name != BLOCK]
-        for number, schema in enumerate(self.parts.values()):
-            if number in reports:
-                rows = block == number
-                in_file = schema.to_file(reports[number])
-                for slot, name in zip(slots, schema.file_columns(), strict=False):
-                    columns[slot][rows] = in_file[name]
+        schemas = list(self.parts.values())
+        for number, rows in rows_of_blocks(block):
+            in_file = schemas[number].to_file(reports[number])
+            for slot, name in zip(self._slots, schemas[number].file_columns(), strict=False):
+                columns[slot][rows] = in_file[name]
         return columns
 
     def check(self, columns: Mapping[str, np.ndarray]) -> None:
         self._columns.check(columns)
-        slots = [name for name in self._columns.names if name != BLOCK]
         schemas = list(self.parts.items())
         for block, rows, reports in self.each_block(columns):
             name, schema = schemas[block]
-            sizes = [*schema.file_columns().values(), *[1] * len(slots)]
-            for slot, size in zip(slots, sizes, strict=False):
+            sizes = [*schema.file_columns().values(), *[1] * len(self._slots)]
+            for slot, size in zip(self._slots, sizes, strict=False):
                 if columns[slot][rows].max() >= size:
                     rule = f"of {name!r} must lie in 0..{size - 1} in the column {slot!r}"
                     raise ReportError("reports", rule)
@@ -218,6 +215,21 @@ class BlockSchema(ReportSchema):
             schema.may_have(of_block, people)
             for schema, (people, of_block) in zip(self.parts.values(), blocks, strict=True)
         )
+
+
+def rows_of_blocks(block: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The blocks that occur, and the numbers of their rows.
+
+    Shapes: block (n,).
+
+    >>> [(number, rows.tolist()) for number, rows in rows_of_blocks(np.array([2, 0, 2]))]
+    [(0, [1]), (2, [0, 2])]
+    """
+    order = np.argsort(block, kind="stable")
+    ends = np.cumsum(np.bincount(block)).tolist()
+    for number, (start, stop) in enumerate(pairwise([0, *ends])):
+        if stop > start:
+            yield number, order[start:stop]
 
 
 def block_name(names: Sequence[str]) -> str:

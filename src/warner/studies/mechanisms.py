@@ -18,14 +18,7 @@ from warner.domains import NO_ANSWER, Categorical, Domain, Items, Missing, Produ
 from warner.mechanisms import HiddenQuestion, Mechanism, OneOf, Repeated, with_nonresponse
 from warner.mechanisms.one_of import best_mechanism
 from warner.studies.problems import Path, Problem, ProblemLog, StudyProblems, broken, in_words
-from warner.studies.schema import (
-    ATTRIBUTE,
-    BY_KEY,
-    JOINT,
-    MECHANISMS,
-    STUDY,
-    Table,
-)
+from warner.studies.schema import ATTRIBUTE, BY_KEY, JOINT, MECHANISMS, STUDY, Table
 
 # What can be done where nonresponse is a value and the mechanism does not go with it.
 _GO_WITH_NONRESPONSE = (

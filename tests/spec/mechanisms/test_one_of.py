@@ -15,7 +15,7 @@ from tests.refusals import refused
 from warner import Categorical, Integers, Interval, OneOf, Product, estimate
 from warner.errors import ArgumentError, ArgumentTypeError
 from warner.mechanisms import PerAttribute, RandomizedResponse, cover_of_pairs, from_header
-from warner.mechanisms.one_of import variance_of_pairs
+from warner.mechanisms.one_of import variance_of_tables
 
 YES_NO, ABC = Categorical(["no", "yes"]), Categorical(list("abc"))
 TWO = Product(x=ABC, y=ABC)
@@ -265,7 +265,7 @@ def test_a_cover_holds_each_pair_once_and_costs_less() -> None:
         for design in (blocks, "pairs"):
             survey = OneOf(domain, epsilon, design)
             roots = [
-                sqrt(variance_of_pairs(inner.channel(), inner.domain.shape))
+                sqrt(variance_of_tables(inner.channel(), inner.domain.shape))
                 for inner in survey.parts.values()
             ]
             cost[str(design)] = sum(roots) ** 2

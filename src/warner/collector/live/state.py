@@ -13,11 +13,12 @@ import logging
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
 from warner._core.errors import WarnerError
 from warner.collector.collector import State
-from warner.collector.survey_document import draw_of
+from warner.collector.survey_document import questions_of as asked_of
 from warner.mechanisms import OneOf, from_header
 from warner.reports.public_columns import SMALLEST_GROUP, Key
 from warner.reports.tally import Tally, dump_tallies, parse_tallies
@@ -163,11 +164,7 @@ def share_asked(study: Study) -> float:
     >>> share_asked(study)
     0.5
     """
-    draw = draw_of(study)
-    if draw is None:
-        return 1.0
-    questions = sum(len(block) * width for block, width in zip(draw.blocks, draw.odds, strict=True))
-    return questions / 2**64 / len(draw.domain.attributes)
+    return fmean(question.share_asked for question in asked_of(study))
 
 
 def kind_of_intervals(planned: int) -> str:
