@@ -85,7 +85,7 @@ def test_reload_back_language_and_a_refusal_draw_nothing_again(
             page.wait_for_selector("#continue:not([disabled])")
             page.wait_for_selector("fieldset[id^=q]:visible")
             assert asked(page) == first
-    assert page.locator("#errors").is_visible()
+    page.wait_for_selector("#errors:not([hidden])")
     assert asked(opened(context, relay.url)) == first  # in another tab
     answer_asked(page)
     page.locator("#review [data-action=clear]").click()
@@ -159,7 +159,8 @@ def test_the_questions_appear_when_the_code_is_entered(people: Any, relayed: Any
     page = opened(people.person(), relay.url)
     assert asked(page) == [] and page.locator("#chosen-code").is_visible()
     page.click("#continue")
-    assert page.locator("#review").is_hidden() and page.locator("#code-error").is_visible()
+    page.wait_for_selector("#code-error", state="visible")
+    assert page.locator("#review").is_hidden()
     blocks = {}
     for code in served.codes:
         page.fill("#code-0", code)
@@ -189,7 +190,8 @@ def test_no_answer_to_a_drawn_question_is_the_silence_of_its_block(
     page = opened(people.person(), relay.url)
     first = asked(page)
     page.click("#continue")
-    assert page.locator(f"#{first[0]}-error").is_visible() and asked(page) == first
+    page.wait_for_selector(f"#{first[0]}-error", state="visible")
+    assert asked(page) == first
     page.reload()
     page.wait_for_selector("fieldset[id^=q]:visible")
     assert answer_asked(page, SILENCE) == first
