@@ -7,7 +7,7 @@ earlier run stopped.
 """
 
 from papers.data_sets import DATA_SETS, DataFolder, DataSet
-from papers.experiment import Claim, Experiment, Picture, Verdict, cells_of
+from papers.experiment import Claim, Experiment, Failure, Picture, Reason, Verdict, cells_of
 from papers.measure import Measure
 from papers.measures import (
     BiasAndVariance,
@@ -28,11 +28,13 @@ __all__ = [
     "DataSet",
     "EstimationError",
     "Experiment",
+    "Failure",
     "Measure",
     "Outcome",
     "People",
     "PerRun",
     "Picture",
+    "Reason",
     "Table",
     "Verdict",
     "cells_of",

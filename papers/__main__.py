@@ -58,7 +58,7 @@ def reproduce(
     (CSV), pictures and a paragraph: the paper's statement, the result here, and whether they agree.
     A run of all experiments of a paper also writes a page of it.
     An interrupted run goes on where it stopped, with the same numbers. The exit status is 1 where a
-    claim fails that held in the run of docs/papers.
+    claim fails that held in the run of docs/papers, or that has no reason to fail.
     """
     chosen = list(experiments().values()) if every or (listed and not names) else select(names)
     if listed:
@@ -85,7 +85,9 @@ def reproduce(
             write_whole(folder / ("quick" if quick else "full") / f"{paper}.md", text.encode())
     broken = sum(len(outcome.broken) for outcome in outcomes)
     if broken:
-        show(plural(broken, "claim", "claims") + " no longer held.", err=True)
+        show(
+            plural(broken, "claim", "claims") + " without a reason to fail did not hold.", err=True
+        )
         raise SystemExit(1)
 
 
@@ -115,7 +117,8 @@ def _show(outcome: Outcome, place: Path) -> None:
             show(f"  not decided by the quick run: {claim.text}")
         else:
             word = "holds" if verdict.holds else "does not hold"
-            show(f"  {word}: {claim.text} ({verdict.figure})")
+            why = f"; {claim.failure.reason.value}" if claim.failure and not verdict.holds else ""
+            show(f"  {word}: {claim.text} ({verdict.figure}{why})")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import product
 from typing import Any
 
@@ -37,17 +38,48 @@ class Verdict:
     figure: str
 
 
+class Reason(Enum):
+    """Why a claim fails."""
+
+    MISPRINT = "misprint"
+    DATA = "data"
+    READING = "reading"
+    REAL = "fails for real"
+    UNSTATED = "not stated by the paper"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a claim fails, and where a person can see it.
+
+    Attributes:
+        reason: the kind: a misprint of the paper; its data are not at hand; its words can be read
+            in another way, in which the claim holds; it fails whatever the data and the reading; or
+            the bar is stricter than the paper's words.
+        because: what is behind it, in a sentence.
+        shown: the heading of ``docs/papers/errata.md`` whose script shows it, such as
+            ``"P5, figure 8"``. Empty for a claim of this package alone.
+    """
+
+    reason: Reason
+    because: str
+    shown: str = ""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper, or of this package, that a table of results can decide.
 
     Attributes:
-        text: the statement.
+        text: the statement with our bar, which the check decides.
         check: the verdict on a table of results.
         held: whether the statement held in the full run that ``docs/papers`` shows; None for not
             known yet. A claim that held is asserted of every later run.
         quick: whether the quick run has the power to decide it.
-        ours: whether the statement is this package's and not the paper's.
+        ours: whether the statement is this package's and not the paper's: also on data or a mode
+            of the reports that the paper does not have.
+        words: the paper's own words, with their place; every claim of a paper has them.
+        failure: why it fails. A claim that fails without one breaks a run.
     """
 
     text: str
@@ -55,6 +87,8 @@ class Claim:
     held: bool | None = None
     quick: bool = True
     ours: bool = False
+    words: str = ""
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers.experiment import Picture
+from papers.experiment import Claim, Picture, Verdict
 from papers.pictures import draw
 from papers.registry import PAPERS
 from papers.runner import Outcome, folder_of
@@ -86,7 +87,7 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
             lines.append(f"- not decided by the quick run: {claim.text}")
         else:
             answer = "holds" if verdict.holds else "does not hold"
-            lines.append(f"- {answer}: {claim.text} ({verdict.figure})")
+            lines.append(f"- {answer}: {claim.text} ({verdict.figure}){_because(claim, verdict)}")
     if outcome.verdicts:
         lines.append("")
     if experiment.conclusion:
@@ -95,26 +96,65 @@ def paragraph(outcome: Outcome, pictures: Sequence[str], prefix: str = "") -> st
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _row(cells: Sequence[str]) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _reason(claim: Claim, verdict: Verdict | None) -> str:
+    """The kind of reason why a claim fails, with a link to the script that shows it."""
+    if verdict is None or verdict.holds or claim.failure is None:
+        return ""
+    reason, shown = claim.failure.reason.value, claim.failure.shown
+    return f"[{reason}](errata.md#{anchor(shown)})" if shown else reason
+
+
+def _because(claim: Claim, verdict: Verdict) -> str:
+    """What is behind a claim that fails, as the end of its line."""
+    if verdict.holds or claim.failure is None:
+        return ""
+    return f"; {claim.failure.reason.value}: {claim.failure.because}"
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading of a page.
+
+    >>> anchor("P5, figure 8: as 1/sqrt(d)")
+    'p5-figure-8-as-1sqrtd'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
 def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:
-    """The page of a paper: a table of claims, then a paragraph for each experiment.
+    """The page of a paper: its claims, ours, then a paragraph for each experiment.
 
     Args:
         paper: such as ``"P2"``.
         outcomes: the results of its experiments.
         folder: the folder that :func:`write` wrote to, for the names of the pictures.
     """
-    lines = [
-        f"# {paper}: {PAPERS[paper]}",
-        "",
-        "| claim | whose | experiment | holds here |",
-        "|---|---|---|---|",
-    ]
-    for outcome in outcomes:
-        for claim, verdict in outcome.verdicts:
+    lines = [f"# {paper}: {PAPERS[paper]}", ""]
+    for ours in (False, True):
+        claims = [
+            (outcome.experiment.name, claim, verdict)
+            for outcome in outcomes
+            for claim, verdict in outcome.verdicts
+            if claim.ours == ours
+        ]
+        if not claims:
+            continue
+        held = sum(verdict is not None and verdict.holds for _, _, verdict in claims)
+        what = (
+            "claims of this package, which are not the paper's" if ours else "claims of the paper"
+        )
+        words = [] if ours else ["the paper's words"]
+        head = [*words, "our bar", "experiment", "holds here", "if not, why"]
+        lines += [f"{held} of {len(claims)} {what} hold.", "", _row(head), "|---" * len(head) + "|"]
+        for name, claim, verdict in claims:
             answer = "not decided" if verdict is None else "yes" if verdict.holds else "**no**"
-            whose = "ours" if claim.ours else paper
-            lines.append(f"| {claim.text} | {whose} | {outcome.experiment.name} | {answer} |")
-    lines.append("")
+            said = [] if ours else [claim.words]
+            lines.append(_row([*said, claim.text, name, answer, _reason(claim, verdict)]))
+        lines.append("")
     for outcome in outcomes:
         place = folder_of(folder, outcome.experiment, outcome.quick)
         names = [_file_of(picture) for picture in outcome.experiment.pictures]

@@ -55,8 +55,12 @@ class Outcome:
 
     @property
     def broken(self) -> list[tuple[Claim, Verdict]]:
-        """The claims that held in the full run of the documents, and do not hold now."""
-        return [(c, v) for c, v in self.verdicts if c.held and v is not None and not v.holds]
+        """The claims that fail now, and held in the full run of the documents or lack a reason."""
+        return [
+            (claim, verdict)
+            for claim, verdict in self.verdicts
+            if verdict is not None and not verdict.holds and (claim.held or claim.failure is None)
+        ]
 
 
 def reproduce(

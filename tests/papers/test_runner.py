@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 
 from papers import DATA_SETS, DataFolder, experiments, populations, reproduce, select
 from papers.__main__ import reproduce as command
-from papers.experiment import Experiment
+from papers.experiment import Claim, Experiment, Failure, Reason, Verdict
 from papers.measure import Cell
 from papers.measures import (
     BiasAndVariance,
@@ -299,19 +300,52 @@ def test_reports_tell_the_truth_as_seldom_as_p1_says() -> None:
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
 
+def claims_of(paper: str) -> list[tuple[str, Claim]]:
+    return [(e.name, c) for e in experiments().values() if e.paper == paper for c in e.claims]
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"^#+ (.+)$", page, flags=re.M)
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_the_page_of_a_paper_has_every_claim_with_its_answer(paper: str) -> None:
     page = (DOCS / f"{paper}.md").read_text()
     answers = {"yes": True, "**no**": False, "not decided": None}
-    rows = re.findall(rf"^\| (.+) \| (?:{paper}|ours) \| (\S+) \| (.+) \|$", page, flags=re.M)
-    shown = {(name, text): answers[answer] for text, name, answer in rows}
-    declared = {
-        (experiment.name, claim.text): claim.held
-        for experiment in experiments().values()
-        if experiment.paper == paper
-        for claim in experiment.claims
-    }
-    assert shown == declared
+    rows = re.findall(r"^\| (?:(.+) \| )?(.+?) \| (P\d/\S+) \| (.+?) \| (.*?) ?\|$", page, re.M)
+    shown = {(name, text): (words, answers[answer], why) for words, text, name, answer, why in rows}
+    declared = {(name, c.text): c for name, c in claims_of(paper)}
+    assert shown.keys() == declared.keys()
+    for key, (words, answer, why) in shown.items():
+        claim = declared[key]
+        assert (words, answer) == ("" if claim.ours else claim.words, claim.held), key
+        assert (claim.failure is not None and claim.failure.reason.value in why) == (
+            answer is False
+        ), key
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_claim_that_fails_has_a_reason_and_a_claim_of_a_paper_its_words(paper: str) -> None:
+    """Rejects a paper that is said to be wrong where nobody looked why."""
+    scripts = headings((DOCS / "errata.md").read_text())
+    for name, claim in claims_of(paper):
+        assert claim.ours or claim.words, (name, claim.text)
+        assert (claim.failure is not None) == (claim.held is False), (name, claim.text)
+        if claim.failure is not None:
+            assert claim.failure.because.endswith("."), (name, claim.text)
+            known = claim.failure.shown in scripts or (claim.ours and not claim.failure.shown)
+            assert known, (name, claim.text)
+
+
+def test_a_claim_that_fails_without_a_reason_breaks_a_run() -> None:
+    fails = Claim("It fails.", lambda table: Verdict(False, "0"), held=False)
+    excused = replace(fails, failure=Failure(Reason.REAL, "It does."))
+    held = replace(excused, held=True)
+    for claim, broken in ((fails, True), (excused, False), (held, True)):
+        [outcome] = reproduce(
+            [replace(small(), claims=(claim,))], None, DataFolder(), quick=True, processes=1
+        )
+        assert bool(outcome.broken) == broken
 
 
 @pytest.mark.parametrize("paper", PAPERS)
