@@ -62,6 +62,13 @@ _SETS = [
         "City of Chicago, Current Employee Names, Salaries, and Position Titles",
     ),
     DataSet(
+        "dpbench_2d_256x256_sparse.csv.gz",
+        5815,
+        "da97e72994a85996b5a8d759e970589a325e6448082393e9f9ca33051ef3cdbc",
+        "counts in the non-empty cells of grids of 256 x 256, by name of the grid, row and column",
+        "DPBench, M. Hay et al. 2016; check-ins of Gowalla, SNAP collection, Stanford",
+    ),
+    DataSet(
         "foursquare_manhattan_grid25x25.csv.gz",
         625,
         "507672d8f0adee27984e0464b092c643ef9da01369212e853399fe62807b4ea4",
@@ -74,13 +81,6 @@ _SETS = [
         "de93767baef291bc127113b9e41cdbb22f429f000bae1ddd0db0eca6ca8dde1d",
         "counts of check-ins in 400 cells, row 0 in the south",
         "Foursquare check-ins TSMC2014, D. Yang et al. (research use)",
-    ),
-    DataSet(
-        "foursquare_us_poi.csv.gz",
-        28483,
-        "4e4f92a4db5e865c04d6de611646398714b4de7ba5461082ef23844f683d209d",
-        "one row for each place, with coordinates and the number of its users",
-        "Foursquare check-ins, D. Yang et al. (research use)",
     ),
     DataSet(
         "gowalla_sf_grid24x16.csv.gz",

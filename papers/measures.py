@@ -196,6 +196,11 @@ def _expected(channel: Channel, people: People, n: int, rng: np.random.Generator
 
 
 def _rounded(channel: Channel, people: People, n: int, rng: np.random.Generator) -> np.ndarray:
+    # Counts that differ from a half by the rounding of floats alone are a half on every machine.
+    return np.rint(np.round(n * channel.matvec(people.shares), 9)) / n
+
+
+def _apportioned(channel: Channel, people: People, n: int, rng: np.random.Generator) -> np.ndarray:
     return whole_counts(channel.matvec(people.shares), n) / n
 
 
@@ -205,13 +210,15 @@ SAMPLING: Mapping[str, tuple[Draw, bool]] = {
     "everyone": (_from_everyone, True),
     "exact": (_expected, False),
     "rounded": (_rounded, False),
+    "apportioned": (_apportioned, False),
 }
 """How the reports of people come about, and whether they are random.
 
 ``"population"``: values drawn independently from the shares; ``"respondents"``: values drawn
 without replacement from the counts; ``"everyone"``: the values of the counts as they are;
-``"exact"``: reports exactly as often as expected; ``"rounded"``: the expected counts rounded to
-whole reports [P5 sec 3.5].
+``"exact"``: reports exactly as often as expected; ``"rounded"``: each expected count rounded by
+itself, as [P5 sec 3.3] does, so that their sum may differ from n; ``"apportioned"``: the expected
+counts rounded to whole reports with the sum n.
 """
 
 
@@ -225,7 +232,7 @@ def whole_counts(shares: np.ndarray, n: int) -> np.ndarray:
         shares: (m,) with the sum 1.
         n: the sum.
 
-    >>> whole_counts(np.array([0.2875, 0.1625, 0.2625, 0.2875]), 10)  # the counts of [P5 sec 3.3]
+    >>> whole_counts(np.array([0.2875, 0.1625, 0.2625, 0.2875]), 10)  # as printed in [P5 sec 3.3]
     array([3, 2, 2, 3])
     """
     wanted = n * shares

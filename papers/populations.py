@@ -64,21 +64,44 @@ def people_flow(data: DataFolder) -> People:
     return _labelled(np.random.default_rng(_SEED).permutation(counts))
 
 
-def survey(data: DataFolder) -> People:
-    """The General Social Survey in 400 cells of age, income, marital status and sex."""
+# Of the 221 records of the census of 1990 in its own coding, those under 20: {(age class, income
+# class, marital status, sex): people}. Nobody of them is younger than one year.
+_YOUNG = {(1, 0, 4, 0): 24, (1, 0, 4, 1): 21, (2, 0, 4, 0): 11, (2, 0, 4, 1): 6, (2, 1, 4, 1): 2}
+_OF_ALL_AGES = 221
+_TABLE = (8, 5, 5, 2)  # classes of age and of income, marital status, sex [P1 table 2]
+_ADULT_CLASSES = [3, 4, 5, 6, 6, 7, 7]  # of P1, for the survey's 20-29, .., 60-64, 65-74, 75-
+
+
+def census(data: DataFolder) -> People:
+    """A census in the 400 cells of [P1 table 2]: age, income, marital status and sex.
+
+    People under 20 are those of a sample of the census of 1990, 29 % of all; the others are as in
+    the General Social Survey, which asks nobody under 18. Made: adults of random shares.
+    """
     found = data.columns("gss_cells400.csv.gz", "count")
-    made = np.random.default_rng(_SEED).dirichlet(np.full(400, 0.3))
-    return _labelled(made if found is None else found["count"])
-
-
-def american_places(data: DataFolder) -> People:
-    """Users of Foursquare in half-degree squares of the USA; made: 415 cities of Zipf's law."""
-    found = data.columns("foursquare_us_poi.csv.gz", "lat", "lon", "users")
+    adults = np.zeros(_TABLE)
     if found is None:
-        return _labelled(np.random.default_rng(_SEED).permutation(1 / np.arange(1, 416)))
-    corners = np.floor(2 * np.stack([found["lat"], found["lon"]]))
-    _, squares = np.unique(corners, axis=1, return_inverse=True)
-    return _labelled(np.bincount(squares.ravel(), found["users"]))
+        adults[3:] = np.random.default_rng(_SEED).dirichlet(np.full(250, 0.3)).reshape(5, 5, 5, 2)
+    else:
+        for place, group in zip(_ADULT_CLASSES, found["count"].reshape(_TABLE)[1:], strict=True):
+            adults[place] += group
+    shares = adults / adults.sum() * (1 - sum(_YOUNG.values()) / _OF_ALL_AGES)
+    for cell, people in _YOUNG.items():
+        shares[cell] += people / _OF_ALL_AGES
+    return _labelled(shares.ravel())
+
+
+def cities(data: DataFolder) -> People:
+    """The 415 busiest cells of the world by check-ins of Gowalla; made: cities of Zipf's law.
+
+    Where the cells lie does not matter here, so they are in a random order, always the same one.
+    """
+    found = data.table("dpbench_2d_256x256_sparse.csv.gz")
+    counts = 1 / np.arange(1.0, 416.0)
+    if found is not None:
+        rows = zip(found["dataset"], found["count"], strict=True)
+        counts = np.sort([float(n) for name, n in rows if name == "GOWALLA_WORLD"])[:-416:-1]
+    return _labelled(np.random.default_rng(_SEED).permutation(counts))
 
 
 def tokyo_grid(data: DataFolder) -> People:

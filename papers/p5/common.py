@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from papers.measure import Cell
 from papers.table import Row
 from warner.domains import Domain, Integers, Product
-from warner.estimators import Estimator, Independent, Inversion
+from warner.estimators import Estimator, Independent, Inversion, Observed
+from warner.estimators.base import Fit, LikelihoodData
 from warner.mechanisms import PerAttribute, RandomizedResponse
 
 MODES = ["exact", "rounded", "sampled"]
 INDEPENDENT, JOINT = "RR-Independent", "RR-Ind-Joint"
 METHODS: dict[str, Estimator] = {INDEPENDENT: Independent(method=Inversion()), JOINT: Inversion()}
+REPORTS = "reports"
+
+
+class SharesOfReports(Observed):
+    """The reports as shares, also where counts that were rounded one by one do not add to n."""
+
+    def _fit(self, data: LikelihoodData) -> Fit:
+        return super()._fit(replace(data, weights=data.weights / data.weights.sum()))
+
+
+WITH_REPORTS: dict[str, Estimator] = {REPORTS: SharesOfReports(), **METHODS}
 
 
 def mode(cell: Cell) -> str:

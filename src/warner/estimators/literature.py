@@ -310,12 +310,13 @@ def filtered(v: np.ndarray, noise: float, steps: int | None = None) -> np.ndarra
 _LARGEST = 4096  # values; beyond, a matrix of their products is not formed
 _RUNS = 5  # simulations of the bootstrap
 _PRINTED = np.array([c * 10.0**-k for k in range(10, 0, -1) for c in range(1, 10)])  # [P1 sec 5.1]
-_WIDE = np.concatenate([[0.0], _PRINTED, np.arange(1.0, 10.0), np.arange(10.0, 100.0, 10.0)])
+_WIDE = np.concatenate([[0.0], _PRINTED, np.arange(1.0, 11.0)])
+_CURVATURE = {"derived": 2.0, "printed": 1.0}  # of g / theta.g, in units of g (x) g (x) g
 
 
 @dataclass(frozen=True, repr=False)
 class BiasCorrection(Estimator):
-    """The estimate of EM minus a multiple of its second-order bias, as [P1] states it.
+    """The estimate of EM minus a multiple of its second-order bias, as [P1] has it.
 
     The result is theta - alpha a. Negative entries are set to 0, and the rest is divided by its
     sum. Here theta (K,) is EM's estimate, and a (K,) is its second-order bias. Let g_i (K,) be the
@@ -323,22 +324,19 @@ class BiasCorrection(Estimator):
     s_i s_i'. With Q = -(S + ridge I)^-1,
 
         a = 1/n Q { mean((S - s_i s_i') Q s_i)
-                    - 1/2 mean(s_i (x) s_i (x) s_i) : mean(Q s_i (x) Q s_i) }     [P1 eqs 28-32]
+                    - c/2 mean(s_i (x) s_i (x) s_i) : mean(Q s_i (x) Q s_i) }     [P1 eqs 28-32]
 
-    exactly as published. alpha is the number in {c 10^-k: c = 1..9, k = 1..10} with the least
+    c is 2, because the second derivative of g / theta.g is 2 g (x) g (x) g / (theta.g)^3. P1's
+    equation 24 is printed without this factor, which is c = 1; its results come out with 2 alone
+    (``python -m papers P1``). alpha is the number in {c 10^-k: c = 1..9, k = 1..10} with the least
     squared error in a simulation. People are counted by (mechanism, report), so the time does not
     grow with n.
 
-    The theory does not support the correction (METHODS 9.4). theta.s_i = 1 always, so the mean
-    score is not 0, contrary to eqs 16 and 21. Eq 24 lacks a factor 2. With this factor, a is
-    exactly theta / n where ridge = 0, and the normalisation undoes the correction. The second-order
-    bias of an interior maximum on the simplex is 0. In practice the correction shrinks the
-    estimate: it lowers EM's variance and raises its bias
-    (bench/bias_correction_with_few_people.py). Shrinkage reduces the error if the true distribution
-    is nearly uniform or there are few people.
-    The published alpha is chosen at the report histogram, which is nearly uniform whatever the
-    truth. This alpha is often too large, and the correction then errs up to three times as much as
-    EM. The bootstrap's alpha is seldom too large.
+    What it does is to shrink (METHODS 9.4): it lowers EM's variance and raises its bias, and errs
+    less where people are few or the true distribution is nearly uniform. It is no correction of
+    bias. theta.s_i = 1 always, so the mean score is not 0, contrary to eqs 16 and 21; without the
+    ridge a is exactly theta / n, which the division by the sum undoes; and the second-order bias of
+    an interior maximum on the simplex is 0. XXX
 
     Where the tally has bit sums only, the rows are the yes-or-no reports of the quasi-likelihood
     (METHODS 5). Each person sends K of them, and n is their total number. [P1] has no such reports.
@@ -357,13 +355,14 @@ class BiasCorrection(Estimator):
             - ``"uniform"``: by one simulation with the uniform distribution as the truth, which
               [P1 sec 4.3] compared with the histogram.
             - ``"bootstrap"``: by five simulations with the estimate as the truth, from 0, the
-              published numbers, 1, .., 9 and 10, .., 90.
+              published numbers and 1, .., 10.
             - a number: nothing is simulated.
 
             Random numbers are seeded by the counts, so the same tally gives the same estimate.
         ridge: lambda of [P1 eq 32], at least 0.
         tolerance: EM stops when a step raises the log-likelihood of all n reports by less than
             this, in nats.
+        formula: ``"derived"``, with c = 2, or ``"printed"``, with c = 1.
 
     Raises:
         ImpossibleReportError: a report was seen that has probability 0 under every value.
@@ -388,10 +387,12 @@ class BiasCorrection(Estimator):
     alpha: float | str = "published"
     ridge: float = 1e-3
     tolerance: float = 1e-3
+    formula: str = "derived"
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Estimator | None):
             raise ArgumentError("inner", "must be None or an estimator object", kind(self.inner))
+        choice("formula", self.formula, tuple(_CURVATURE))
         if isinstance(self.alpha, str):
             choice("alpha", self.alpha, ("published", "uniform", "bootstrap"))
         elif real("alpha", self.alpha, "'published', 'uniform' and 'bootstrap' choose one") < 0:
@@ -442,7 +443,8 @@ class BiasCorrection(Estimator):
         inner = self._inner(data)
         rows, w = data.channel.restrict_to_observed(data.weights)
         n = data.n * rows.rows_per_report
-        return inner, second_order(rows, w, inner.shares, n, self.ridge)
+        curvature = _CURVATURE[self.formula]
+        return inner, second_order(rows, w, inner.shares, n, self.ridge, curvature)
 
     def _inner(self, data: LikelihoodData) -> Fit:
         """The fit that is corrected."""
@@ -460,7 +462,7 @@ def second_order(
     theta: np.ndarray,
     n: float,
     ridge: float = 1e-3,
-    curvature: float = 1.0,
+    curvature: float = 2.0,
 ) -> np.ndarray:
     """The second-order bias a (K,) of [P1 eq 28], from rows and their weights.
 
