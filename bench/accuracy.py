@@ -87,8 +87,9 @@ METHODS: dict[str, Estimator] = {
     "MR": MixtureReduction(),
     "MR exact": MixtureReduction("mle"),
     "IIW": WienerFilter(),
-    "P1": BiasCorrection(),
-    "P1 bootstrap": BiasCorrection(alpha="bootstrap"),
+    # The stored columns are of P1's equation 24 as printed, alpha of the bootstrap from 0 to 90.
+    "P1": BiasCorrection(formula="printed"),
+    "P1 bootstrap": BiasCorrection(alpha="bootstrap", formula="printed"),
     "EB": EmpiricalBayes(),
     "EB median": EmpiricalBayes("absolute"),
     "uniform": Uniform(),

@@ -64,6 +64,13 @@ def people_flow(data: DataFolder) -> People:
     return _labelled(np.random.default_rng(_SEED).permutation(counts))
 
 
+def survey(data: DataFolder) -> People:
+    """The General Social Survey in 400 cells of age, income, marital status and sex."""
+    found = data.columns("gss_cells400.csv.gz", "count")
+    made = np.random.default_rng(_SEED).dirichlet(np.full(400, 0.3))
+    return _labelled(made if found is None else found["count"])
+
+
 # Of the 221 records of the census of 1990 in its own coding, those under 20: {(age class, income
 # class, marital status, sex): people}. Nobody of them is younger than one year.
 _YOUNG = {(1, 0, 4, 0): 24, (1, 0, 4, 1): 21, (2, 0, 4, 0): 11, (2, 0, 4, 1): 6, (2, 1, 4, 1): 2}
@@ -76,19 +83,16 @@ def census(data: DataFolder) -> People:
     """A census in the 400 cells of [P1 table 2]: age, income, marital status and sex.
 
     People under 20 are those of a sample of the census of 1990, 29 % of all; the others are as in
-    the General Social Survey, which asks nobody under 18. Made: adults of random shares.
+    the survey, which asks nobody under 18.
     """
-    found = data.columns("gss_cells400.csv.gz", "count")
-    adults = np.zeros(_TABLE)
-    if found is None:
-        adults[3:] = np.random.default_rng(_SEED).dirichlet(np.full(250, 0.3)).reshape(5, 5, 5, 2)
-    else:
-        for place, group in zip(_ADULT_CLASSES, found["count"].reshape(_TABLE)[1:], strict=True):
-            adults[place] += group
-    shares = adults / adults.sum() * (1 - sum(_YOUNG.values()) / _OF_ALL_AGES)
+    adults, young = np.zeros(_TABLE), np.zeros(_TABLE)
+    groups = survey(data).counts.reshape(_TABLE)[1:]
+    for place, group in zip(_ADULT_CLASSES, groups, strict=True):
+        adults[place] += group
     for cell, people in _YOUNG.items():
-        shares[cell] += people / _OF_ALL_AGES
-    return _labelled(shares.ravel())
+        young[cell] = people
+    share = young.sum() / _OF_ALL_AGES
+    return _labelled((young / _OF_ALL_AGES + (1 - share) * adults / adults.sum()).ravel())
 
 
 def cities(data: DataFolder) -> People:

@@ -9,10 +9,7 @@ from papers.experiment import Claim, Failure, Picture, Verdict
 from papers.measure import Cell
 from papers.measures import BiasAndVariance, EstimationError, People, Reporters
 from papers.p1.common import (
-    CENSUS,
-    CITIES,
     EM,
-    FLOW,
     LOSSES,
     PROPOSAL,
     SIX,

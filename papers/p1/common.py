@@ -14,14 +14,16 @@ from warner.estimators import Estimator, Inversion, MaximumLikelihood, Observed,
 from warner.estimators.literature import BiasCorrection
 from warner.mechanisms import RandomizedResponse
 
-FLOW, CENSUS, CITIES, TOKYO = "People-flow", "census", "cities", "Tokyo check-ins"
+FLOW, CENSUS, CITIES = "People-flow", "census", "cities"
+TOKYO, ADULTS = "Tokyo check-ins", "census of adults"  # not of P1
 SETS: dict[str, Callable[[DataFolder], People]] = {
     FLOW: populations.people_flow,
     CENSUS: populations.census,
     CITIES: populations.cities,
     TOKYO: populations.tokyo_check_ins,
+    ADULTS: populations.survey,
 }
-THREE = (FLOW, CENSUS, CITIES)  # of P1; the check-ins of Tokyo are ours
+THREE = (FLOW, CENSUS, CITIES)
 FILES = ("gss_cells400.csv.gz", "dpbench_2d_256x256_sparse.csv.gz")
 TOKYO_FILE = "foursquare_tokyo_grid20x20.csv.gz"
 UNIFORM, OBSERVED, NORM, PROJ = "Uniform", "ObfDat", "MatInv norm", "MatInv proj"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from papers.experiment import Claim, Experiment, Verdict, cells_of
 from papers.measure import Cell, Cells
 from papers.measures import People, Reporters

@@ -18,7 +18,7 @@ from papers.p1.common import (
     MATRIX,
     PROJ,
     PROPOSAL,
-    SETS,
+    THREE,
     TOKYO,
     TOKYO_FILE,
     people_of,
@@ -120,8 +120,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "bootstrap, the stop of EM, empirical Bayes, and weights of the budgets (eq 13 has equal "
         "ones).",
         measure=EstimationError(people_of, _reporters, METHODS, LOSSES),
-        cells=cells_of(data=list(SETS), people=list(PEOPLE)),
-        quick_cells=cells_of(data=list(SETS), people=["500, 500, 50, 0", "500, 500, 50, 50"]),
+        cells=cells_of(data=[*THREE, TOKYO], people=list(PEOPLE)),
+        quick_cells=cells_of(data=[*THREE, TOKYO], people=["500, 500, 50, 0", "500, 500, 50, 50"]),
         runs=10,
         quick_runs=2,
         claims=(

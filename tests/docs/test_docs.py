@@ -89,7 +89,9 @@ def test_readme_examples_print_what_is_written() -> None:
     assert examples.differences(text, examples.executed(text)) == [], "run 'make docs'"
 
 
-@pytest.mark.parametrize("name", ["study_of_groups", "first_study", "extending", "device_programs"])
+@pytest.mark.parametrize(
+    "name", ["study_of_groups", "first_study", "extending", "device_programs", "papers/errata"]
+)
 def test_a_page_prints_what_is_written(name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text()
     with for_a_while():  # what a page registers is of this page alone
