@@ -76,22 +76,26 @@ def mostly_less(first: str, second: str, axes: Sequence[str], metric: str, **whe
 
 def outperforms(
     axes: Sequence[str],
+    cells: str,
     words: str,
     failures: Mapping[tuple[str, str], Failure],
     real: Sequence[tuple[str, str]] = (),
+    **where: Any,
 ) -> tuple[Claim, ...]:
     """Claims that the proposal errs less than EM, for each loss and data set.
 
     Args:
         axes: the columns of the cells.
+        cells: the cells in words.
         words: the paper's.
         failures: why it fails, for the pairs of loss and data set for which it does.
         real: the pairs that the made data or the few runs of the quick run do not decide.
+        **where: only the rows with these values.
     """
     return tuple(
         Claim(
-            f"Proposal has a smaller {metric} than EM in every cell of {name}.",
-            always_less(PROPOSAL, EM, axes, metric, data=name),
+            f"{cells} Proposal has a smaller {metric} than EM in every cell of {name}.",
+            always_less(PROPOSAL, EM, axes, metric, data=name, **where),
             held=(metric, name) not in failures,
             quick=(metric, name) not in real,
             words=words,

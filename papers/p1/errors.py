@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from papers.experiment import Claim, Experiment, Verdict, cells_of
+from dataclasses import replace
+
+from papers.experiment import Claim, Experiment, Failure, Reason, Verdict, cells_of
 from papers.measure import Cell, Cells
 from papers.measures import People, Reporters
 from papers.p1.checks import (
@@ -17,6 +19,7 @@ from papers.p1.checks import (
     spread,
 )
 from papers.p1.common import (
+    ADULTS,
     CENSUS,
     CITIES,
     DIFFERS,
@@ -51,32 +54,37 @@ _OPEN = ("data", "N1", "N4")
 def _projected_is_worst(table: Table) -> Verdict:
     found = [
         means[PROJ] / max(value for method, value in means.items() if method != PROJ)
-        for means in by_cell(table, _OPEN).values()
+        for means in by_cell(table, _OPEN, data=THREE).values()
     ]
     return Verdict(min(found) > 2, f"{min(found):.1f} to {max(found):.0f} times the second worst")
 
 
 def _em_beats_inversion(table: Table) -> Verdict:
-    found = [ratio for other in (NORM, PROJ) for ratio in ratios(table, EM, other, _OPEN, N1=500)]
+    found = [
+        ratio
+        for other in (NORM, PROJ)
+        for ratio in ratios(table, EM, other, _OPEN, data=THREE, N1=500)
+    ]
     return Verdict(sum(r < 1 for r in found) > len(found) / 2, spread(found))
 
 
 def _gains_without_open_reports(table: Table) -> Verdict:
-    names = table.distinct("data")
     gains = {
         (name, n4): ratios(table, PROPOSAL, EM, _OPEN, data=name, N1=500, N4=n4)[0]
-        for name in names
+        for name in THREE
         for n4 in (0, 50)
     }
     return Verdict(
-        all(gains[name, 0] < gains[name, 50] for name in names),
-        "; ".join(f"{name} {gains[name, 0]:.2f} and {gains[name, 50]:.2f}" for name in names),
+        all(gains[name, 0] < gains[name, 50] for name in THREE),
+        "; ".join(f"{name} {gains[name, 0]:.2f} and {gains[name, 50]:.2f}" for name in THREE),
     )
 
 
 def _naive_is_best_somewhere(table: Table) -> Verdict:
-    best = [least(means) for means in by_cell(table, _OPEN, N1=500, N4=0).values()]
-    best += [least(means) for means in by_cell(table, _OPEN, "JS", N1=500, N4=0).values()]
+    best = [least(means) for means in by_cell(table, _OPEN, data=THREE, N1=500, N4=0).values()]
+    best += [
+        least(means) for means in by_cell(table, _OPEN, "JS", data=THREE, N1=500, N4=0).values()
+    ]
     count = sum(name in (UNIFORM, OBSERVED) for name in best)
     return Verdict(count > 0, f"in {count} of {len(best)} cells without open reports")
 
@@ -87,7 +95,7 @@ def _private_reports_add_little(method: str) -> Check:
     def check(table: Table) -> Verdict:
         found = [
             rows.ratio(20_000, 500, by="N1")
-            for rows in table.select(method=method, metric="MSE", N4=[0, 50])
+            for rows in table.select(method=method, metric="MSE", data=THREE, N4=[0, 50])
             .groups(["data", "N4"])
             .values()
         ]
@@ -102,7 +110,7 @@ def _part(metric: str, above: bool) -> Check:
     """Whether the proposal's part of the error is above, or below, EM's in every cell."""
 
     def check(table: Table) -> Verdict:
-        means = by_cell(table, _OPEN, metric).values()
+        means = by_cell(table, _OPEN, metric, data=THREE).values()
         right = [(found[PROPOSAL] > found[EM]) == above for found in means]
         return Verdict(all(right), f"in {sum(right)} of {len(right)} cells")
 
@@ -110,7 +118,7 @@ def _part(metric: str, above: bool) -> Check:
 
 
 def _variance_of_naive(table: Table) -> Verdict:
-    means = by_cell(table, _OPEN, "variance").values()
+    means = by_cell(table, _OPEN, "variance", data=THREE).values()
     uniform = max(found[UNIFORM] for found in means)
     observed = max(found[OBSERVED] / found[EM] for found in means)
     return Verdict(
@@ -132,7 +140,24 @@ def _naive_is_best_of_few(table: Table) -> Verdict:
     )
 
 
-def _best_from(name: str, start: int) -> Claim:
+def _alike(name: str) -> Check:
+    """Whether both losses of Proposal and EM are nearly the same where people are many."""
+
+    def check(table: Table) -> Verdict:
+        many = max(table.distinct("N"))
+        found = {
+            metric: ratios(table, PROPOSAL, EM, _SIZE, metric, data=name, N=many)[0]
+            for metric in ("MSE", "JS")
+        }
+        return Verdict(
+            all(0.9 < ratio < 1.1 for ratio in found.values()),
+            ", ".join(f"{metric} {ratio:.3f} times" for metric, ratio in found.items()),
+        )
+
+    return check
+
+
+def _best_from(name: str, start: int, failure: Failure | None = None) -> Claim:
     def check(table: Table) -> Verdict:
         best = {
             (n, metric): least(means)
@@ -148,7 +173,8 @@ def _best_from(name: str, start: int) -> Claim:
     return Claim(
         f"On {name} Proposal is the best of six from N = {start:,} on, by MSE and JS.",
         check,
-        held=True,
+        held=failure is None,
+        failure=failure,
         words="Proposal provides the best performance with respect to both the MSE and the JS "
         "divergence when N is more than or equal to 660, 1320, and 440 (sec 5.2)",
     )
@@ -164,10 +190,23 @@ def _falls_with_n(table: Table) -> Verdict:
 
 def _open_cells(numbers: list[int]) -> Cells:
     return (
-        *cells_of(data=list(THREE), N1=[500], N4=numbers),
-        *cells_of(data=list(THREE), N1=[20_000], N4=[0, 50]),
+        *cells_of(data=[*THREE, ADULTS], N1=[500], N4=numbers),
+        *cells_of(data=[*THREE, ADULTS], N1=[20_000], N4=[0, 50]),
     )
 
+
+_PRIVATE = Failure(
+    Reason.REAL,
+    "at N1 = 20,000 and N4 = 50 P1's rule takes alpha 0.9 where 0.3 errs least: the truth of its "
+    "simulation is the histogram of the reports, which is nearly even where most are private.",
+    "P1, figure 7: alpha is too large where most reports are private",
+)
+_MANY = Failure(
+    Reason.REAL,
+    "Proposal becomes the best at this number, and is no longer so where people are many and the "
+    "shares uneven: there it errs as much as EM, or more.",
+    "P1, figure 6: nothing is gained where people are many",
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
@@ -200,8 +239,27 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             ),
             *outperforms(
                 _OPEN,
+                "Fig 5:",
                 "It can also be seen that Proposal outperforms EM (sec 5.2)",
                 failures={},
+                N1=500,
+            ),
+            *outperforms(
+                _OPEN,
+                "Fig 7:",
+                "Fig. 7 is very similar to Fig. 5 (sec 5.2)",
+                failures={
+                    ("MSE", CENSUS): _PRIVATE,
+                    ("JS", FLOW): _PRIVATE,
+                    ("JS", CENSUS): _PRIVATE,
+                },
+                N1=20_000,
+            ),
+            Claim(
+                f"Figs 5 and 7: Proposal has a smaller MSE than EM in every cell of the {ADULTS}.",
+                always_less(PROPOSAL, EM, _OPEN, "MSE", data=ADULTS),
+                held=True,
+                ours=True,
             ),
             Claim(
                 "Proposal gains more over EM at N4 = 0 than at N4 = 50.",
@@ -224,6 +282,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                     held=method == EM,
                     words="Fig. 7 is very similar to Fig. 5, and the MSE and the JS divergence are "
                     "only slightly decreased (or not decreased) by increasing N1 (sec 5.2)",
+                    failure=None if method == EM else replace(_PRIVATE, reason=Reason.UNSTATED),
                 )
                 for method in (EM, PROPOSAL)
             ),
@@ -295,14 +354,28 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 words="the MSE and the JS divergence of Proposal rapidly decrease as N increases "
                 "(sec 5.2)",
             ),
-            _best_from(FLOW, 660),
+            _best_from(FLOW, 660, _MANY),
             _best_from(CITIES, 1320),
-            _best_from(CENSUS, 440),
+            _best_from(CENSUS, 440, _MANY),
             *outperforms(
                 _SIZE,
+                "Up to N = 1,320",
                 "the proposed method significantly outperforms the EM reconstruction method in all "
                 "of the datasets when N or epsilon is small (abstract)",
-                failures={},
+                failures={("MSE", CENSUS): _MANY},
+                N=[110, 440, 660, 1320],
+            ),
+            *(
+                Claim(
+                    f"At N = 4,400 the errors of Proposal and EM on {name} differ by less than "
+                    "10 %.",
+                    _alike(name),
+                    held=name != CENSUS,
+                    words="Proposal provides almost the same performance as EM when N is large in "
+                    "our experiments (sec 4.4)",
+                    failure=replace(_MANY, reason=Reason.UNSTATED) if name == CENSUS else None,
+                )
+                for name in THREE
             ),
             Claim(
                 "Fig 14: Proposal has less variance than EM in every cell.",

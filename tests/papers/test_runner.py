@@ -28,6 +28,7 @@ from papers.measures import (
 )
 from papers.p5.adult import _SIZES, kept_or_uniform
 from papers.p5.common import table_of
+from papers.p5.example import _NAMES
 from papers.p5.synthetic import dependent_pair
 from papers.pages import page, write
 from papers.populations import adult_codes
@@ -204,6 +205,19 @@ def test_rounded_counts_have_the_sum_n_and_are_off_by_less_than_one() -> None:
             assert off.max() - off.min() <= 1 + 1e-9
 
 
+def test_counts_that_are_rounded_one_by_one_are_those_of_p5() -> None:
+    """Rejects the program that keeps the sum of the counts at n."""
+    experiment = select(["P5/example"])[0]
+    rows = experiment.measure.rows(
+        {"mode": "rounded", "n": 10}, [(0, np.random.default_rng(0))], DataFolder()
+    )
+    table = Table(rows)
+    joint = [table.mean(method="RR-Ind-Joint", metric=name) for name in _NAMES]
+    assert joint == pytest.approx([0.375, 0.075, 0.275, 0.375])
+    reports = [table.mean(method="reports", metric=name) for name in _NAMES]
+    assert reports == pytest.approx(np.array([3, 2, 3, 3]) / 11)
+
+
 def test_exact_reports_are_inverted_to_the_truth_in_one_run() -> None:
     rows = shares("exact")
     found = {(r["method"], r["x"]): r["value"] for r in rows}
@@ -215,7 +229,8 @@ def test_exact_reports_are_inverted_to_the_truth_in_one_run() -> None:
 def test_sampled_reports_differ_between_runs_and_rounded_ones_do_not() -> None:
     sampled = [r["value"] for r in shares("population") if r["method"] == "inv"]
     assert len(sampled) == 9 and len(set(sampled[::3])) == 3
-    assert len([r for r in shares("rounded") if r["method"] == "inv"]) == 3
+    for sampling in ("rounded", "apportioned"):
+        assert len([r for r in shares(sampling) if r["method"] == "inv"]) == 3
 
 
 def test_a_figure_that_shows_the_numbers_of_another_leads_to_it() -> None:
@@ -234,11 +249,11 @@ def test_shipped_data_are_not_called_made() -> None:
 
 
 def test_tables_with_a_given_dependence_have_it() -> None:
-    for d in (2, 5, 10):
+    for d in (3, 5, 10):
         for v in (0.0, 0.3, 1.0):
             table = dependent_pair(d, v)
             assert table.sum() == pytest.approx(1)
-            assert cramers_v(table.reshape(d, d)) == pytest.approx(v, abs=1e-12)
+            assert cramers_v(table.reshape(d - 1, d - 1)) == pytest.approx(v, abs=1e-12)
 
 
 def test_the_columns_of_adult_have_the_stated_numbers_of_values() -> None:
@@ -278,10 +293,19 @@ def test_the_populations_have_the_sizes_of_the_papers() -> None:
     flow = populations.people_flow(DataFolder())
     assert flow.domain.size == 281 and flow.counts.sum() == 303_916
     assert populations.survey(DataFolder()).domain.size == 400
-    assert populations.american_places(DataFolder()).domain.size == 415
-    for make in (populations.american_places, populations.tokyo_check_ins):
+    assert populations.census(DataFolder()).domain.size == 400
+    assert populations.cities(DataFolder()).domain.size == 415
+    for make in (populations.cities, populations.census, populations.tokyo_check_ins):
         again = [make(DataFolder()).shares for _ in range(2)]
         assert np.array_equal(*again)
+
+
+def test_the_census_has_people_under_20_as_its_sample_has() -> None:
+    """Rejects the survey of adults, whose shares are more even than a census has them."""
+    shares = populations.census(DataFolder()).shares.reshape(8, 5, 5, 2)
+    assert shares.sum() == pytest.approx(1)
+    assert shares[:3].sum() == pytest.approx(64 / 221)
+    assert shares[1, 0, 4] == pytest.approx(np.array([24, 21]) / 221)
 
 
 def test_reports_tell_the_truth_as_seldom_as_p1_says() -> None:
