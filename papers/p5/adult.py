@@ -277,9 +277,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Taken literally it is singular at d = 2.",
         conclusion="Same with exact expectations: V to seven digits, RR-Ind within one unit of "
         "the last printed digit, RR-Ind-Joint at the rounding of floats (1e-33). So the printed "
-        "errors of RR-Ind-Joint are those of the inverted expectation, not of reports. With "
-        "reports of 32,561 people they are 4.2e-5, 2.4e-5 and 1.9e-6: still 46, 5 and 12 times "
-        "below RR-Ind.",
+        "errors of RR-Ind-Joint are those of the inverted expectation, not of reports. With the "
+        "sampled reports of 32,561 people they are 4.2e-5, 2.4e-5 and 1.9e-6: still 46, 5 and 12 "
+        "times below RR-Ind.",
     ),
     Experiment(
         name="P5/fig9",

@@ -316,7 +316,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         pictures=tuple(_map(kind) for kind in MODES),
         differs=_FAMILY,
-        conclusion="",
+        conclusion="Same. Counts that are rounded one by one leave RR-Ind-Joint at a total "
+        "variation of 0.38 from the truth, RR-Independent at 0.43 and the reports at 0.47. With "
+        "ten values instead of nine it would be the farthest (0.54), because 1,000 reports are "
+        "ten for each cell. With the sampled reports of 1,000 people, which P5 does not draw, it "
+        "is at 4.1: the inverse multiplies the noise, and shares lie far below 0.",
         also=("P5/fig2", "P5/fig3", "P5/fig4"),
         revision=2,
     ),
@@ -362,7 +366,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         pictures=(_LINE,),
         differs=_FAMILY,
-        conclusion="",
+        conclusion="Same: RR-Ind-Joint is flat in V in every mode, RR-Independent proportional to "
+        "V. Theorem 3 holds with room: the error is 1 % of its bound. With 1,000 sampled people "
+        "the flat error (0.097) is above RR-Independent's at every V; it is below it with exact "
+        "expectations, and from V = 0.5 on with rounded counts.",
         revision=2,
     ),
     Experiment(
@@ -399,7 +406,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         pictures=_lines("epsilon"),
         differs=_FAMILY,
-        conclusion="",
+        conclusion="Same with rounded counts. With sampled reports RR-Independent too errs 44 "
+        "times as much at 0.1 as at 2, because the noise of the marginals is then larger than the "
+        "dependence that it ignores.",
         revision=2,
     ),
     Experiment(
@@ -441,7 +450,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         ),
         pictures=_lines("n", log_x=True),
         differs=_FAMILY,
-        conclusion="",
+        conclusion="Same with rounded counts (slope -1.03 from n = 1,000 on), whose error is that "
+        "of the model of section 3.5 within 20 %. The error of sampled reports falls as 1/sqrt(n) "
+        "(slope -0.50): at n = 1,000,000 it is 400 times that of rounding.",
         revision=2,
     ),
     Experiment(
@@ -490,7 +501,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         pictures=_lines("d"),
         differs=_FAMILY + " The paper does not say n; here it is 10,000. With d = 2 there is one "
         "value, so d starts at 3.",
-        conclusion="",
+        conclusion="Same directions. RR-Independent falls as the number of values to the power "
+        "-1.74, faster than the 1 / sqrt(d) that the paper reads from theorem 3: the theorem is "
+        "an upper bound, and the mean absolute error is over all cells.",
         revision=2,
     ),
 )
