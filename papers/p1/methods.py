@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import math
 
-from papers.experiment import Claim, Experiment, Picture, Verdict, cells_of
+from papers.experiment import (
+    Claim,
+    Experiment,
+    Failure,
+    Picture,
+    Reason,
+    Verdict,
+    cells_of,
+)
 from papers.measure import Cell
 from papers.measures import EstimationError, People, Reporters
 from papers.p1.checks import ratios
@@ -72,6 +80,14 @@ def _errs_more(other: str) -> Check:
     return check
 
 
+def _alike(other: str) -> Check:
+    def check(table: Table) -> Verdict:
+        found = ratios(table, PROPOSAL, other, _AXES)
+        return Verdict(abs(math.log(geometric_mean(found))) < math.log(1.1), _text(found))
+
+    return check
+
+
 def _bootstrap_gains(table: Table) -> Verdict:
     found = ratios(table, BOOTSTRAP, EM, _AXES)
     return Verdict(geometric_mean(found) < 0.9 and max(found) < 1.25, _text(found))
@@ -92,7 +108,7 @@ def _mostly_better_on(name: str) -> Check:
 
 def _histogram_beats_uniform(table: Table) -> Verdict:
     found = ratios(table, PROPOSAL, EVEN, _AXES)
-    return Verdict(geometric_mean(found) < 1, _text(found))
+    return Verdict(geometric_mean(found) < 0.99, _text(found))
 
 
 def _loop_is_the_maximum(table: Table) -> Verdict:
@@ -136,10 +152,16 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 for name in (FLOW, TOKYO)
             ),
             Claim(
-                "Alpha from the histogram of the reports errs less than from a uniform p' "
-                "(geometric mean).",
+                "Alpha from the histogram of the reports errs 1 % less than from a uniform p', and "
+                "more (geometric mean).",
                 _histogram_beats_uniform,
-                held=True,
+                held=False,
+                failure=Failure(
+                    Reason.REAL,
+                    "with the factor 2 both choose 0.9, the largest alpha of P1, in nearly all "
+                    "runs.",
+                    "P1, section 4.3: two simulations, one alpha",
+                ),
                 words="the proposed method that determines alpha using the empirical distribution "
                 "of Y provided the better performance than the proposed method that determines "
                 "alpha using the uniform distribution (sec 4.3)",
@@ -153,7 +175,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             Claim(
                 "A stop at 1 nat alone errs less than the maximum.", _stop_gains, True, ours=True
             ),
-            Claim("Proposal errs more than EM(auto).", _errs_more(AUTO), True, ours=True),
+            Claim(
+                "Proposal errs as EM(auto) does, within 10 % in the geometric mean.",
+                _alike(AUTO),
+                held=True,
+                quick=False,
+                ours=True,
+            ),
             Claim("Proposal errs more than empirical Bayes.", _errs_more(BAYES), True, ours=True),
             Claim(
                 "Alpha of the bootstrap takes 10 % off EM's error in the mean, and adds less than "
@@ -190,12 +218,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         data=(*FILES, TOKYO_FILE),
         revision=2,
         differs=DIFFERS,
-        conclusion="The histogram as p' is better than the uniform distribution, by 2 % in the "
-        "mean: same as P1. Several simulations with the estimate as the truth, P1's future work, "
-        "mend the choice: 0.81 of EM's MSE in the geometric mean and 1.03 at most, where P1's "
-        "alpha has 3.04 in one cell. Where EM stops at 0.001 nats it errs as the maximum does, so "
-        "the stop does not explain the difference from P1. A stop at 1 nat errs less than the "
-        "maximum by itself (0.87). EM(auto) and empirical Bayes err less than the correction in "
-        "14 and 15 of 16 cells.",
+        conclusion="Proposal has 0.88 of EM's MSE in the geometric mean and 1.10 at most. Several "
+        "simulations with the estimate as the truth and alpha up to 10, P1's future work, give "
+        "0.85, and 1.00 at most. The histogram and the uniform distribution choose the same "
+        "alpha, 0.9, in nearly all runs. EM that stops at 0.001 nats errs as the maximum does; a "
+        "stop at 1 nat gains more by itself (0.83) than the correction. Empirical Bayes errs less "
+        "(0.79), and less than the correction in 15 of 16 cells.",
     ),
 )

@@ -6,7 +6,7 @@ column err less. ``docs/estimators.md`` has the figures, which are measured by
 
 | method here          | published in                    | use instead                          |
 | -------------------- | ------------------------------- | ------------------------------------ |
-| ``BiasCorrection``   | [P1 alg 2]                      | ``MaximumLikelihood()``              |
+| ``BiasCorrection``   | [P1 alg 2]                      | ``EmpiricalBayes()``                 |
 | ``MixtureReduction`` | [P3 algs 1-3]                   | ``EmpiricalBayes()``                 |
 | ``SmoothedEM``       | Li et al. (2020), EMS           | ``LogSpline()``                      |
 | ``WienerFilter``     | Fang et al. (2023), IIW         | ``EmpiricalBayes()``, ``LogSpline()``|
@@ -332,11 +332,13 @@ class BiasCorrection(Estimator):
     squared error in a simulation. People are counted by (mechanism, report), so the time does not
     grow with n.
 
-    What it does is to shrink (METHODS 9.4): it lowers EM's variance and raises its bias, and errs
-    less where people are few or the true distribution is nearly uniform. It is no correction of
-    bias. theta.s_i = 1 always, so the mean score is not 0, contrary to eqs 16 and 21; without the
-    ridge a is exactly theta / n, which the division by the sum undoes; and the second-order bias of
-    an interior maximum on the simplex is 0. XXX
+    It shrinks, and does not correct (METHODS 9.4): it lowers EM's variance and raises its bias.
+    theta.s_i = 1 always, so the mean score is not 0, contrary to eqs 16 and 21; without the ridge a
+    is exactly theta / n, which the division by the sum undoes; and the second-order bias of an
+    interior maximum on the simplex is 0. It is nearly EM where people are many for each value.
+    Where they are few it has 0.65 to 1.10 of the squared error of EM, in the mean 0.88, and the
+    bootstrap's alpha 0.55 to 1.00, in the mean 0.85 (``python -m papers P1/methods``);
+    ``EmpiricalBayes`` has 0.79.
 
     Where the tally has bit sums only, the rows are the yes-or-no reports of the quasi-likelihood
     (METHODS 5). Each person sends K of them, and n is their total number. [P1] has no such reports.
