@@ -144,9 +144,7 @@ def page(paper: str, outcomes: Sequence[Outcome], folder: Path) -> str:
         if not claims:
             continue
         held = sum(verdict is not None and verdict.holds for _, _, verdict in claims)
-        what = (
-            "claims of this package, which are not the paper's" if ours else "claims of the paper"
-        )
+        what = "claims of this package, not of the paper," if ours else "claims of the paper"
         words = [] if ours else ["the paper's words"]
         head = [*words, "our bar", "experiment", "holds here", "if not, why"]
         lines += [f"{held} of {len(claims)} {what} hold.", "", _row(head), "|---" * len(head) + "|"]
