@@ -188,7 +188,7 @@ def test_what_cannot_be_is_refused() -> None:
         match="inner: must not give a report that was seen the probability 0",
     ):
         BiasCorrection(Inversion("project", weights="equal")).fit(_budgets(STEEP, (200, 0, 0, 60)))
-    with pytest.raises(ArgumentError, match="formula: .*'derived'"):
+    with pytest.raises(ArgumentError, match=r"formula: .*'derived'"):
         BiasCorrection(formula="P1")
     wide = warner.Integers(0, 4096)
     with pytest.raises(ArgumentError, match="at most 4096 values; got 4097"):
