@@ -19,6 +19,7 @@ from warner.regression.coefficients import Coefficients, covariates_of, problem_
 from warner.regression.covariates import Design, check_independent
 from warner.regression.likelihood import Ending, Pairs, maximize, softmax
 from warner.reports.reports import Reports
+from warner.reports.survey_design import SurveyDesign
 from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
@@ -135,7 +136,7 @@ class Regression(Coefficients):
         others = np.maximum(1 - shares, _TINY)
         slopes = (np.eye(extra + 1)[:, 1:] - shares[:, None, 1:]) / others[:, :, None]
         errors = np.sqrt(np.maximum(np.einsum("mxe,mef,mxf->mx", slopes, eta, slopes), 0.0))
-        reach = normal_quantile(level) * errors
+        reach = normal_quantile(level, self.degrees) * errors
         logs = np.log(np.maximum(shares, _TINY)) - np.log(others)
         low = np.minimum(_expit(logs - reach), shares)
         high = np.maximum(_expit(logs + reach), shares)
@@ -180,10 +181,13 @@ def regress(
     covariates: Any,
     formula: str | None = None,
     reference: Any = None,
-    errors: str = "observed",
+    errors: str | None = None,
     attribute: str | None = None,
     kind: Literal["shares"] = "shares",
     trusted: bool = False,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
 ) -> Regression: ...
 
 
@@ -193,11 +197,14 @@ def regress(
     covariates: Any,
     formula: str | None = None,
     reference: None = None,
-    errors: str = "observed",
+    errors: str | None = None,
     attribute: str | None = None,
     *,
     kind: Literal["mean"],
     trusted: bool = False,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
 ) -> MeanRegression: ...
 
 
@@ -207,10 +214,13 @@ def regress(
     covariates: Any,
     formula: str | None = None,
     reference: Any = None,
-    errors: str = "observed",
+    errors: str | None = None,
     attribute: str | None = None,
     kind: str = "shares",
     trusted: bool = False,
+    weights: str | None = None,
+    cluster: str | None = None,
+    strata: str | None = None,
 ) -> Regression | MeanRegression:
     """Regress the hidden answer on public covariates.
 
@@ -231,6 +241,16 @@ def regress(
     person i. Its variance depends on the number, so errors are from the sandwich formula, times
     n / (n - p).
 
+    People who were drawn with unequal weights, in clusters such as schools, or from strata are no
+    simple random sample. Where ``weights``, ``cluster`` or ``strata`` name columns that say so, the
+    log-likelihood or the sum of squares is weighted, and
+
+        Var beta = H^-1 (sum_h G_h / (G_h - 1) sum_{g in h} (S_g - S_h) (S_g - S_h)') H^-1
+
+    H is the weighted information, S_g = sum_{i in g} w_i s_i the score of cluster g, and S_h the
+    mean over the G_h clusters of stratum h. Tests and intervals take Student's t with
+    clusters - strata + 1 - p degrees of freedom. Without ``cluster``, each person is one.
+
     Covariates must be in the order of the reports, or in pandas have the index of the answers that
     were randomised. Files of reports are shuffled when they are written, so the covariates must
     have been carried along.
@@ -244,12 +264,16 @@ def regress(
         reference: the value that odds are against; None for the first one of the domain. Not for
             the mean.
         errors: ``"observed"``, the inverse of the observed information; ``"sandwich"``, which holds
-            also where the model is wrong. Those of the mean are always of the second kind.
+            also where the model is wrong. Those of the mean are always of the second kind. None is
+            the first, or that of the survey design where there is one.
         attribute: of reports of several attributes that are randomised separately, the name of the
             one to regress.
         kind: ``"shares"`` or ``"mean"``.
         trusted: whether to take reports that no answers make by chance, see
             :meth:`warner.Tally.trusted`.
+        weights, cluster, strata: of a survey, the names of the columns of ``covariates`` with the
+            weight of each person, the cluster that was drawn, and the stratum. They are no
+            covariates, unless the formula names them.
 
     Returns:
         Regression: coefficients, errors, tests and predictions. Its status says whether the maximum
@@ -258,7 +282,9 @@ def regress(
     Raises:
         ArgumentError: covariates with missing or infinite values, of another length, constant or
             collinear; an unknown reference, kind of errors or attribute; too many coefficients; for
-            the mean a reference, or no more reports than coefficients.
+            the mean a reference, or no more reports than coefficients; weights that are not
+            positive, a single cluster in a stratum, clusters in several strata, or no more clusters
+            than coefficients.
         ArgumentTypeError: no Reports, no covariates, or a mean of values that are not numbers.
         EmptyError: no reports.
         ReportError: reports that the mechanism cannot have sent.
@@ -266,7 +292,7 @@ def regress(
         IdentifiabilityError: the reports do not determine the mean without bias.
         MissingExtraError: a formula, where formulaic is not installed.
 
-    Source: METHODS 10.6.
+    Source: METHODS 10.6, 11.6.
 
     >>> from warner import Categorical, RandomizedResponse
     >>> smokes = RandomizedResponse(Categorical(["no", "yes"]), 3.0)
@@ -284,16 +310,20 @@ def regress(
     >>> bool(abs(regress(reports, wards, kind="mean").coefficients[0, 1] - 3) < 2)
     True
     """
-    choice("errors", errors, ("observed", "sandwich"))
+    survey = SurveyDesign.of(weights, cluster, strata)
+    choice("errors", errors, (None, "observed", "sandwich"))
+    if survey is not None and errors is not None:
+        rule = "are those of the survey design"
+        raise ArgumentError("errors", rule, show(errors), "Leave errors= out")
     if choice("kind", kind, ("shares", "mean")) == "mean":
         if reference is not None:
             rule = "is of odds, and a mean has none"
             raise ArgumentError("reference", rule, show(reference), "Use kind='shares'")
-        return _regress_mean(reports, covariates, formula, attribute, trusted)
+        return _regress_mean(reports, covariates, formula, attribute, trusted, survey)
     problem = problem_of(reports, attribute, trusted)
     labels, size = problem.domain.labels, problem.domain.size
     ordered = in_order_of(reports.index, covariates, "covariates")
-    design, matrix = covariates_of(ordered, formula, reports, problem)
+    design, matrix, drawn = covariates_of(ordered, formula, reports, problem, survey)
     if (size - 1) * matrix.shape[1] > _MOST_COEFFICIENTS:
         rule, got = f"must be at most {_MOST_COEFFICIENTS}", str((size - 1) * matrix.shape[1])
         remedy = "Use fewer covariates, merge values, or use kind='mean'"
@@ -301,27 +331,36 @@ def regress(
     first = _reference(problem.domain, reference)
     order = np.concatenate([[first], np.delete(np.arange(size), first)])
     rows, logs = problem.likelihoods()
-    pairs = Pairs.of(rows[:, order], problem.report, matrix)
+    of_people = None if drawn is None else drawn.weights
+    pairs = Pairs.of(rows[:, order], problem.report, matrix, of_people)
     turn = _orthonormal(pairs, design)
     pairs = pairs.turned(turn)
     best = maximize(pairs)
     covariance = best.covariance
     if errors == "sandwich":
         covariance = covariance @ best.point.squared_scores() @ covariance
+    if drawn is not None:
+        clusters = len(drawn.stratum_of_unit)
+        scores = best.point.scores_of_clusters(drawn.unit, drawn.weights, clusters)
+        root = drawn.root(scores) @ covariance
+        covariance = root.T @ root
     # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
     whole = np.kron(np.eye(size - 1), turn)
     return Regression(
         coefficients=best.beta @ turn.T,
         covariance=whole @ covariance @ whole.T,
+        survey=drawn,
+        independent=None if drawn is None else _diagonal(whole, best.covariance),
         names=design.names,
         outcomes=tuple(labels[x] for x in order[1:]),
         n=problem.n,
-        errors=errors,
+        errors="linearised" if drawn is not None else errors or "observed",
         status=best.ending,
         simulated=reports.simulated,
         design=design,
         reference=labels[first],
-        log_likelihood=best.point.value + float(logs[problem.report].sum()),
+        log_likelihood=best.point.value
+        + problem.n * float(np.average(logs[problem.report], weights=of_people)),
         steps=best.steps,
         values=tuple(labels),
     )
@@ -330,6 +369,11 @@ def regress(
 def _expit(logs: FloatArray) -> FloatArray:
     """Shares at log-odds."""
     return np.asarray(1 / (1 + np.exp(np.clip(-logs, -_LARGEST_LOG, _LARGEST_LOG))))
+
+
+def _diagonal(turn: FloatArray, covariance: FloatArray) -> FloatArray:
+    """The diagonal of T C T'."""
+    return np.asarray(((turn @ covariance) * turn).sum(axis=1))
 
 
 def _orthonormal(pairs: Pairs, design: Design) -> FloatArray:
@@ -384,7 +428,7 @@ class MeanRegression(Coefficients):
         z = self.design.matrix(covariates)
         means = z @ self.coefficients[0]
         variances = np.einsum("mi,ij,mj->m", z, self.covariance, z)
-        reach = normal_quantile(level) * np.sqrt(np.maximum(variances, 0.0))
+        reach = normal_quantile(level, self.degrees) * np.sqrt(np.maximum(variances, 0.0))
         return np.stack([means, means - reach, means + reach], axis=1)
 
     def _sentences(self, level: float) -> list[str]:
@@ -396,7 +440,12 @@ class MeanRegression(Coefficients):
 
 
 def _regress_mean(
-    reports: Reports, covariates: Any, formula: str | None, attribute: str | None, trusted: bool
+    reports: Reports,
+    covariates: Any,
+    formula: str | None,
+    attribute: str | None,
+    trusted: bool,
+    survey: SurveyDesign | None,
 ) -> MeanRegression:
     """The regression of the mean: see :func:`regress`."""
     problem = problem_of(reports, attribute, trusted)
@@ -405,8 +454,9 @@ def _regress_mean(
         rule, got = "needs values that are numbers", type(problem.domain).__name__
         raise ArgumentTypeError("kind", f"'mean' {rule}", got, "Use kind='shares'")
     ordered = in_order_of(reports.index, covariates, "covariates")
-    design, matrix = covariates_of(ordered, formula, reports, problem)
-    q, triangle = np.linalg.qr(matrix)
+    design, matrix, drawn = covariates_of(ordered, formula, reports, problem, survey)
+    weights = np.ones(problem.n) if drawn is None else drawn.weights
+    q, triangle = np.linalg.qr(matrix * np.sqrt(weights)[:, None])
     check_independent(design.names, triangle)
     width = matrix.shape[1]
     if problem.n <= width:
@@ -414,17 +464,28 @@ def _regress_mean(
         raise ArgumentError("reports", rule, str(problem.n))
     # An affine function of the report has less variance than the inverse of the channel.
     numbers = unbiased_scores(problem.channel, points[:, 0])[problem.row]
+    numbers = numbers * np.sqrt(weights)
     gamma = q.T @ numbers
-    scores = q * (numbers - q @ gamma)[:, None]
+    residuals = numbers - q @ gamma
     inverse = np.linalg.inv(triangle)
-    meat = scores.T @ scores * (problem.n / (problem.n - width))
+    small = problem.n / (problem.n - width)
+    # sqrt(w_i) times the residual and the covariates of the person, which have the factor too.
+    scores = q * residuals[:, None]
+    if drawn is None:
+        meat, independent = scores.T @ scores * small, None
+    else:
+        root = drawn.root(drawn.summed(scores))
+        alone = scores / np.sqrt(weights)[:, None]
+        meat, independent = root.T @ root, _diagonal(inverse, alone.T @ alone * small)
     return MeanRegression(
         coefficients=(inverse @ gamma)[None, :],
         covariance=inverse @ meat @ inverse.T,
+        survey=drawn,
+        independent=independent,
         names=design.names,
         outcomes=("mean",),
         n=problem.n,
-        errors="sandwich",
+        errors="sandwich" if drawn is None else "linearised",
         status=Ending.EXACT,
         simulated=reports.simulated,
         design=design,

@@ -17,11 +17,12 @@ from warner.channels import FloatArray, IntArray, LikelihoodOperator
 from warner.domains import Domain
 from warner.mechanisms import from_header
 from warner.mechanisms.base import Mechanism
-from warner.regression.covariates import Design, design_of
+from warner.regression.covariates import Design, columns_of, design_of
 from warner.regression.likelihood import Ending
 from warner.reports.reports import Reports
+from warner.reports.survey_design import DrawnSample, SurveyDesign
 from warner.results.from_tally import likelihood_data, tested
-from warner.results.intervals import normal_quantile
+from warner.results.intervals import DESIGN_EFFECT, normal_quantile
 from warner.results.tables import reports_of
 
 
@@ -33,11 +34,14 @@ class WaldTest:
         statistic: chi-square.
         degrees: the degrees of freedom, the number of coefficients.
         p: the probability of a statistic as large, if all coefficients are 0.
+        of_errors: those of the covariance, of a survey with a design; else infinite. Then the
+            statistic divided by ``degrees`` has an F distribution.
     """
 
     statistic: float
     degrees: int
     p: float
+    of_errors: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +54,13 @@ class Coefficients(Tabular):
         names: (p,) the names of the columns; the intercept is ``Intercept``.
         outcomes: (E,) the value of each equation.
         n: the number of reports.
-        errors: ``"observed"`` or ``"sandwich"``, what the covariance is made of.
+        errors: ``"observed"``, ``"sandwich"`` or ``"linearised"``, what the covariance is made of.
         status: how the fit ended. Its text says what to do.
         simulated: whether the reports are a simulation.
         design: how covariates become columns.
+        survey: the weights, clusters and strata of the people; None without any.
+        independent: (E p,) the variances that the coefficients would have of as many people who
+            were drawn one by one with equal probabilities; None without a survey design.
     """
 
     coefficients: FloatArray
@@ -65,6 +72,8 @@ class Coefficients(Tabular):
     status: Ending
     simulated: bool
     design: Design = field(repr=False)
+    survey: DrawnSample | None = field(repr=False)
+    independent: FloatArray | None = field(repr=False)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -85,14 +94,39 @@ class Coefficients(Tabular):
         return np.where(errors > 0, self.coefficients / safe, exact)
 
     @property
+    def degrees(self) -> float:
+        """The degrees of freedom of the errors: infinite, and of a survey with a design
+
+            clusters - strata + 1 - p
+
+        Tests and intervals then take Student's t in place of the normal distribution.
+        """
+        return np.inf if self.survey is None else self.survey.degrees + 1 - len(self.names)
+
+    @property
+    def design_effects(self) -> FloatArray | None:
+        """By how much the survey design raises the variances, (E, p); None without a design.
+
+        It compares with as many people who were drawn one by one with equal probabilities.
+        """
+        if self.independent is None:
+            return None
+        variances = self.covariance.diagonal() / self.independent
+        return np.asarray(variances.reshape(self.coefficients.shape))
+
+    @property
     def p_values(self) -> FloatArray:
-        """Two-sided p-values (E, p) of "this coefficient is 0", by the normal distribution."""
+        """Two-sided p-values (E, p) of "this coefficient is 0", see :attr:`degrees`."""
+        from scipy.special import stdtr
+
         z = np.abs(self.z)
+        if np.isfinite(self.degrees):
+            return np.asarray(2 * stdtr(self.degrees, -z))
         tails = [math.erfc(value / math.sqrt(2)) for value in z.ravel()]
         return np.array(tails).reshape(z.shape)
 
     def interval(self, level: float = 0.95) -> FloatArray:
-        """Confidence intervals (E, p, 2) of the coefficients, by the normal distribution.
+        """Confidence intervals (E, p, 2) of the coefficients, see :attr:`degrees`.
 
         Args:
             level: coverage of each interval by itself, in [0.5, 1).
@@ -100,7 +134,7 @@ class Coefficients(Tabular):
         Raises:
             ArgumentError: a level outside [0.5, 1).
         """
-        reach = normal_quantile(level) * self.standard_errors
+        reach = normal_quantile(level, self.degrees) * self.standard_errors
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=-1)
 
     def wald(self, names: str | Iterable[str]) -> WaldTest:
@@ -123,14 +157,22 @@ class Coefficients(Tabular):
         if not columns:
             got = ", ".join(repr(name) for name in listed)
             raise ArgumentError("names", f"must be of {', '.join(self.names)}", got)
-        from scipy.special import chdtrc
+        from scipy.special import chdtrc, fdtrc
 
         width = len(self.names)
         places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
+        if len(places) > self.degrees:
+            rule = f"must be at most {self.degrees} coefficients of a survey with so few clusters"
+            raise ArgumentError("names", rule, str(len(places)))
         b = self.coefficients.ravel()[places]
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
-        return WaldTest(statistic, len(places), float(chdtrc(len(places), statistic)))
+        p = (
+            fdtrc(len(places), self.degrees, statistic / len(places))
+            if np.isfinite(self.degrees)
+            else chdtrc(len(places), statistic)
+        )
+        return WaldTest(statistic, len(places), float(p), self.degrees)
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The coefficients as a table.
@@ -141,9 +183,9 @@ class Coefficients(Tabular):
         Returns:
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
-            ``"high"``.
+            ``"high"``; of a survey with a design also ``"design_effect"``.
         """
-        bounds = self.interval(level)
+        bounds, effects = self.interval(level), self.design_effects
         errors, z, p = self.standard_errors, self.z, self.p_values
         return [
             {
@@ -156,6 +198,7 @@ class Coefficients(Tabular):
                 "low": float(bounds[e, i, 0]),
                 "high": float(bounds[e, i, 1]),
             }
+            | ({} if effects is None else {"design_effect": float(effects[e, i])})
             for e, outcome in enumerate(self.outcomes)
             for i, name in enumerate(self.names)
         ]
@@ -175,6 +218,7 @@ class Coefficients(Tabular):
             Column("z", unit="number", priority=2),
             Column("p", unit="probability"),
             Column("interval", f"{100 * level:.4g} % interval", "number", ends=("low", "high")),
+            *([] if self.survey is None else [DESIGN_EFFECT]),
         ]
         return Table(columns, self.rows(level), sentences, "", self.simulated)
 
@@ -191,6 +235,7 @@ class Coefficients(Tabular):
             "errors": self.errors,
             **({"simulated": True} if self.simulated else {}),
             "level": level,
+            **({} if self.survey is None else self.survey.to_json()),
             "coefficients": self.rows(level),
         }
 
@@ -201,13 +246,14 @@ class Coefficients(Tabular):
 
     def _sentences(self, level: float) -> list[str]:
         """What :meth:`table` says below its rows."""
-        source = (
-            "the observed information"
-            if self.errors == "observed"
-            else "the sandwich formula, which holds also where the model is wrong"
-        )
+        source = {
+            "observed": "the observed information",
+            "sandwich": "the sandwich formula, which holds also where the model is wrong",
+            "linearised": "the sums over clusters, which hold also where the model is wrong",
+        }[self.errors]
+        drawn = "" if self.survey is None else f", {self.survey.text}"
         return [
-            f"{reports_of(self.n, self.simulated)}. Errors are from {source}. "
+            f"{reports_of(self.n, self.simulated)}{drawn}. Errors are from {source}. "
             f"The {100 * level:.4g} % intervals hold for each coefficient by itself."
         ]
 
@@ -298,12 +344,33 @@ def problem_of(reports: Reports, attribute: str | None, trusted: bool) -> Proble
 
 
 def covariates_of(
-    covariates: Any, formula: str | None, reports: Reports, problem: Problem
-) -> tuple[Design, FloatArray]:
-    """The design of covariates, and its columns (n, p), one row for each report of a problem."""
+    covariates: Any,
+    formula: str | None,
+    reports: Reports,
+    problem: Problem,
+    survey: SurveyDesign | None = None,
+) -> tuple[Design, FloatArray, DrawnSample | None]:
+    """The design of covariates, its columns (n, p), one row for each report, and the sample.
+
+    The columns of a survey design are no covariates, unless a formula names them.
+    """
     n = len(reports)
-    design, matrix = design_of(covariates, formula)
-    if len(matrix) != n:
+    columns = columns_of(covariates)
+    if (length := len(next(iter(columns.values())))) != n:
         rule, remedy = f"must have a row for each of the {n} reports, in their order", "Check both"
-        raise ArgumentError("covariates", rule, f"{len(matrix)} rows", remedy)
-    return design, matrix[problem.people]
+        raise ArgumentError("covariates", rule, f"{length} rows", remedy)
+    drawn = None
+    if survey is not None:
+        survey.require_columns(columns, "the covariates")
+        drawn = survey.sample(columns, np.ones(n)).of_rows(problem.people)
+        if formula is None:
+            columns = {name: c for name, c in columns.items() if name not in survey.columns}
+            if not columns:
+                rule = "must have a column beside those of the survey design"
+                raise ArgumentError("covariates", rule, None, "Pass formula='1' for the intercept")
+    design, matrix = design_of(columns, formula)
+    if drawn is not None and drawn.degrees + 1 <= matrix.shape[1]:
+        rule = f"must be more than the {matrix.shape[1]} coefficients of an equation"
+        got = str(drawn.degrees + 1)
+        raise ArgumentError("clusters, less strata, and 1", rule, got, "Use fewer covariates")
+    return design, matrix[problem.people], drawn

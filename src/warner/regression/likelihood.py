@@ -34,22 +34,30 @@ class Pairs:
     covariates: FloatArray  # (g, p) the different rows of covariates
     report: IntArray  # (r,) the row of ``rows`` of each pair
     group: IntArray  # (r,) the row of ``covariates`` of each pair, increasing
-    counts: FloatArray  # (r,) how many people each pair has
+    counts: FloatArray  # (r,) how many people each pair has, or the sum of their weights
+    of_person: IntArray  # (n,) the pair of each person
 
     @classmethod
-    def of(cls, rows: FloatArray, report: IntArray, covariates: FloatArray) -> Pairs:
-        """The pairs of n people.
+    def of(
+        cls,
+        rows: FloatArray,
+        report: IntArray,
+        covariates: FloatArray,
+        weights: FloatArray | None = None,
+    ) -> Pairs:
+        """The pairs of n people, who may have weights.
 
-        Shapes: rows (m, K), report (n,), covariates (n, p).
+        Shapes: rows (m, K), report (n,), covariates (n, p), weights (n,).
         """
         group, first = _different_rows(covariates)
-        pair, counts = np.unique(group * len(rows) + report, return_counts=True)
+        pair, of_person = np.unique(group * len(rows) + report, return_inverse=True)
         return cls(
             rows,
             np.ascontiguousarray(covariates[first]),
             pair % len(rows),
             pair // len(rows),
-            counts.astype(np.float64),
+            np.bincount(of_person.ravel(), weights, len(pair)).astype(np.float64),
+            of_person.ravel(),
         )
 
     def turned(self, turn: FloatArray) -> Pairs:
@@ -161,6 +169,22 @@ class Point:
         pairs = self.pairs
         scores = (self.posterior - self.pi[pairs.group])[:, 1:]
         return pairs.outer(np.sqrt(pairs.counts)[:, None] * scores, pairs.group)
+
+    def scores_of_clusters(
+        self, unit: IntArray, weights: FloatArray, clusters: int
+    ) -> FloatArray:
+        """The sums of w_i s_i over the people of each cluster, (G, E p).
+
+        Shapes: unit (n,), the cluster of each person, weights w (n,).
+        """
+        from scipy.sparse import csr_array
+
+        pairs = self.pairs
+        shape = (clusters, len(pairs.group))
+        people = csr_array((weights, (unit, pairs.of_person)), shape=shape)
+        covariates = pairs.covariates[pairs.group]
+        scores = (self.posterior - self.pi[pairs.group])[:, 1:]
+        return np.concatenate([people @ (s[:, None] * covariates) for s in scores.T], axis=1)
 
 
 def _products(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -437,11 +437,18 @@ def _information(data: LikelihoodData, theta: np.ndarray) -> np.ndarray:
     return rows.gram(w / rows.matvec(theta) ** 2)
 
 
-def normal_quantile(level: float) -> float:
-    """The normal quantile z of a two-sided interval with coverage ``level``."""
+def normal_quantile(level: float, degrees: float = np.inf) -> float:
+    """The normal quantile z of a two-sided interval with coverage ``level``.
+
+    With ``degrees`` of freedom it is that of Student's t.
+    """
     upper = (1 + confidence_level(level)) / 2
     if upper >= 1:
         raise ArgumentError("level", "must be further from 1", repr(level))
+    if np.isfinite(degrees):
+        from scipy.special import stdtrit
+
+        return float(stdtrit(degrees, upper))
     return NormalDist().inv_cdf(upper)
 
 
@@ -540,6 +547,9 @@ def share_columns(level: float, counted: str | None = "people", kind: str = "") 
         Column("estimate", "", "bar", ends=("low", "high") if is_bounded else None),
         *([] if counted is None else [Column("n", counted, "people", priority=1)]),
     ]
+
+
+DESIGN_EFFECT = Column("design_effect", "design effect", "times", priority=1)
 
 
 def interval_column(

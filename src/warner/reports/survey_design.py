@@ -1,0 +1,232 @@
+"""How people were drawn: with unequal weights, in clusters, from strata.
+
+A survey is seldom a simple random sample. Schools are drawn, and all their pupils asked: people of
+one cluster are alike. Some people are drawn with a larger probability than others, and stand for
+fewer. A :class:`SurveyDesign` names the public columns that say so, and a :class:`DrawnSample` has
+their values. Every estimate that is a sum over people with scores s_i then has the variance
+
+    V = sum_h G_h / (G_h - 1) sum_{g in h} (S_g - S_h) (S_g - S_h)',   S_g = sum_{i in g} w_i s_i
+
+S_g is the sum over the people of cluster g, and S_h the mean over the G_h clusters of stratum h.
+People who were not drawn in clusters are clusters of one. This is the linearised variance of
+sampling with replacement, as R's ``svydesign`` has it without a finite population correction, and
+in a regression the cluster-robust one with the factor G / (G - 1).
+
+Source: Binder (1983); Fuller (1975); METHODS 11.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from warner._core.checks import show
+from warner._core.errors import ArgumentError
+from warner._core.text import meant
+
+ROLES = ("weights", "cluster", "strata")
+
+
+@dataclass(frozen=True)
+class SurveyDesign:
+    """The public columns that say how people were drawn.
+
+    Attributes:
+        weights: the column with the number of people that one person stands for, up to a factor;
+            None where all weights are equal.
+        cluster: the column with the first thing that was drawn, such as the school; None where
+            people were drawn one by one.
+        strata: the column with the strata, in each of which the draw was made by itself.
+
+    >>> SurveyDesign.of("w", None, "region").columns
+    ('w', 'region')
+    >>> SurveyDesign.of(None, None, None)
+    """
+
+    weights: str | None = None
+    cluster: str | None = None
+    strata: str | None = None
+
+    @classmethod
+    def of(cls, weights: Any, cluster: Any, strata: Any) -> SurveyDesign | None:
+        """The design that these names describe; None where none is given."""
+        named = dict(zip(ROLES, (weights, cluster, strata), strict=True))
+        for role, name in named.items():
+            if name is not None and not (isinstance(name, str) and name):
+                remedy = "Public columns travel beside the reports, see mechanism.tally(by=...)"
+                raise ArgumentError(role, "must be the name of a public column", show(name), remedy)
+        given = [name for name in named.values() if name is not None]
+        if len(set(given)) < len(given):
+            rule = "must be different public columns"
+            raise ArgumentError("weights, cluster, strata", rule, ", ".join(given))
+        return cls(**named) if given else None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The public columns that are named."""
+        return tuple(self.roles.values())
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """{role: column} of those that are named."""
+        return {role: getattr(self, role) for role in ROLES if getattr(self, role) is not None}
+
+    @property
+    def text(self) -> str:
+        """The design in words.
+
+        >>> SurveyDesign("w", "school").text
+        'weighted by w, in clusters by school'
+        """
+        words = {"weights": "weighted by", "cluster": "in clusters by", "strata": "in strata by"}
+        return ", ".join(f"{words[role]} {name}" for role, name in self.roles.items())
+
+    def require_columns(self, names: Any, where: str) -> None:
+        """Refuse columns that are not there."""
+        listed = list(names)
+        for role, name in self.roles.items():
+            if name not in listed:
+                rule = f"must be a public column of {where}: {', '.join(listed) or 'none'}"
+                remedy = meant(name, listed) or "Carry the column beside the reports"
+                raise ArgumentError(role, rule, show(name), remedy)
+
+    def sample(self, columns: Mapping[str, Any], sizes: np.ndarray) -> DrawnSample:
+        """The sample of rows of people, whose people are alike in all columns.
+
+        Args:
+            columns: the values (m,) of each column that is named.
+            sizes: (m,) the number of people of each row.
+
+        Raises:
+            ArgumentError: a weight that is not positive, a single cluster in all or in a stratum,
+                or a cluster in two strata.
+        """
+        rows = len(sizes)
+        weights = np.ones(rows)
+        if self.weights is not None:
+            weights = _positive(self.weights, columns[self.weights])
+        stratum, strata = np.zeros(rows, dtype=np.int64), np.array(["the survey"])
+        if self.strata is not None:
+            strata, stratum = _numbered("strata", self.strata, columns[self.strata])
+        if self.cluster is None:
+            unit, of_unit = np.arange(rows), stratum
+            drawn = np.bincount(stratum, sizes, len(strata))
+        else:
+            clusters, unit = _numbered("cluster", self.cluster, columns[self.cluster])
+            of_unit = np.zeros(len(clusters), dtype=np.int64)
+            of_unit[unit] = stratum
+            if (crossing := of_unit[unit] != stratum).any():
+                rule = f"must lie in one stratum of {self.strata!r} each"
+                got = f"{show(clusters[unit[np.argmax(crossing)]])} lies in several"
+                remedy = "Number clusters so that those of other strata have other names"
+                raise ArgumentError(f"cluster {self.cluster!r}", rule, got, remedy)
+            drawn = np.bincount(of_unit, minlength=len(strata)).astype(np.float64)
+        if (drawn < 2).any():
+            what = "people" if self.cluster is None else "clusters"
+            one = np.argmax(drawn < 2)
+            where = "" if self.strata is None else f" in each stratum of {self.strata!r}"
+            rule = f"must be at least 2 {what}{where}: one alone does not show how they differ"
+            got = f"1 in {strata[one]}"
+            remedy = "Join strata with one cluster to a stratum that is like them"
+            name = self.cluster or self.strata or "the design"
+            raise ArgumentError(f"column {name!r}", rule, got, remedy if self.strata else None)
+        people = float(sizes.sum())
+        weights = weights * (people / float(sizes @ weights))
+        return DrawnSample(self, weights, sizes.astype(np.float64), unit, stratum, of_unit, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSample:
+    """The weights, clusters and strata of m rows of people.
+
+    Attributes:
+        design: the names of the columns.
+        weights: (m,) the weight of one person of each row; the mean over all people is 1.
+        sizes: (m,) the number of people of each row.
+        unit: (m,) the number of the cluster of each row. Without clusters, that of the row.
+        stratum: (m,) the number of the stratum of each row.
+        stratum_of_unit: (G,) that of each cluster.
+        drawn: (H,) the number of clusters of each stratum; without clusters, of people.
+    """
+
+    design: SurveyDesign
+    weights: np.ndarray
+    sizes: np.ndarray
+    unit: np.ndarray
+    stratum: np.ndarray
+    stratum_of_unit: np.ndarray
+    drawn: np.ndarray
+
+    @property
+    def degrees(self) -> int:
+        """The degrees of freedom of the variance: clusters less strata."""
+        return int(self.drawn.sum()) - len(self.drawn)
+
+    @property
+    def text(self) -> str:
+        """The sample in words."""
+        units, strata = int(self.drawn.sum()), len(self.drawn)
+        of = "people" if self.design.cluster is None else "clusters"
+        within = f" in {strata:,} strata" if self.design.strata is not None else ""
+        return f"{self.design.text}: {units:,} {of}{within}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The sample as an entry of JSON data."""
+        of = "people" if self.design.cluster is None else "clusters"
+        about = {of: int(self.drawn.sum()), "strata": len(self.drawn), "degrees": self.degrees}
+        return {"survey": {"columns": self.design.roles, **about}}
+
+    def of_rows(self, rows: np.ndarray) -> DrawnSample:
+        """The same sample, of which some rows are asked for; the others count as clusters still."""
+        places = self.unit[rows], self.stratum[rows]
+        weights, sizes = self.weights[rows], self.sizes[rows]
+        weights = weights * (float(sizes.sum()) / float(sizes @ weights))
+        parts = dict(weights=weights, sizes=sizes, unit=places[0], stratum=places[1])
+        return replace(self, **parts)
+
+    @cached_property
+    def factors(self) -> np.ndarray:
+        """(H,) G_h / (G_h - 1)."""
+        return np.asarray(self.drawn / (self.drawn - 1))
+
+    def root(self, sums: np.ndarray) -> np.ndarray:
+        """R (G, d) with V = R'R, from the sums (G, d) of weighted scores over clusters."""
+        strata = len(self.drawn)
+        means = np.stack([np.bincount(self.stratum_of_unit, c, strata) for c in sums.T], axis=1)
+        centred = sums - (means / self.drawn[:, None])[self.stratum_of_unit]
+        return np.asarray(centred * np.sqrt(self.factors[self.stratum_of_unit])[:, None])
+
+    def summed(self, scores: np.ndarray) -> np.ndarray:
+        """The sums (G, d) over clusters of scores (m, d) that are weighted already."""
+        units = len(self.stratum_of_unit)
+        return np.stack([np.bincount(self.unit, c, units) for c in scores.T], axis=1)
+
+
+def _positive(name: str, values: Any) -> np.ndarray:
+    """The weights of a column: positive, finite numbers."""
+    try:
+        weights = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.full(len(values), np.nan)
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    if wrong.any():
+        rule = "must hold positive numbers, one for each person"
+        got = f"others in {int(wrong.sum())} of {len(weights)} rows"
+        remedy = "Leave people of weight 0 out: they stand for nobody"
+        raise ArgumentError(f"weights {name!r}", rule, got, remedy)
+    return weights / float(weights.max())  # so that sums do not overflow
+
+
+def _numbered(role: str, name: str, values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The different values of a column, and the number (m,) of each."""
+    column = np.asarray(values)
+    is_missing = [value is None or value != value for value in column.tolist()]
+    if any(is_missing):
+        got = f"none in {sum(is_missing)} of {len(column)} rows"
+        raise ArgumentError(f"{role} {name!r}", "must have a value for each person", got)
+    different, number = np.unique(column, return_inverse=True)
+    return different, number.ravel()
