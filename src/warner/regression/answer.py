@@ -24,6 +24,7 @@ from warner.results.intervals import normal_quantile, share_columns
 
 _MOST_COEFFICIENTS = 1000  # beyond, a step takes minutes
 _TINY = 1e-300  # a share that is 0 in floats, whose logarithm is finite
+_NORMAL = np.array(np.inf)  # degrees of freedom of errors from very many independent people
 _LARGEST_LOG = 700.0  # whose exponential is a float
 
 
@@ -136,7 +137,7 @@ class Regression(Coefficients):
         others = np.maximum(1 - shares, _TINY)
         slopes = (np.eye(extra + 1)[:, 1:] - shares[:, None, 1:]) / others[:, :, None]
         errors = np.sqrt(np.maximum(np.einsum("mxe,mef,mxf->mx", slopes, eta, slopes), 0.0))
-        reach = normal_quantile(level, self.degrees) * errors
+        reach = normal_quantile(level, float(np.min(self.degrees))) * errors
         logs = np.log(np.maximum(shares, _TINY)) - np.log(others)
         low = np.minimum(_expit(logs - reach), shares)
         high = np.maximum(_expit(logs + reach), shares)
@@ -248,8 +249,9 @@ def regress(
         Var beta = H^-1 (sum_h G_h / (G_h - 1) sum_{g in h} (S_g - S_h) (S_g - S_h)') H^-1
 
     H is the weighted information, S_g = sum_{i in g} w_i s_i the score of cluster g, and S_h the
-    mean over the G_h clusters of stratum h. Tests and intervals take Student's t with
-    clusters - strata + 1 - p degrees of freedom. Without ``cluster``, each person is one.
+    mean over the G_h clusters of stratum h. Tests and intervals take Student's t, whose degrees of
+    freedom are at most clusters - strata, and fewer where few clusters decide on a coefficient.
+    Without ``cluster``, each person is one.
 
     Covariates must be in the order of the reports, or in pandas have the index of the answers that
     were randomised. Files of reports are shuffled when they are written, so the covariates must
@@ -340,9 +342,7 @@ def regress(
     if errors == "sandwich":
         covariance = covariance @ best.point.squared_scores() @ covariance
     if drawn is not None:
-        clusters = len(drawn.stratum_of_unit)
-        scores = best.point.scores_of_clusters(drawn.unit, drawn.weights, clusters)
-        root = drawn.root(scores) @ covariance
+        root = drawn.root(best.point.scores_of_clusters(drawn)) @ covariance
         covariance = root.T @ root
     # Log-odds are (Z T) gamma' = Z beta', so beta = gamma T'.
     whole = np.kron(np.eye(size - 1), turn)
@@ -351,6 +351,7 @@ def regress(
         covariance=whole @ covariance @ whole.T,
         survey=drawn,
         independent=None if drawn is None else _diagonal(whole, best.covariance),
+        degrees=_NORMAL if drawn is None else best.point.degrees(drawn, whole),
         names=design.names,
         outcomes=tuple(labels[x] for x in order[1:]),
         n=problem.n,
@@ -428,7 +429,9 @@ class MeanRegression(Coefficients):
         z = self.design.matrix(covariates)
         means = z @ self.coefficients[0]
         variances = np.einsum("mi,ij,mj->m", z, self.covariance, z)
-        reach = normal_quantile(level, self.degrees) * np.sqrt(np.maximum(variances, 0.0))
+        reach = normal_quantile(level, float(np.min(self.degrees))) * np.sqrt(
+            np.maximum(variances, 0.0)
+        )
         return np.stack([means, means - reach, means + reach], axis=1)
 
     def _sentences(self, level: float) -> list[str]:
@@ -472,9 +475,16 @@ def _regress_mean(
     # sqrt(w_i) times the residual and the covariates of the person, which have the factor too.
     scores = q * residuals[:, None]
     if drawn is None:
-        meat, independent = scores.T @ scores * small, None
+        meat, independent, degrees = scores.T @ scores * small, None, _NORMAL
     else:
         root = drawn.root(drawn.summed(scores))
+        information = [drawn.summed(q * (q @ row)[:, None]) for row in inverse]
+        degrees = np.array(
+            [
+                drawn.degrees_of(np.column_stack([v @ row, v]), np.eye(width))
+                for v, row in zip(information, inverse, strict=True)
+            ]
+        )
         alone = scores / np.sqrt(weights)[:, None]
         meat, independent = root.T @ root, _diagonal(inverse, alone.T @ alone * small)
     return MeanRegression(
@@ -482,6 +492,7 @@ def _regress_mean(
         covariance=inverse @ meat @ inverse.T,
         survey=drawn,
         independent=independent,
+        degrees=degrees,
         names=design.names,
         outcomes=("mean",),
         n=problem.n,

@@ -34,8 +34,7 @@ class WaldTest:
         statistic: chi-square.
         degrees: the degrees of freedom, the number of coefficients.
         p: the probability of a statistic as large, if all coefficients are 0.
-        of_errors: those of the covariance, of a survey with a design; else infinite. Then the
-            statistic divided by ``degrees`` has an F distribution.
+        of_errors: those of the covariance, of a survey with a design; else infinite.
     """
 
     statistic: float
@@ -61,6 +60,8 @@ class Coefficients(Tabular):
         survey: the weights, clusters and strata of the people; None without any.
         independent: (E p,) the variances that the coefficients would have of as many people who
             were drawn one by one with equal probabilities; None without a survey design.
+        degrees: the degrees of freedom of the errors, infinite or (E p,) of a survey with a design.
+            Tests and intervals then take Student's t in place of the normal distribution.
     """
 
     coefficients: FloatArray
@@ -74,6 +75,7 @@ class Coefficients(Tabular):
     design: Design = field(repr=False)
     survey: DrawnSample | None = field(repr=False)
     independent: FloatArray | None = field(repr=False)
+    degrees: FloatArray = field(repr=False)
 
     def __post_init__(self) -> None:
         self.coefficients.setflags(write=False)
@@ -94,16 +96,6 @@ class Coefficients(Tabular):
         return np.where(errors > 0, self.coefficients / safe, exact)
 
     @property
-    def degrees(self) -> float:
-        """The degrees of freedom of the errors: infinite, and of a survey with a design
-
-            clusters - strata + 1 - p
-
-        Tests and intervals then take Student's t in place of the normal distribution.
-        """
-        return np.inf if self.survey is None else self.survey.degrees + 1 - len(self.names)
-
-    @property
     def design_effects(self) -> FloatArray | None:
         """By how much the survey design raises the variances, (E, p); None without a design.
 
@@ -117,11 +109,11 @@ class Coefficients(Tabular):
     @property
     def p_values(self) -> FloatArray:
         """Two-sided p-values (E, p) of "this coefficient is 0", see :attr:`degrees`."""
-        from scipy.special import stdtr
-
         z = np.abs(self.z)
-        if np.isfinite(self.degrees):
-            return np.asarray(2 * stdtr(self.degrees, -z))
+        if self.survey is not None:
+            from scipy.special import stdtr
+
+            return np.asarray(2 * stdtr(self.degrees.reshape(z.shape), -z))
         tails = [math.erfc(value / math.sqrt(2)) for value in z.ravel()]
         return np.array(tails).reshape(z.shape)
 
@@ -134,7 +126,9 @@ class Coefficients(Tabular):
         Raises:
             ArgumentError: a level outside [0.5, 1).
         """
-        reach = normal_quantile(level, self.degrees) * self.standard_errors
+        reaches = [normal_quantile(level, degrees) for degrees in self.degrees.ravel().tolist()]
+        each = np.array(reaches).reshape(self.coefficients.shape if len(reaches) > 1 else 1)
+        reach = each * self.standard_errors
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=-1)
 
     def wald(self, names: str | Iterable[str]) -> WaldTest:
@@ -161,18 +155,19 @@ class Coefficients(Tabular):
 
         width = len(self.names)
         places = [e * width + i for e in range(len(self.coefficients)) for i in columns]
-        if len(places) > self.degrees:
-            rule = f"must be at most {self.degrees} coefficients of a survey with so few clusters"
-            raise ArgumentError("names", rule, str(len(places)))
         b = self.coefficients.ravel()[places]
         inverse = np.linalg.pinv(self.covariance[np.ix_(places, places)], hermitian=True)
         statistic = float(b @ inverse @ b)
-        p = (
-            fdtrc(len(places), self.degrees, statistic / len(places))
-            if np.isfinite(self.degrees)
-            else chdtrc(len(places), statistic)
-        )
-        return WaldTest(statistic, len(places), float(p), self.degrees)
+        if self.survey is None:
+            return WaldTest(statistic, len(places), float(chdtrc(len(places), statistic)))
+        # The covariance is estimated as well: Hotelling's law.
+        of_errors = float(self.degrees[places].min()) - len(places) + 1
+        if of_errors < 1:
+            rule = "are too many to test together with so few clusters"
+            raise ArgumentError("names", rule, f"{len(places)} coefficients")
+        fraction = of_errors / (of_errors + len(places) - 1)
+        p = float(fdtrc(len(places), of_errors, fraction * statistic / len(places)))
+        return WaldTest(statistic, len(places), p, of_errors)
 
     def rows(self, level: float = 0.95) -> list[dict[str, Any]]:
         """The coefficients as a table.
@@ -183,7 +178,7 @@ class Coefficients(Tabular):
         Returns:
             One dict for each coefficient. Its keys are ``"value"``, the value of the equation,
             ``"covariate"``, ``"estimate"``, ``"error"``, ``"z"``, ``"p"``, ``"low"`` and
-            ``"high"``; of a survey with a design also ``"design_effect"``.
+            ``"high"``; of a survey with a design also ``"design_effect"`` and ``"degrees"`` of freedom.
         """
         bounds, effects = self.interval(level), self.design_effects
         errors, z, p = self.standard_errors, self.z, self.p_values
@@ -198,7 +193,14 @@ class Coefficients(Tabular):
                 "low": float(bounds[e, i, 0]),
                 "high": float(bounds[e, i, 1]),
             }
-            | ({} if effects is None else {"design_effect": float(effects[e, i])})
+            | (
+                {}
+                if effects is None
+                else {
+                    "design_effect": float(effects[e, i]),
+                    "degrees": float(self.degrees[e * len(self.names) + i]),
+                }
+            )
             for e, outcome in enumerate(self.outcomes)
             for i, name in enumerate(self.names)
         ]

@@ -22,6 +22,7 @@ import numpy as np
 
 from warner.channels import FloatArray, IntArray
 from warner.estimators.base import Status, iterate
+from warner.reports.survey_design import DrawnSample
 
 _BLOCK = 2**19  # elements of an array of rows of covariates by entries of a matrix
 
@@ -170,21 +171,41 @@ class Point:
         scores = (self.posterior - self.pi[pairs.group])[:, 1:]
         return pairs.outer(np.sqrt(pairs.counts)[:, None] * scores, pairs.group)
 
-    def scores_of_clusters(
-        self, unit: IntArray, weights: FloatArray, clusters: int
-    ) -> FloatArray:
-        """The sums of w_i s_i over the people of each cluster, (G, E p).
+    def scores_of_clusters(self, drawn: DrawnSample) -> FloatArray:
+        """The sums of w_i s_i over the people of each cluster, (G, E p)."""
+        scores = (self.posterior - self.pi[self.pairs.group])[:, 1:]
+        return self._of_clusters(drawn, scores)
 
-        Shapes: unit (n,), the cluster of each person, weights w (n,).
+    def degrees(self, drawn: DrawnSample, directions: FloatArray) -> FloatArray:
+        """The degrees of freedom (J,) of the variances of a'beta, by the information of answers.
+
+        Shapes: directions a (J, E p).
+        """
+        pairs, (extra, width) = self.pairs, (self.pi.shape[1] - 1, self.pairs.covariates.shape[1])
+        # Reports add the same noise in all clusters, so that the answers say which have weight.
+        complete = self.derivatives()[2]
+        inverse = np.linalg.pinv(complete, hermitian=True)
+        shares = self.pi[pairs.group][:, 1:]
+        degrees = []
+        for direction in directions @ inverse:
+            along = pairs.covariates[pairs.group] @ direction.reshape(extra, width).T
+            informed = shares * (along - (shares * along).sum(axis=1, keepdims=True))
+            v = self._of_clusters(drawn, informed)
+            degrees.append(drawn.degrees_of(np.column_stack([v @ direction, v]), inverse))
+        return np.array(degrees)
+
+    def _of_clusters(self, drawn: DrawnSample, factors: FloatArray) -> FloatArray:
+        """The sums of w_i f_i (x) z_i over the people of each cluster, (G, E p).
+
+        Shapes: factors f (r, E) of the pairs.
         """
         from scipy.sparse import csr_array
 
         pairs = self.pairs
-        shape = (clusters, len(pairs.group))
-        people = csr_array((weights, (unit, pairs.of_person)), shape=shape)
+        shape = (len(drawn.stratum_of_unit), len(pairs.group))
+        people = csr_array((drawn.weights, (drawn.unit, pairs.of_person)), shape=shape)
         covariates = pairs.covariates[pairs.group]
-        scores = (self.posterior - self.pi[pairs.group])[:, 1:]
-        return np.concatenate([people @ (s[:, None] * covariates) for s in scores.T], axis=1)
+        return np.concatenate([people @ (f[:, None] * covariates) for f in factors.T], axis=1)
 
 
 def _products(one: FloatArray, other: FloatArray) -> FloatArray:

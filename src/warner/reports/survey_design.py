@@ -195,10 +195,44 @@ class DrawnSample:
 
     def root(self, sums: np.ndarray) -> np.ndarray:
         """R (G, d) with V = R'R, from the sums (G, d) of weighted scores over clusters."""
+        root = np.sqrt(self.factors)[self.stratum_of_unit]
+        return np.asarray(self._centred(sums) / root[:, None])
+
+    def degrees_of(self, information: np.ndarray, inverse: np.ndarray) -> float:
+        """The degrees of freedom of the estimated variance of l'beta, by its own first two moments.
+
+            (tr Q)^2 / tr Q^2,   Q = K P,   P = diag(l'v_g) - V H^-1 V'
+
+        v_g = H_g l is the information of cluster g in the direction l = H^-1 a, and K centres
+        within strata. P is the covariance of the clusters' scores after the fit, if people differed
+        by chance alone. A covariate with which a few clusters stand alone has few degrees of
+        freedom, however many other clusters there are; clusters - strata is their number at best.
+
+        Source: Bell and McCaffrey (2002); Imbens and Kolesar (2016).
+
+        Shapes: information (G, 1 + d), l'v_g and then v_g, inverse H^-1 (d, d).
+        """
+        alone, v = information[:, 0], information[:, 1:]
+        centred = self._centred(v)
+        between = inverse @ (v.T @ centred)
+        of = self.stratum_of_unit
+        strata = len(self.drawn)
+        total, squares = (np.bincount(of, x, strata) for x in (alone, alone**2))
+        factors, drawn = self.factors, self.drawn
+        first = float(factors @ (total * (1 - 1 / drawn))) - float(np.trace(between))
+        second = float(factors**2 @ (squares * (1 - 2 / drawn) + total**2 / drawn**2))
+        second -= 2 * float(np.einsum("gi,ij,gj,g->", centred, inverse, centred, alone))
+        second += float(np.trace(between @ between))
+        if first <= 0 or second <= 0:
+            return 1.0
+        return float(np.clip(first**2 / second, 1.0, self.degrees))
+
+    def _centred(self, sums: np.ndarray) -> np.ndarray:
+        """K S: sums (G, d) less their means over the clusters of a stratum, times its factor."""
         strata = len(self.drawn)
         means = np.stack([np.bincount(self.stratum_of_unit, c, strata) for c in sums.T], axis=1)
         centred = sums - (means / self.drawn[:, None])[self.stratum_of_unit]
-        return np.asarray(centred * np.sqrt(self.factors[self.stratum_of_unit])[:, None])
+        return np.asarray(centred * self.factors[self.stratum_of_unit][:, None])
 
     def summed(self, scores: np.ndarray) -> np.ndarray:
         """The sums (G, d) over clusters of scores (m, d) that are weighted already."""
